@@ -1,0 +1,35 @@
+// Builds what changed: `node scripts/build.mjs` all of it, tests' types included; `node scripts/build.mjs packages/server` what that needs to run.
+
+import { spawnSync } from "node:child_process"
+import { existsSync, readdirSync, rmSync } from "node:fs"
+import { join, relative } from "node:path"
+import { pathToFileURL } from "node:url"
+import { root } from "./root.mjs"
+
+/**
+ * @param {string} [packageFolder] build only this package and what it imports, without the tests
+ * @returns {boolean} whether everything compiled
+ */
+export function build(packageFolder) {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc")
+  const project = packageFolder ? join(packageFolder, "tsconfig.build.json") : "tsconfig.json"
+  const { status } = spawnSync(process.execPath, [tsc, "-b", project], { cwd: root, stdio: "inherit" })
+  for (const folder of readdirSync(join(root, "packages"))) removeOrphans(join(root, "packages", folder))
+  return status === 0
+}
+
+/** The compiler leaves the output of a deleted source in place; it would be published and could still be imported. */
+function removeOrphans(packageFolder) {
+  const dist = join(packageFolder, "dist")
+  if (!existsSync(dist)) return
+  for (const file of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    const output = join(file.parentPath, file.name)
+    const compiled = /^(.+?)(?:\.d)?\.(?:js|ts)(?:\.map)?$/.exec(relative(dist, output))
+    if (file.isFile() && compiled && !existsSync(join(packageFolder, "src", `${compiled[1]}.ts`)))
+      rmSync(output)
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  process.exitCode = build(process.argv[2]) ? 0 : 1
+}

@@ -1,0 +1,120 @@
+// What limiters do with traffic, asked through the public API only.
+
+import { createLimiter, memoryStore } from "sluice"
+import { ManualClock } from "sluice/testing"
+import { LIMIT, WINDOW_MS } from "./traffic.mjs"
+
+/**
+ * @typedef {Partial<import("sluice").LimitOptions>} Choice an algorithm and its options
+ * @typedef {{ at: number, allowed: boolean, leavesAt: number }} Passage what became of one request
+ */
+
+/**
+ * Sends every request to a limiter of its own.
+ *
+ * @param {Choice} choice
+ * @param {readonly number[]} times
+ * @returns {Passage[]}
+ */
+export function run(choice, times) {
+  const clock = new ManualClock(times[0])
+  const limiter = createLimiter({ limit: LIMIT, window: WINDOW_MS, ...choice, clock })
+  return times.map((at) => {
+    clock.set(at)
+    const { allowed, delayMs } = limiter.checkSync("client")
+    return { at, allowed, leavesAt: at + delayMs }
+  })
+}
+
+/**
+ * How many of `times` (sorted) lie in the window that ends with each of them: a unit counts while now - t < window.
+ *
+ * @param {readonly number[]} times
+ * @returns {number[]}
+ */
+function slidingTotals(times) {
+  let first = 0
+  return times.map((now, i) => {
+    while (now - times[first] >= WINDOW_MS) first++
+    return i - first + 1
+  })
+}
+
+/**
+ * The running total of the last 60 s as a staircase of [time, total].
+ *
+ * @param {readonly number[]} times
+ * @param {number} from
+ * @param {number} to
+ * @returns {[number, number][]}
+ */
+export function staircase(times, from, to) {
+  const changes = times.flatMap((time) => [
+    { at: time, by: 1 },
+    { at: time + WINDOW_MS, by: -1 },
+  ])
+  changes.sort((a, b) => a.at - b.at || a.by - b.by)
+  /** @type {[number, number][]} */
+  const points = [[from, 0]]
+  let total = 0
+  for (const { at, by } of changes) {
+    if (at > to) break
+    points.push([at, total], [at, total + by])
+    total += by
+  }
+  points.push([to, total])
+  return points
+}
+
+/**
+ * Holds every decision against an exact log of what the same limiter had admitted before it.
+ *
+ * @param {readonly Passage[]} passages
+ */
+export function judge(passages) {
+  /** @type {number[]} */
+  const admitted = []
+  let first = 0
+  let wronglyDenied = 0
+  let wronglyAdmitted = 0
+  for (const { at, allowed } of passages) {
+    while (first < admitted.length && at - admitted[first] >= WINDOW_MS) first++
+    const fits = admitted.length - first < LIMIT
+    if (allowed && !fits) wronglyAdmitted++
+    if (!allowed && fits) wronglyDenied++
+    if (allowed) admitted.push(at)
+  }
+  return { admitted: admitted.length, wronglyDenied, wronglyAdmitted }
+}
+
+/** When requests come out, in order. @param {readonly Passage[]} passages */
+export function passTimes(passages) {
+  const admitted = passages.filter((passage) => passage.allowed)
+  return admitted.map((passage) => passage.leavesAt).sort((a, b) => a - b)
+}
+
+/** The largest number of `times` within any 60 s, and when it is reached first. @param {readonly number[]} times */
+export function worstWindow(times) {
+  const totals = slidingTotals(times)
+  const total = Math.max(...totals)
+  return { total, at: times[totals.indexOf(total)] }
+}
+
+/**
+ * How much memory a key takes in a store that is full: its slot, its share of the empty slots, and for a log its entries.
+ *
+ * @param {Choice} choice
+ */
+export function bytesPerKey(choice) {
+  const keys = 2_000
+  const clock = new ManualClock()
+  const store = memoryStore({ maxKeys: keys, clock })
+  const limiter = createLimiter({ limit: LIMIT, window: WINDOW_MS, ...choice, store, clock })
+  for (let unit = 0; unit < LIMIT; unit++) {
+    clock.advance(1)
+    for (let key = 0; key < keys; key++) limiter.checkSync(`client:${key}`)
+  }
+  if (store.stats.keys !== keys)
+    throw new Error(`expected ${keys} keys in the store, got ${store.stats.keys}`)
+  return store.stats.bytes / keys
+}

@@ -1,0 +1,35 @@
+// What a test run came to, in numbers.
+
+/**
+ * Counts a vitest run from its JSON report. A run that fails in a way no single test shows (a file that does not load, an error
+ * nobody caught, no report at all, no test at all) counts as a failure too, so that a broken run never looks green.
+ *
+ * @param {string | undefined} json the report, if one was written
+ * @param {number | null} status vitest's exit status
+ * @returns {{ passed: number, failed: number, skipped: number, note?: string }}
+ */
+export function countTests(json, status) {
+  if (json === undefined) return { passed: 0, failed: 1, skipped: 0, note: "vitest wrote no report" }
+  const report = JSON.parse(json)
+  const passed = report.numPassedTests
+  const skipped = report.numPendingTests + report.numTodoTests
+  const brokenFiles = report.testResults.filter(
+    (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
+  )
+  const failed = report.numFailedTests + brokenFiles.length
+  if (failed === 0 && passed === 0) return { passed, failed: 1, skipped, note: "no test was executed" }
+  if (failed === 0 && status !== 0)
+    return { passed, failed: 1, skipped, note: `vitest ended with status ${status}` }
+  return { passed, failed, skipped }
+}
+
+/**
+ * The line that ends every run.
+ *
+ * @param {{ passed: number, failed: number, skipped: number }[]} counts
+ */
+export function closingLine(counts) {
+  const sum = (field) => counts.reduce((total, count) => total + count[field], 0)
+  const line = `${sum("passed")} passed, ${sum("failed")} failed`
+  return sum("skipped") === 0 ? line : `${line}, ${sum("skipped")} skipped`
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest"
+import { closingLine, countTests } from "./test-report.mjs"
+
+function report(fields) {
+  return JSON.stringify({
+    numPassedTests: 0,
+    numFailedTests: 0,
+    numPendingTests: 0,
+    numTodoTests: 0,
+    testResults: [],
+    ...fields,
+  })
+}
+
+describe("countTests", () => {
+  it("counts what passed, failed and was left out", () => {
+    const json = report({
+      numPassedTests: 3,
+      numFailedTests: 1,
+      numPendingTests: 1,
+      numTodoTests: 1,
+      testResults: [{ status: "failed", assertionResults: [{ status: "failed" }, { status: "passed" }] }],
+    })
+    expect(countTests(json, 1)).toEqual({ passed: 3, failed: 1, skipped: 2 })
+  })
+
+  it("counts a file that does not load as a failure", () => {
+    const json = report({ numPassedTests: 3, testResults: [{ status: "failed", assertionResults: [] }] })
+    expect(countTests(json, 1)).toEqual({ passed: 3, failed: 1, skipped: 0 })
+  })
+
+  it("counts a run without a single test as a failure", () => {
+    expect(countTests(report({}), 0)).toMatchObject({ passed: 0, failed: 1, note: "no test was executed" })
+    expect(countTests(report({ numPendingTests: 5 }), 0)).toMatchObject({ passed: 0, failed: 1, skipped: 5 })
+  })
+
+  it("counts an error outside of all tests as a failure", () => {
+    expect(countTests(report({ numPassedTests: 3 }), 1)).toMatchObject({ passed: 3, failed: 1 })
+  })
+
+  it("counts a missing report as a failure", () => {
+    expect(countTests(undefined, 0)).toMatchObject({ passed: 0, failed: 1 })
+  })
+})
+
+describe("closingLine", () => {
+  it("adds up, and speaks of skipped tests only if there are any", () => {
+    const one = { passed: 1, failed: 0, skipped: 0 }
+    expect(closingLine([one, { passed: 40, failed: 2, skipped: 0 }])).toBe("41 passed, 2 failed")
+    expect(closingLine([one, { passed: 40, failed: 0, skipped: 3 }])).toBe("41 passed, 0 failed, 3 skipped")
+  })
+})
