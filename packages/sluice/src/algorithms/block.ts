@@ -1,0 +1,45 @@
+// A block: every cost is denied until a time. Not an algorithm people choose; it lets a blocked key be one more charge of
+// the same check. Blocked calls never extend the block.
+//
+// State: [blocked until].
+
+import type { Algorithm, Policy } from "./algorithm.js"
+import { checkInTwoSteps } from "./algorithm.js"
+
+const UNTIL = 0
+
+export const block: Algorithm = {
+  name: "block",
+  cells: () => 1,
+  decide(policy, cells, at, _cost, now, verdict) {
+    const left = (cells[at + UNTIL] as number) - now
+    verdict.allowed = left <= 0
+    verdict.remaining = left <= 0 ? policy.limit : 0
+    verdict.retryAfter = Math.max(left, 0)
+    verdict.resetAfter = Math.max(left, 0)
+    verdict.delay = 0
+    verdict.foreign = false
+  },
+  check: checkInTwoSteps,
+  /** The cost is the duration. A check charges 0, which changes nothing. */
+  charge(_policy, cells, at, cost, now) {
+    if (cost > 0) cells[at + UNTIL] = now + cost
+  },
+  refund() {},
+  used: (policy, cells, at, now) => ((cells[at + UNTIL] as number) > now ? policy.limit : 0),
+  expiresAt: (_policy, cells, at) => cells[at + UNTIL] as number,
+}
+
+export const blockPolicy: Policy = Object.freeze({
+  algorithm: block,
+  limit: Number.MAX_SAFE_INTEGER,
+  window: 1,
+  capacity: Number.MAX_SAFE_INTEGER,
+  buckets: 1,
+  bucketSize: 1,
+  token: 0,
+  leak: 0,
+  full: 0,
+  anchored: false,
+  queue: false,
+})

@@ -1,0 +1,91 @@
+// Fixed window: one count per window. Tiny and plain; lets up to twice the limit through around a boundary.
+//
+// State: [start of the window, its length when it was written, count]. The start rather than an index, so that a changed
+// window length can be told from a new window.
+
+import type { Algorithm, Policy, Verdict } from "./algorithm.js"
+import { checkInTwoSteps, never } from "./algorithm.js"
+import { floorTo } from "./exact.js"
+
+const START = 0
+const LENGTH = 1
+const COUNT = 2
+
+function startFor(policy: Policy, time: number): number {
+  return policy.anchored ? time : floorTo(time, policy.window)
+}
+
+function isForeign(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+  const start = cells[at + START] as number
+  const length = cells[at + LENGTH] as number
+  if (cells[at + COUNT] === 0) return false
+  return start - now > policy.window || (length !== policy.window && now < start + length)
+}
+
+/** The count that holds at `now`. */
+function settledCount(_policy: Policy, cells: Float64Array, at: number, now: number): number {
+  const ended = now >= (cells[at + START] as number) + (cells[at + LENGTH] as number)
+  return ended ? 0 : (cells[at + COUNT] as number)
+}
+
+/** The start of the window that `count` units belong to at `now`. */
+function settledStart(policy: Policy, cells: Float64Array, at: number, now: number, count: number): number {
+  const start = cells[at + START] as number
+  if (count === 0) return startFor(policy, now)
+  if (start - now > policy.window) return startFor(policy, now)
+  if (cells[at + LENGTH] === policy.window) return start
+  // Another length: the units move into the window of the new length, and end with it.
+  const t = Math.max(start, now)
+  if (policy.anchored) return t - start < policy.window ? start : t
+  return floorTo(t, policy.window)
+}
+
+function decide(
+  policy: Policy,
+  cells: Float64Array,
+  at: number,
+  cost: number,
+  now: number,
+  verdict: Verdict,
+): void {
+  const count = settledCount(policy, cells, at, now)
+  const untilEnd = settledStart(policy, cells, at, now, count) + policy.window - now
+  const room = policy.limit - count
+  verdict.foreign = isForeign(policy, cells, at, now)
+  if (cost > policy.limit) {
+    never(verdict, Math.max(room, 0), count === 0 ? 0 : untilEnd)
+    return
+  }
+  const allowed = cost <= room
+  verdict.allowed = allowed
+  verdict.remaining = allowed ? room - cost : Math.max(room, 0)
+  verdict.retryAfter = allowed ? 0 : untilEnd
+  verdict.resetAfter = count === 0 && (cost === 0 || !allowed) ? 0 : untilEnd
+  verdict.delay = 0
+}
+
+function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
+  const count = settledCount(policy, cells, at, now)
+  cells[at + START] = settledStart(policy, cells, at, now, count)
+  cells[at + LENGTH] = policy.window
+  cells[at + COUNT] = count + cost
+}
+
+function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
+  const count = settledCount(policy, cells, at, now)
+  cells[at + START] = settledStart(policy, cells, at, now, count)
+  cells[at + LENGTH] = policy.window
+  cells[at + COUNT] = cost >= count ? 0 : count - cost
+}
+
+export const fixedWindow: Algorithm = {
+  name: "fixed-window",
+  cells: () => 3,
+  decide,
+  check: checkInTwoSteps,
+  charge,
+  refund,
+  used: settledCount,
+  expiresAt: (_policy, cells, at) =>
+    cells[at + COUNT] === 0 ? 0 : (cells[at + START] as number) + (cells[at + LENGTH] as number),
+}

@@ -1,0 +1,92 @@
+import type { Policy, Verdict } from "./algorithm.js"
+import { newVerdict } from "./algorithm.js"
+import { initLog, logCells, logIsFull, pruneLog } from "./sliding-window-log.js"
+
+/** Cells around the state that no algorithm may touch. */
+const MARGIN = 2
+const GUARD = -7
+
+/** One key as a store keeps it. The steps of a check are those of every store. */
+export class Key {
+  policy: Policy
+  cells: Float64Array
+  readonly at = MARGIN
+
+  constructor(policy: Policy) {
+    this.policy = policy
+    const room = 2
+    const isLog = policy.algorithm.name === "sliding-window-log"
+    this.cells = guarded(isLog ? logCells(room) : policy.algorithm.cells(policy))
+    if (isLog) initLog(this.cells, this.at, room)
+  }
+
+  /** Decides, charges when allowed. A denial writes only to settle a state kept in other terms. */
+  check(cost: number, now: number): Verdict {
+    const verdict = this.decide(cost, now)
+    if (cost > 0 && verdict.allowed) this.charge(cost, now)
+    else if (cost > 0 && verdict.foreign) this.charge(0, now)
+    return verdict
+  }
+
+  decide(cost: number, now: number): Verdict {
+    const verdict = newVerdict()
+    this.policy.algorithm.decide(this.policy, this.cells, this.at, cost, now, verdict)
+    return verdict
+  }
+
+  charge(cost: number, now: number): void {
+    if (this.policy.algorithm.name === "sliding-window-log") this.#makeRoom(now)
+    this.policy.algorithm.charge(this.policy, this.cells, this.at, cost, now)
+    this.#checkGuards()
+  }
+
+  /** Gives back; a key with nothing charged is not written. */
+  refund(cost: number, now: number): void {
+    if (this.used(now) === 0) return
+    this.policy.algorithm.refund(this.policy, this.cells, this.at, cost, now)
+    this.#checkGuards()
+  }
+
+  used(now: number): number {
+    return this.policy.algorithm.used(this.policy, this.cells, this.at, now)
+  }
+
+  expiresAt(): number {
+    return this.policy.algorithm.expiresAt(this.policy, this.cells, this.at)
+  }
+
+  copy(): Key {
+    const copy = new Key(this.policy)
+    copy.cells = this.cells.slice()
+    return copy
+  }
+
+  /** A copy with its state brought to `now`, as the store leaves it after a denial in other terms. */
+  settled(now: number): Key {
+    const copy = this.copy()
+    if (copy.decide(0, now).foreign) copy.charge(0, now)
+    return copy
+  }
+
+  #makeRoom(now: number): void {
+    if (!logIsFull(this.cells, this.at)) return
+    pruneLog(this.policy, this.cells, this.at, now)
+    if (!logIsFull(this.cells, this.at)) return
+    const room = (this.cells[this.at] as number) * 2
+    const larger = guarded(logCells(room))
+    initLog(larger, this.at, room, this.cells, this.at)
+    this.cells = larger
+  }
+
+  #checkGuards(): void {
+    for (let i = 0; i < MARGIN; i++) {
+      if (this.cells[i] !== GUARD || this.cells.at(-1 - i) !== GUARD) {
+        throw new Error(`${this.policy.algorithm.name} wrote outside its state`)
+      }
+    }
+  }
+}
+
+function guarded(cells: number): Float64Array {
+  return new Float64Array(cells + 2 * MARGIN).fill(GUARD).fill(0, MARGIN, MARGIN + cells)
+}

@@ -1,0 +1,200 @@
+// Random traffic for one key: steps that know where the interesting moments are (edges, retryAfter, resetAfter, whole
+// windows, each give or take a microsecond) instead of hoping to hit them.
+
+import fc from "fast-check"
+import type { AlgorithmName, Policy, Verdict } from "./algorithm.js"
+import type { LimitOptions } from "../policy.js"
+import { compilePolicy } from "../policy.js"
+import { gcd, MAX_EXACT } from "./exact.js"
+import { Key } from "./key.test-support.js"
+
+export interface Step {
+  readonly act: "check" | "refund" | "change"
+  readonly pause: "none" | "short" | "edge" | "retry" | "reset" | "windows" | "part" | "back" | "far-back"
+  /** Give or take. */
+  readonly shift: -1 | 0 | 1
+  /** How far, in thousandths, where the pause leaves it open. */
+  readonly far: number
+  readonly cost: "none" | "one" | "few" | "part" | "rest" | "all"
+  readonly more: number
+}
+
+export interface Scenario {
+  /** The first holds at the start; a change moves on to the next. */
+  readonly policies: readonly Policy[]
+  readonly start: number
+  readonly steps: readonly Step[]
+}
+
+/** Which policies a scenario may have. */
+export interface Shape {
+  readonly algorithm: AlgorithmName
+  readonly options?: Pick<LimitOptions, "anchor" | "overflow">
+  /** The most buckets of a counter. */
+  readonly buckets?: number
+}
+
+/** The year 2160. Later times plus ten years come near the end of exact numbers. */
+const LATEST = 6e15
+const DAY = 86_400_000_000
+
+const limits = fc.oneof(
+  fc.constantFrom(1, 2, 3, 7, 10, 100),
+  fc.integer({ min: 1, max: 1_000 }),
+  fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  fc.integer({ min: 2 ** 50 - 1_000, max: 2 ** 50 }),
+)
+
+const windows = fc.oneof(
+  fc.constantFrom(1_000_000, 60_000_000, 3_600_000_000, DAY, 30 * DAY, 3_650 * DAY),
+  fc.integer({ min: 1, max: 50 }),
+  fc.integer({ min: 1, max: 5_000_000 }),
+  fc.maxSafeNat().map((n) => 1 + (n % (3_000 * DAY))),
+)
+
+const draws = fc.record({ limit: limits, window: windows, burst: fc.option(fc.integer({ min: 1, max: 4_000 })) })
+
+const steps = fc.record<Step>({
+  act: weighted(["check", 12], ["refund", 2], ["change", 1]),
+  pause: weighted(
+    ["none", 4],
+    ["short", 2],
+    ["edge", 3],
+    ["retry", 3],
+    ["reset", 2],
+    ["windows", 1],
+    ["part", 4],
+    ["back", 1],
+    ["far-back", 1],
+  ),
+  shift: fc.constantFrom(-1, 0, 1),
+  far: fc.nat(1_000),
+  cost: weighted(["none", 1], ["one", 4], ["few", 2], ["part", 3], ["rest", 3], ["all", 2]),
+  more: fc.nat(2),
+})
+
+export function scenarios(shape: Shape): fc.Arbitrary<Scenario> {
+  return fc
+    .record({
+      draws: fc.array(draws, { minLength: 1, maxLength: 3 }),
+      buckets: fc.integer({ min: shape.buckets === undefined ? 1 : Math.min(2, shape.buckets), max: shape.buckets ?? 1 }),
+      start: fc.oneof(fc.constantFrom(0, 1_704_067_200_000_000), fc.integer({ min: 0, max: LATEST / 2 })),
+      steps: fc.array(steps, { minLength: 1, maxLength: 80, size: "max" }),
+    })
+    .map(({ draws, buckets, start, steps }) => {
+      return { policies: draws.map((draw) => policyOf(shape, draw, buckets)), start, steps }
+    })
+}
+
+/** The nearest policy that exact arithmetic takes. A burst is given in hundredths of the limit. */
+function policyOf(shape: Shape, draw: { limit: number; window: number; burst: number | null }, buckets: number): Policy {
+  const { limit, burst } = draw
+  const drains = ["token-bucket", "leaky-bucket", "gcra"].includes(shape.algorithm)
+  const hasBurst = drains && burst !== null
+  const capacity = hasBurst ? Math.min(Math.max(1, Math.floor((limit / 100) * burst)), 2 ** 50) : limit
+  let { window } = draw
+  while (drains && (capacity * window) / gcd(limit, window) > MAX_EXACT) window = Math.ceil(window / 10)
+  const size = Math.ceil(window / buckets)
+  const options: LimitOptions = { ...shape.options, algorithm: shape.algorithm, limit, window: (size * buckets) / 1000 }
+  if (hasBurst && shape.algorithm === "gcra") options.maxBurst = capacity - 1
+  else if (hasBurst) options.burst = capacity
+  if (buckets > 1) options.buckets = buckets
+  return compilePolicy(options, "scenario")
+}
+
+/** What a step came to. A refund and a change are followed by a peek, which is the verdict then. */
+export interface Event {
+  readonly act: Step["act"]
+  readonly now: number
+  readonly cost: number
+  readonly verdict: Verdict
+}
+
+/** Plays a scenario on a key, telling `after` of every step. Returns how many there were. */
+export function play(scenario: Scenario, after: (key: Key, event: Event, step: Step) => void): number {
+  const key = new Key(scenario.policies[0] as Policy)
+  let now = scenario.start
+  let changes = 0
+  let last = key.decide(0, now)
+  for (const step of scenario.steps) {
+    now = Math.min(Math.max(0, next(key.policy, last, now, step)), LATEST)
+    const cost = costOf(key.policy, last, step)
+    if (step.act === "check") {
+      last = key.check(cost, now)
+    } else {
+      if (step.act === "refund") key.refund(cost, now)
+      else key.policy = scenario.policies[++changes % scenario.policies.length] as Policy
+      last = key.decide(0, now)
+    }
+    after(key, { act: step.act, now, cost, verdict: last }, step)
+  }
+  return scenario.steps.length
+}
+
+function next(policy: Policy, last: Verdict, now: number, step: Step): number {
+  const { window, bucketSize } = policy
+  const { shift, far } = step
+  switch (step.pause) {
+    case "none":
+      return now
+    case "short":
+      return now + 1 + (far % 3)
+    case "edge":
+      return (Math.floor(now / bucketSize) + 1) * bucketSize + shift
+    case "retry":
+      return now + (Number.isFinite(last.retryAfter) ? last.retryAfter : 0) + shift
+    case "reset":
+      return now + last.resetAfter + shift
+    case "windows":
+      return now + (1 + (far % 3)) * window + shift
+    case "part":
+      return now + Math.floor((window / 500) * far)
+    case "back":
+      return now - Math.floor((window / 1_000) * far) + shift
+    case "far-back":
+      return now - (1 + (far % 4)) * window + shift
+  }
+}
+
+function costOf(policy: Policy, last: Verdict, step: Step): number {
+  switch (step.cost) {
+    case "none":
+      return 0
+    case "one":
+      return 1
+    case "few":
+      return 1 + step.more
+    case "part":
+      return Math.floor((policy.capacity / 1_000) * step.far)
+    case "rest":
+      return last.remaining + (step.more % 2)
+    case "all":
+      return policy.capacity + step.more
+  }
+}
+
+/** The policy and, line by line, what happened. */
+export function showScenario(scenario: Scenario): string {
+  const lines: string[] = []
+  const show = ({ algorithm, limit, window, capacity, buckets, anchored, queue }: Policy) => {
+    const extra = `${anchored ? ", first-request" : ""}${queue ? ", queue" : ""}`
+    return `${algorithm.name}: limit ${limit}, window ${window} µs, capacity ${capacity}, buckets ${buckets}${extra}`
+  }
+  lines.push(show(scenario.policies[0] as Policy), `start at ${scenario.start} µs`)
+  try {
+    play(scenario, (key, { act, now, cost, verdict }) => {
+      const { allowed, remaining, retryAfter, resetAfter, delay } = verdict
+      lines.push(
+        `at ${now} (${now - scenario.start}) ${act === "change" ? `now ${show(key.policy)}` : `${act} ${cost}`}: ` +
+          `${allowed ? "yes" : "no"}, remaining ${remaining}, retry ${retryAfter}, reset ${resetAfter}, delay ${delay}`,
+      )
+    })
+  } catch (error) {
+    lines.push(String(error))
+  }
+  return lines.join("\n")
+}
+
+function weighted<T extends string>(...choices: [T, number][]): fc.Arbitrary<T> {
+  return fc.oneof(...choices.map(([value, weight]) => ({ arbitrary: fc.constant(value), weight })))
+}

@@ -1,0 +1,215 @@
+// Sliding window counter: the window is cut into B buckets, and the oldest of the B + 1 newest counts is weighted by the
+// part of it still inside the window. With B = 1 this is the well-known `previous × overlap + current`.
+//
+// State: [start of the newest bucket, bucket length when it was written, newest count, … , oldest count].
+
+import type { Algorithm, Policy, Verdict } from "./algorithm.js"
+import { checkInTwoSteps, never } from "./algorithm.js"
+import { floorTo, mulDivCeil, mulDivFloor } from "./exact.js"
+
+const START = 0
+const SIZE = 1
+const COUNTS = 2
+
+function cellCount(policy: Policy): number {
+  return COUNTS + policy.buckets + 1
+}
+
+/** The state as it is at `now` in this policy's terms, so that deciding never touches the original. */
+let scratch = new Float64Array(16)
+
+function scratchFor(policy: Policy): Float64Array {
+  const cells = cellCount(policy)
+  if (scratch.length < cells) scratch = new Float64Array(cells * 2)
+  return scratch
+}
+
+/** The part of `count` still inside the window at `offset` into the bucket after it left the newest place. */
+export function weighted(count: number, size: number, offset: number): number {
+  return count === 0 ? 0 : mulDivFloor(count, size - offset, size)
+}
+
+/**
+ * The smallest offset at which `count` weighs at most `room`: floor(count × (size - offset) ÷ size) ≤ room, solved, not
+ * searched. At least `size` when it does not within its bucket.
+ */
+export function offsetForRoom(count: number, size: number, room: number): number {
+  return count <= room ? 0 : size - mulDivCeil(room + 1, size, count) + 1
+}
+
+/** Whether a state was written in other terms: by a clock more than a window ahead, or for another window. */
+export function isForeign(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+  const size = cells[at + SIZE] as number
+  return (cells[at + START] as number) - now > policy.window || (size !== policy.bucketSize && size !== 0)
+}
+
+/** The time a state whose newest bucket starts at `start` lives at: its own if that is later by at most one window. */
+export function settledTime(policy: Policy, start: number, now: number): number {
+  return start <= now || start - now > policy.window ? now : start
+}
+
+/** Writes into `to` (which may be `from`) what the state is at `now`: buckets moved on, other terms translated. */
+function settle(
+  policy: Policy,
+  from: Float64Array,
+  at: number,
+  now: number,
+  to: Float64Array,
+  toAt: number,
+): void {
+  const size = policy.bucketSize
+  const last = policy.buckets
+  const start = from[at + START] as number
+  const writtenSize = from[at + SIZE] as number
+  if (writtenSize !== size) {
+    // Nobody gets a free reset from a changed window: what counts now goes into the newest bucket.
+    const t = settledTime(policy, start, now)
+    const used = writtenSize === 0 ? 0 : usedWithSize(last, writtenSize, from, at, t)
+    to[toAt + START] = floorTo(t, size)
+    to[toAt + SIZE] = size
+    to[toAt + COUNTS] = used
+    for (let i = 1; i <= last; i++) to[toAt + COUNTS + i] = 0
+    return
+  }
+  let steps = 0
+  let newStart = start
+  if (now >= start + size) {
+    newStart = floorTo(now, size)
+    steps = (newStart - start) / size
+  } else if (start - now > policy.window) {
+    newStart = floorTo(now, size)
+  }
+  if (steps > last) steps = last + 1
+  for (let i = last; i >= steps; i--) to[toAt + COUNTS + i] = from[at + COUNTS + i - steps] as number
+  for (let i = 0; i < steps; i++) to[toAt + COUNTS + i] = 0
+  to[toAt + START] = newStart
+  to[toAt + SIZE] = size
+}
+
+/** Units counted at `t` by a state of `last + 1` buckets of `size`, without moving them. */
+function usedWithSize(last: number, size: number, cells: Float64Array, at: number, t: number): number {
+  const elapsed = t - (cells[at + START] as number)
+  const steps = elapsed < size ? 0 : Math.floor(elapsed / size)
+  if (steps > last) return 0
+  const offset = elapsed - steps * size
+  let used = weighted(cells[at + COUNTS + last - steps] as number, size, Math.max(offset, 0))
+  for (let i = 0; i < last - steps; i++) used += cells[at + COUNTS + i] as number
+  return used
+}
+
+/**
+ * The first whole µs, from the settled state's time `t` on, at which at most `room` units count if `extra` more are charged
+ * now. One bucket step after the other, at most B + 1 of them.
+ */
+function whenUsedAtMost(
+  policy: Policy,
+  cells: Float64Array,
+  at: number,
+  t: number,
+  extra: number,
+  room: number,
+): number {
+  const size = policy.bucketSize
+  const last = policy.buckets
+  let start = cells[at + START] as number
+  let newer = extra
+  for (let i = 0; i < last; i++) newer += cells[at + COUNTS + i] as number
+  for (let i = last; i >= 0; i--) {
+    const left = room - newer
+    if (left >= 0) {
+      const oldest = (cells[at + COUNTS + i] as number) + (i === 0 ? extra : 0)
+      const offset = offsetForRoom(oldest, size, left)
+      if (offset < size) return Math.max(start + offset, t)
+    }
+    if (i > 0) newer -= (cells[at + COUNTS + i - 1] as number) + (i === 1 ? extra : 0)
+    start += size
+  }
+  return start
+}
+
+/** Judges a state already settled. `t` is its time, `now` the caller's. */
+function judge(
+  policy: Policy,
+  cells: Float64Array,
+  at: number,
+  cost: number,
+  t: number,
+  now: number,
+  verdict: Verdict,
+): void {
+  const used = usedWithSize(policy.buckets, policy.bucketSize, cells, at, t)
+  const { limit } = policy
+  const room = limit - used
+  if (cost > limit) {
+    never(verdict, Math.max(room, 0), used === 0 ? 0 : whenUsedAtMost(policy, cells, at, t, 0, 0) - now)
+    return
+  }
+  const allowed = cost <= room
+  const charged = allowed ? cost : 0
+  verdict.allowed = allowed
+  verdict.remaining = room > charged ? room - charged : 0
+  verdict.retryAfter = allowed ? 0 : whenUsedAtMost(policy, cells, at, t, 0, limit - cost) - now
+  verdict.resetAfter = used + charged === 0 ? 0 : whenUsedAtMost(policy, cells, at, t, charged, 0) - now
+  verdict.delay = 0
+}
+
+/** Whether a state can be read as it is: same terms, and `now` in its newest bucket. */
+function isCurrent(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+  const offset = now - (cells[at + START] as number)
+  return cells[at + SIZE] === policy.bucketSize && offset >= 0 && offset < policy.bucketSize
+}
+
+function decide(
+  policy: Policy,
+  cells: Float64Array,
+  at: number,
+  cost: number,
+  now: number,
+  verdict: Verdict,
+): void {
+  if (isCurrent(policy, cells, at, now)) {
+    verdict.foreign = false
+    judge(policy, cells, at, cost, now, now, verdict)
+    return
+  }
+  verdict.foreign = isForeign(policy, cells, at, now)
+  const settled = scratchFor(policy)
+  settle(policy, cells, at, now, settled, 0)
+  judge(policy, settled, 0, cost, settledTime(policy, settled[START] as number, now), now, verdict)
+}
+
+function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
+  if (!isCurrent(policy, cells, at, now)) settle(policy, cells, at, now, cells, at)
+  cells[at + COUNTS] = (cells[at + COUNTS] as number) + cost
+}
+
+/** Newest units first: a refund nearly always follows the request it undoes. */
+function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
+  settle(policy, cells, at, now, cells, at)
+  let left = cost
+  for (let i = 0; i <= policy.buckets && left > 0; i++) {
+    const count = cells[at + COUNTS + i] as number
+    const taken = Math.min(count, left)
+    cells[at + COUNTS + i] = count - taken
+    left -= taken
+  }
+}
+
+function used(policy: Policy, cells: Float64Array, at: number, now: number): number {
+  const settled = scratchFor(policy)
+  settle(policy, cells, at, now, settled, 0)
+  const t = settledTime(policy, settled[START] as number, now)
+  return usedWithSize(policy.buckets, policy.bucketSize, settled, 0, t)
+}
+
+export const slidingWindowCounter: Algorithm = {
+  name: "sliding-window-counter",
+  cells: cellCount,
+  decide,
+  check: checkInTwoSteps,
+  charge,
+  refund,
+  used,
+  expiresAt: (policy, cells, at) =>
+    (cells[at + START] as number) + (policy.buckets + 1) * (cells[at + SIZE] as number),
+}

@@ -1,0 +1,22 @@
+export type { AlgorithmName } from "./algorithms/algorithm.js"
+export { type Clock, systemClock } from "./clock.js"
+export type { Decision, LimitDecision } from "./decision.js"
+export type { Duration } from "./duration.js"
+export { type ErrorCode, errorCodes, SluiceError } from "./errors.js"
+export {
+  type CheckOptions,
+  type CheckRequest,
+  createLimiter,
+  type Limiter,
+  type WaitOptions,
+} from "./limiter.js"
+export type { LimiterOptions } from "./limiter-options.js"
+export type { LimitOptions } from "./policy.js"
+export {
+  type MemoryStore,
+  type MemoryStoreOptions,
+  type MemoryStoreStats,
+  memoryStore,
+} from "./stores/memory/memory-store.js"
+export { fileSnapshot, type Snapshot } from "./stores/memory/snapshot.js"
+export type { Charge, Check, Degraded, Outcome, Space, Store, SyncStore } from "./stores/store.js"

@@ -1,0 +1,79 @@
+import type { Policy } from "./algorithms/algorithm.js"
+import type { Clock } from "./clock.js"
+import { SluiceError } from "./errors.js"
+import { checkFields, checkType, hasMethods } from "./options.js"
+import type { LimitOptions } from "./policy.js"
+import { compilePolicy, defaultName, LIMIT_FIELDS } from "./policy.js"
+import type { Store } from "./stores/store.js"
+
+interface CommonOptions {
+  /** Where counters live. Default: a memory store of the limiter's own. */
+  store?: Store
+  /** Where time comes from. Default: the store's own clock. */
+  clock?: Clock
+  /** Keeps the counters of limiters that share a store apart. Default: `"sluice"`. */
+  prefix?: string
+}
+
+/** Either one limit, or several that are checked together, all or nothing. */
+export type LimiterOptions =
+  | (CommonOptions & LimitOptions & { limits?: never })
+  | (CommonOptions & { limits: readonly LimitOptions[] } & { [Field in keyof LimitOptions]?: never })
+
+export interface CompiledLimit {
+  readonly name: string
+  /** The name of the space its counters live in. */
+  readonly space: string
+  readonly policy: Policy
+}
+
+const COMMON_FIELDS = ["store", "clock", "prefix"]
+const STORE_METHODS = ["check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close"]
+
+export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[]; prefix: string } {
+  checkFields(options, [...LIMIT_FIELDS, ...COMMON_FIELDS, "limits"], "createLimiter")
+  checkType(options.store, "createLimiter.store", "a store", hasMethods(...STORE_METHODS))
+  checkType(options.clock, "createLimiter.clock", "a clock with now()", hasMethods("now"))
+  checkType(options.prefix, "createLimiter.prefix", "a string that is not empty", isName)
+  const prefix = options.prefix ?? "sluice"
+  if (options.limits === undefined)
+    return { limits: [compileLimit(options, "createLimiter", prefix)], prefix }
+  const single = LIMIT_FIELDS.find((field) => options[field] !== undefined)
+  if (single !== undefined) {
+    throw new SluiceError("OPTION_CONFLICT", {
+      place: `createLimiter.${single}`,
+      expected: "belongs inside limits when there are limits",
+    })
+  }
+  checkType(options.limits, "createLimiter.limits", "a list of at least one limit", (list) => {
+    return Array.isArray(list) && list.length > 0
+  })
+  const limits = options.limits.map((limit, i) => {
+    checkFields(limit, LIMIT_FIELDS, `limits[${i}]`)
+    return compileLimit(limit, `limits[${i}]`, prefix)
+  })
+  for (const [i, limit] of limits.entries()) {
+    if (limits.findIndex((other) => other.name === limit.name || other.space === limit.space) < i) {
+      throw new SluiceError("LIMIT_NAME_DUPLICATE", {
+        place: `limits[${i}].name`,
+        expected: "must be given and unique where algorithm and window are the same",
+        found: limit.name,
+      })
+    }
+  }
+  return { limits, prefix }
+}
+
+function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {
+  checkType(options.name, `${place}.name`, "a string that is not empty", isName)
+  const policy = compilePolicy(options, place)
+  const { algorithm, buckets, window } = policy
+  // An unnamed limit is known by what does not change when somebody raises it.
+  const id = options.name ?? `${window}us`
+  const shape = buckets > 1 ? `${algorithm.name}-${buckets}` : algorithm.name
+  return { name: options.name ?? defaultName(policy), space: `${prefix}:${shape}:${id}`, policy }
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value !== ""
+}

@@ -1,0 +1,251 @@
+import type { Policy, Verdict } from "./algorithms/algorithm.js"
+import { blockPolicy } from "./algorithms/block.js"
+import type { Clock } from "./clock.js"
+import { systemClock } from "./clock.js"
+import type { Decision, NamedPolicy } from "./decision.js"
+import { decisionOfMany, decisionOfOne } from "./decision.js"
+import type { Duration } from "./duration.js"
+import { parseDuration } from "./duration.js"
+import { SluiceError } from "./errors.js"
+import type { LimiterOptions } from "./limiter-options.js"
+import { compileLimits } from "./limiter-options.js"
+import { checkFields, checkType } from "./options.js"
+import { overridePolicy } from "./policy.js"
+import { memoryStore } from "./stores/memory/memory-store.js"
+import type { Charge, Outcome, Store, SyncStore } from "./stores/store.js"
+import { isSyncStore, Space } from "./stores/store.js"
+import { Turnstile } from "./turnstile.js"
+
+export interface CheckOptions {
+  /** Whole units. Default: 1. With 0 the check only looks. */
+  cost?: number
+  /** The time of the request in milliseconds since 1970. Default: the store's clock. */
+  at?: number
+  /** Another limit for this call. What was charged before stays charged. */
+  limit?: number
+  /** Another burst for this call. */
+  burst?: number
+}
+
+export interface WaitOptions {
+  cost?: number
+  limit?: number
+  burst?: number
+  /** Ends the wait; the promise rejects with its reason. */
+  signal?: AbortSignal
+  /** The longest wait in milliseconds. Default: no bound. */
+  maxWaitMs?: number
+}
+
+export interface CheckRequest extends CheckOptions {
+  key: string
+}
+
+/** One limit of a limiter, with the space its counters live in. */
+interface Limit extends NamedPolicy {
+  readonly space: Space
+  readonly overrides: Map<string, Policy>
+}
+
+const CHECK_FIELDS = ["cost", "at", "limit", "burst"]
+/** Distinct per-call limits whose numbers are kept worked out. */
+const MOST_OVERRIDES = 1_024
+/** The end of the representable dates: anything later is a mistake, often microseconds. */
+const LATEST_TIME = 8.64e15 / 1000
+
+/** A limiter for the given options. Most programs make one per kind of request and keep it. */
+export function createLimiter(options: LimiterOptions): Limiter {
+  return new Limiter(options)
+}
+
+export class Limiter {
+  readonly #limits: readonly Limit[]
+  /** The only limit, when there is one and calls need no more than it: the hot path. */
+  readonly #only: Limit | undefined
+  readonly #blocks: Space
+  readonly #store: Store
+  readonly #sync: SyncStore | undefined
+  readonly #ownsStore: boolean
+  readonly #clock: Clock | undefined
+  readonly #turnstile: Turnstile
+
+  constructor(options: LimiterOptions) {
+    const { limits, prefix } = compileLimits(options)
+    this.#limits = limits.map((limit) => ({ ...limit, space: new Space(limit.space), overrides: new Map() }))
+    this.#only = this.#limits.length === 1 && options.clock === undefined ? this.#limits[0] : undefined
+    this.#blocks = new Space(`${prefix}:block`)
+    this.#clock = options.clock
+    this.#ownsStore = options.store === undefined
+    this.#store = options.store ?? memoryStore(options.clock === undefined ? {} : { clock: options.clock })
+    this.#sync = isSyncStore(this.#store) ? this.#store : undefined
+    this.#turnstile = new Turnstile(options.clock ?? systemClock)
+  }
+
+  /** Decides whether a request may pass, and charges it if so. */
+  async check(key: string, options?: CheckOptions): Promise<Decision> {
+    if (this.#sync !== undefined) return this.#checkSync(this.#sync, key, options)
+    return this.#decisionOf(options, await this.#store.check(this.#charges(key, options), this.#at(options)))
+  }
+
+  /** `check` without a promise, on a store in memory. */
+  checkSync(key: string, options?: CheckOptions): Decision {
+    if (this.#sync === undefined) {
+      throw new SluiceError("STORE_NOT_SYNC", {
+        place: "checkSync",
+        expected: "needs the memory store; use check with this one",
+      })
+    }
+    return this.#checkSync(this.#sync, key, options)
+  }
+
+  /** Decides like a check of cost 1 would see it now, and charges nothing. */
+  peek(key: string, options?: Omit<CheckOptions, "cost">): Promise<Decision> {
+    return this.check(key, { ...options, cost: 0 })
+  }
+
+  /** Decides a list of requests in one go, in order. Each is all-or-nothing by itself. */
+  async checkMany(requests: readonly CheckRequest[]): Promise<Decision[]> {
+    const options = requests.map(({ key: _key, ...rest }) => rest)
+    const checks = requests.map((request, i) => ({
+      charges: this.#charges(request.key, options[i]),
+      at: this.#at(options[i]),
+    }))
+    const outcomes = await this.#store.checkMany(checks)
+    return outcomes.map((outcome, i) => this.#decisionOf(options[i], outcome))
+  }
+
+  /**
+   * Waits until the request may pass, first come, first served per key. Resolves with the denial instead when that would
+   * take longer than `maxWaitMs` or for ever; rejects with the signal's reason when aborted.
+   */
+  async wait(key: string, options: WaitOptions = {}): Promise<Decision> {
+    const { signal, maxWaitMs, ...rest } = options
+    checkType(signal, "wait.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
+    checkType(maxWaitMs, "wait.maxWaitMs", "milliseconds ≥ 0", (ms) => typeof ms === "number" && ms >= 0)
+    const question = { check: () => this.check(key, rest), peek: () => this.peek(key) }
+    return this.#turnstile.pass(key, question, signal, maxWaitMs)
+  }
+
+  /** Gives back what a request was charged, at most what is charged now. Returns the state after it. */
+  async refund(key: string, cost = 1): Promise<Decision> {
+    await this.#store.refund(this.#charges(key, { cost }), this.#at(undefined))
+    return this.peek(key)
+  }
+
+  /** Forgets a key. A block stays. */
+  async reset(key: string): Promise<void> {
+    await this.#store.reset(this.#charges(key, undefined))
+  }
+
+  /** Denies every request of a key for a while. Blocking again sets the time anew; calls meanwhile do not extend it. */
+  async block(key: string, duration: Duration): Promise<void> {
+    const cost = Math.round(parseDuration(duration, "block") * 1000)
+    await this.#store.charge([{ ...this.#blockCharge(key), cost }], this.#at(undefined))
+  }
+
+  async unblock(key: string): Promise<void> {
+    await this.#store.reset([this.#blockCharge(key)])
+  }
+
+  /** Ends waiting and lets go of the store if the limiter made it. A store you passed in is yours to close. */
+  async close(): Promise<void> {
+    this.#turnstile.close(
+      new SluiceError("LIMITER_CLOSED", { place: "wait", expected: "ended: the limiter was closed" }),
+    )
+    if (this.#ownsStore) await this.#store.close()
+  }
+
+  #checkSync(store: SyncStore, key: string, options: CheckOptions | undefined): Decision {
+    const only = this.#only
+    if (only === undefined || options !== undefined || store.mayBlock(this.#blocks)) {
+      return this.#decisionOf(options, store.checkSync(this.#charges(key, options), this.#at(options)))
+    }
+    checkKey(key)
+    return decisionOfOne(only, store.checkOneSync(only.space, key, only.policy, 1))
+  }
+
+  #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {
+    const limits = this.#limits.map((limit) => ({
+      name: limit.name,
+      policy: this.#policyFor(limit, options),
+    }))
+    const { verdicts } = outcome
+    const blocked = verdicts.length > limits.length ? verdicts[limits.length] : undefined
+    return decisionOfMany(limits, verdicts as readonly Verdict[], outcome, blocked)
+  }
+
+  #charges(key: string, options: CheckOptions | undefined): Charge[] {
+    checkKey(key)
+    checkCallOptions(options)
+    const cost = costOf(options)
+    const charges: Charge[] = this.#limits.map((limit) => ({
+      space: limit.space,
+      key,
+      policy: this.#policyFor(limit, options),
+      cost,
+    }))
+    if (this.#store.mayBlock(this.#blocks)) charges.push(this.#blockCharge(key))
+    return charges
+  }
+
+  #blockCharge(key: string): Charge {
+    checkKey(key)
+    return { space: this.#blocks, key, policy: blockPolicy, cost: 0 }
+  }
+
+  #policyFor(limit: Limit, options: CheckOptions | undefined): Policy {
+    if (options === undefined || (options.limit === undefined && options.burst === undefined))
+      return limit.policy
+    if (this.#limits.length > 1) {
+      throw new SluiceError("OPTION_CONFLICT", {
+        place: "check",
+        expected: "limit and burst per call need a limiter with a single limit",
+        found: options.limit ?? options.burst,
+      })
+    }
+    const name = `${options.limit}/${options.burst}`
+    let policy = limit.overrides.get(name)
+    if (policy === undefined) {
+      policy = overridePolicy(limit.policy, options.limit, options.burst)
+      if (limit.overrides.size >= MOST_OVERRIDES) limit.overrides.clear()
+      limit.overrides.set(name, policy)
+    }
+    return policy
+  }
+
+  /** The time of the request in microseconds, or undefined to let the store's clock decide. */
+  #at(options: CheckOptions | undefined): number | undefined {
+    const ms = options?.at ?? this.#clock?.now()
+    if (ms === undefined) return undefined
+    if (typeof ms !== "number" || !(ms >= 0 && ms <= LATEST_TIME)) {
+      throw new SluiceError("TIME_INVALID", {
+        place: "at",
+        expected: "must be a time in milliseconds since 1970",
+        found: ms,
+      })
+    }
+    return Math.round(ms * 1000)
+  }
+}
+
+function costOf(options: CheckOptions | undefined): number {
+  const cost = options?.cost
+  if (cost === undefined) return 1
+  if (!Number.isInteger(cost) || cost < 0 || cost > Number.MAX_SAFE_INTEGER) {
+    throw new SluiceError("COST_INVALID", { place: "cost", expected: "must be an integer ≥ 0", found: cost })
+  }
+  return cost
+}
+
+function checkKey(key: unknown): void {
+  if (typeof key === "string" && key.length > 0) return
+  throw new SluiceError("KEY_INVALID", {
+    place: "key",
+    expected: "must be a string that is not empty",
+    found: key,
+  })
+}
+
+function checkCallOptions(options: unknown): void {
+  if (options !== undefined) checkFields(options, CHECK_FIELDS, "check")
+}

@@ -1,0 +1,231 @@
+import type { Algorithm, AlgorithmName, Policy } from "./algorithms/algorithm.js"
+import { blockPolicy } from "./algorithms/block.js"
+import { gcd, MAX_EXACT } from "./algorithms/exact.js"
+import { fixedWindow } from "./algorithms/fixed-window.js"
+import { gcra } from "./algorithms/gcra.js"
+import { leakyBucket } from "./algorithms/leaky-bucket.js"
+import { slidingWindowCounter } from "./algorithms/sliding-window-counter.js"
+import { slidingWindowLog } from "./algorithms/sliding-window-log.js"
+import { tokenBucket } from "./algorithms/token-bucket.js"
+import type { Duration } from "./duration.js"
+import { formatDuration, parseDuration } from "./duration.js"
+import { SluiceError } from "./errors.js"
+
+export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
+  "fixed-window": fixedWindow,
+  "sliding-window-log": slidingWindowLog,
+  "sliding-window-counter": slidingWindowCounter,
+  "token-bucket": tokenBucket,
+  "leaky-bucket": leakyBucket,
+  gcra,
+}
+
+/** One limit as people write it. */
+export interface LimitOptions {
+  /** Shown in decisions and headers, and part of the storage key. Default: `"100/1m"`. */
+  name?: string
+  /** Units per window. */
+  limit: number
+  window: Duration
+  /** Default: `sliding-window-counter`. */
+  algorithm?: AlgorithmName
+  /** token-bucket and leaky-bucket: the most that fits at once. Default: `limit`. */
+  burst?: number
+  /** gcra: how many may come at once beyond the first. Default: `limit - 1`. */
+  maxBurst?: number
+  /** sliding-window-counter: how finely the window is cut. Default: 1. */
+  buckets?: number
+  /** fixed-window: where windows start. Default: `"aligned"`, at multiples of the window since 1970. */
+  anchor?: "aligned" | "first-request"
+  /** leaky-bucket: what happens to a request that finds water in the bucket. Default: `"reject"`. */
+  overflow?: "reject" | "queue"
+}
+
+export const LIMIT_FIELDS = [
+  "name",
+  "limit",
+  "window",
+  "algorithm",
+  "burst",
+  "maxBurst",
+  "buckets",
+  "anchor",
+  "overflow",
+] as const
+
+/** Ten years. Longer windows would not fit the exact division of exact.ts, and nobody waits that long. */
+const LONGEST_WINDOW_MS = 3_652.5 * 86_400_000
+const LARGEST_LIMIT = 2 ** 50
+const MOST_BUCKETS = 3_600
+
+/** Which options only some algorithms take. */
+const TAKEN_BY: Record<string, readonly AlgorithmName[]> = {
+  burst: ["token-bucket", "leaky-bucket"],
+  maxBurst: ["gcra"],
+  buckets: ["sliding-window-counter"],
+  anchor: ["fixed-window"],
+  overflow: ["leaky-bucket"],
+}
+
+/** Checks the options of one limit, all by name, and works its numbers out. */
+export function compilePolicy(options: LimitOptions, place: string): Policy {
+  const name = options.algorithm ?? "sliding-window-counter"
+  const algorithm = Object.hasOwn(algorithms, name) ? algorithms[name] : undefined
+  if (algorithm === undefined) {
+    throw new SluiceError("ALGORITHM_UNKNOWN", {
+      place: at(place, "algorithm"),
+      expected: `must be one of ${Object.keys(algorithms).join(", ")}`,
+      found: name,
+    })
+  }
+  for (const [option, takers] of Object.entries(TAKEN_BY)) {
+    if (options[option as keyof LimitOptions] !== undefined && !takers.includes(name)) {
+      throw new SluiceError("OPTION_CONFLICT", {
+        place: at(place, option),
+        expected: `is an option of ${takers.join(" and ")} only`,
+        found: name,
+      })
+    }
+  }
+  const limit = wholeNumber(options.limit, at(place, "limit"), 1)
+  const window = windowOf(options.window, at(place, "window"))
+  const anchor = oneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor"))
+  const overflow = oneOf(options.overflow, ["reject", "queue"], at(place, "overflow"))
+  const buckets = options.buckets === undefined ? 1 : wholeNumber(options.buckets, at(place, "buckets"), 1)
+  if (buckets > MOST_BUCKETS || window % buckets !== 0) {
+    throw new SluiceError("WINDOW_INVALID", {
+      place: at(place, "buckets"),
+      expected: `must be at most ${MOST_BUCKETS} and cut the window into whole microseconds`,
+      found: buckets,
+    })
+  }
+  let capacity = limit
+  if (options.burst !== undefined) capacity = wholeNumber(options.burst, at(place, "burst"), 1)
+  if (options.maxBurst !== undefined) capacity = wholeNumber(options.maxBurst, at(place, "maxBurst"), 0) + 1
+  const anchored = anchor === "first-request"
+  const queue = overflow === "queue"
+  return makePolicy({ algorithm: name, limit, window, capacity, buckets, anchored, queue }, place)
+}
+
+/** The same policy with another limit (and burst) for one call. The original is not touched. */
+export function overridePolicy(policy: Policy, limit: number | undefined, burst: number | undefined): Policy {
+  const newLimit = limit === undefined ? policy.limit : wholeNumber(limit, "limit", 1)
+  const drains = policy.token > 0
+  if (burst !== undefined && !drains) {
+    throw new SluiceError("OPTION_CONFLICT", {
+      place: "burst",
+      expected: "is an option of token-bucket, leaky-bucket and gcra only",
+      found: policy.algorithm.name,
+    })
+  }
+  let capacity = newLimit
+  if (burst !== undefined) capacity = wholeNumber(burst, "burst", 1)
+  else if (limit === undefined || policy.capacity !== policy.limit) capacity = policy.capacity
+  return makePolicy({ ...savePolicy(policy), limit: newLimit, capacity }, "")
+}
+
+/** The numbers a policy is made of, as they are kept in a snapshot. Times in microseconds. */
+export interface SavedPolicy {
+  readonly algorithm: AlgorithmName | "block"
+  readonly limit: number
+  readonly window: number
+  readonly capacity: number
+  readonly buckets: number
+  readonly anchored: boolean
+  readonly queue: boolean
+}
+
+export function savePolicy(policy: Policy): SavedPolicy {
+  const { algorithm, limit, window, capacity, buckets, anchored, queue } = policy
+  return { algorithm: algorithm.name, limit, window, capacity, buckets, anchored, queue }
+}
+
+export function restorePolicy(saved: SavedPolicy): Policy {
+  return saved.algorithm === "block" ? blockPolicy : makePolicy(saved, "")
+}
+
+function makePolicy(numbers: SavedPolicy, place: string): Policy {
+  const { limit, window, capacity, buckets, anchored, queue } = numbers
+  const algorithm = algorithms[numbers.algorithm as AlgorithmName]
+  const drains = algorithm === tokenBucket || algorithm === leakyBucket || algorithm === gcra
+  const divisor = drains ? gcd(limit, window) : 1
+  const token = drains ? window / divisor : 0
+  const leak = drains ? limit / divisor : 0
+  if (capacity * token > MAX_EXACT) {
+    const which = capacity > limit ? "burst" : "limit"
+    throw new SluiceError("POLICY_TOO_LARGE", {
+      place: at(place, which),
+      expected: `is too large for exact arithmetic with this window: ${which} × window must stay below 2^53 after dividing limit and window by their greatest common divisor (here ${capacity} × ${token}); a rounder limit or a shorter window fits`,
+      found: capacity,
+    })
+  }
+  const bucketSize = window / buckets
+  const full = capacity * token
+  return Object.freeze({
+    algorithm,
+    limit,
+    window,
+    capacity,
+    buckets,
+    bucketSize,
+    token,
+    leak,
+    full,
+    anchored,
+    queue,
+  })
+}
+
+/** What a limit is called when nobody named it. */
+export function defaultName(policy: Policy): string {
+  return `${policy.limit}/${formatDuration(policy.window / 1000)}`
+}
+
+function windowOf(window: unknown, place: string): number {
+  if (window === undefined)
+    throw new SluiceError("OPTION_MISSING", { place, expected: 'is required, like "1m"' })
+  let ms: number
+  try {
+    ms = parseDuration(window, place)
+  } catch (cause) {
+    if (!(cause instanceof SluiceError)) throw cause
+    throw new SluiceError("WINDOW_INVALID", { place, expected: cause.expected, found: window, cause })
+  }
+  const micros = Math.round(ms * 1000)
+  if (micros < 1 || ms > LONGEST_WINDOW_MS) {
+    throw new SluiceError("WINDOW_INVALID", {
+      place,
+      expected: "must be at least one microsecond and at most ten years",
+      found: window,
+    })
+  }
+  return micros
+}
+
+function wholeNumber(value: unknown, place: string, smallest: number): number {
+  if (value === undefined) throw new SluiceError("OPTION_MISSING", { place, expected: "is required" })
+  if (typeof value !== "number" || !Number.isInteger(value) || value < smallest) {
+    throw new SluiceError("LIMIT_INVALID", {
+      place,
+      expected: `must be an integer ≥ ${smallest}`,
+      found: value,
+    })
+  }
+  if (value > LARGEST_LIMIT) {
+    throw new SluiceError("POLICY_TOO_LARGE", { place, expected: "must be at most 2^50", found: value })
+  }
+  return value
+}
+
+function oneOf<T extends string>(value: T | undefined, values: readonly T[], place: string): T | undefined {
+  if (value === undefined || values.includes(value)) return value
+  throw new SluiceError("OPTION_TYPE", {
+    place,
+    expected: `must be one of ${values.join(", ")}`,
+    found: value,
+  })
+}
+
+function at(place: string, option: string): string {
+  return place === "" ? option : `${place}.${option}`
+}

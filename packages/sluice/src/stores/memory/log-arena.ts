@@ -1,0 +1,79 @@
+// Where sliding logs live: blocks with room for 2, 4, 8 … entries, cut from slabs of the same size class, so that a log
+// that grows moves to the next class and leaves a block that the next log takes.
+
+import { initLog, logCells } from "../../algorithms/sliding-window-log.js"
+
+const CLASSES = 32
+/** Doubles in a slab of small blocks: 64 KB. A larger block is a slab of its own. */
+const SLAB = 8192
+
+interface SizeClass {
+  readonly cells: number
+  readonly perSlab: number
+  readonly slabs: Float64Array[]
+  readonly free: number[]
+  used: number
+}
+
+export class LogArena {
+  readonly #classes: SizeClass[] = []
+  bytes = 0
+
+  /** Takes a block with room for 2^sizeClass entries and returns its reference, never 0. */
+  take(sizeClass: number): number {
+    const size = this.#classOf(sizeClass)
+    let index = size.free.pop()
+    if (index === undefined) {
+      index = size.used++
+      if (index >= size.slabs.length * size.perSlab) {
+        const slab = new Float64Array(size.cells * size.perSlab)
+        size.slabs.push(slab)
+        this.bytes += slab.byteLength
+      }
+    }
+    const reference = (index + 1) * CLASSES + sizeClass
+    initLog(this.cells(reference), this.at(reference), 2 ** sizeClass)
+    return reference
+  }
+
+  give(reference: number): void {
+    const size = this.#classOf(reference % CLASSES)
+    size.free.push(Math.floor(reference / CLASSES) - 1)
+    if (size.free.length === size.used) {
+      // Nothing of this size is left: the slabs go back to the system.
+      for (const slab of size.slabs) this.bytes -= slab.byteLength
+      size.slabs.length = 0
+      size.free.length = 0
+      size.used = 0
+    }
+  }
+
+  /** The same log in a block of twice the room. */
+  grow(reference: number): number {
+    const sizeClass = (reference % CLASSES) + 1
+    const larger = this.take(sizeClass)
+    initLog(this.cells(larger), this.at(larger), 2 ** sizeClass, this.cells(reference), this.at(reference))
+    this.give(reference)
+    return larger
+  }
+
+  cells(reference: number): Float64Array {
+    const size = this.#classOf(reference % CLASSES)
+    return size.slabs[Math.floor((Math.floor(reference / CLASSES) - 1) / size.perSlab)] as Float64Array
+  }
+
+  at(reference: number): number {
+    const size = this.#classOf(reference % CLASSES)
+    return ((Math.floor(reference / CLASSES) - 1) % size.perSlab) * size.cells
+  }
+
+  #classOf(sizeClass: number): SizeClass {
+    let size = this.#classes[sizeClass]
+    if (size === undefined) {
+      const cells = logCells(2 ** sizeClass)
+      size = { cells, perSlab: Math.max(1, Math.floor(SLAB / cells)), slabs: [], free: [], used: 0 }
+      this.#classes[sizeClass] = size
+    }
+    return size
+  }
+}

@@ -1,0 +1,279 @@
+import type { Policy, Verdict } from "../../algorithms/algorithm.js"
+import { newVerdict } from "../../algorithms/algorithm.js"
+import type { Clock } from "../../clock.js"
+import { systemMicros } from "../../clock.js"
+import { SluiceError } from "../../errors.js"
+import { checkFields, checkType, hasMethods } from "../../options.js"
+import type { Charge, Check, Degraded, Outcome, Space, SyncStore } from "../store.js"
+import { KeyHash } from "./key-hash.js"
+import type { Snapshot } from "./snapshot.js"
+import type { Table } from "./table.js"
+import { Tables } from "./tables.js"
+
+export interface MemoryStoreOptions {
+  /** The most keys held at once. Default: 1,000,000, which take about 40 MB. */
+  maxKeys?: number
+  /** The answer for a new key when every key held is more than half used. Default: `"deny"`. */
+  onFull?: "deny" | "allow"
+  /** Where the counters are saved on `close` and loaded from at the start: `fileSnapshot(path)`. Default: nowhere. */
+  snapshot?: Snapshot
+  /** Told of a snapshot that could not be used; the store then starts empty. Default: a process warning. */
+  onWarning?: (warning: SluiceError) => void
+  clock?: Clock
+}
+
+export interface MemoryStoreStats {
+  keys: number
+  bytes: number
+  /** Keys dropped to make room for new ones. */
+  evicted: number
+  /** Decisions on a new key that found no room. */
+  refused: number
+}
+
+const TIDY_EVERY_MS = 1_000
+/** How soon a client that found no room may come back, in µs. Nobody can know; a second is polite. */
+const FULL_RETRY = 1_000_000
+/** The state of a key never used, long enough for every algorithm. */
+const UNUSED = new Float64Array(4_096)
+
+/** Counters in the memory of this process: bounded, exact, without a timer per key. */
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return new MemoryStore(options)
+}
+
+export class MemoryStore implements SyncStore {
+  readonly #clock: Clock | undefined
+  readonly #onFull: Degraded & ("deny" | "allow")
+  readonly #snapshot: Snapshot | undefined
+  readonly #tables: Tables
+  readonly #hash: KeyHash
+  #timer: ReturnType<typeof setInterval> | undefined
+  #closed = false
+  #refused = 0
+  readonly #verdict: Verdict = newVerdict()
+  readonly #outcome: Outcome = { allowed: false, now: 0, verdicts: [this.#verdict], degraded: undefined }
+
+  constructor(options: MemoryStoreOptions) {
+    checkFields(options, ["maxKeys", "onFull", "snapshot", "onWarning", "clock"], "memoryStore")
+    checkType(
+      options.maxKeys,
+      "memoryStore.maxKeys",
+      "an integer ≥ 1",
+      (n) => Number.isInteger(n) && (n as number) >= 1,
+    )
+    checkType(options.onFull, "memoryStore.onFull", '"deny" or "allow"', (v) => v === "deny" || v === "allow")
+    checkType(
+      options.snapshot,
+      "memoryStore.snapshot",
+      "a file path",
+      (v) => typeof v === "string" && v !== "",
+    )
+    checkType(options.clock, "memoryStore.clock", "a clock with now()", hasMethods("now"))
+    this.#clock = options.clock
+    this.#onFull = options.onFull ?? "deny"
+    this.#snapshot = options.snapshot
+    this.#tables = new Tables(options.maxKeys ?? 1_000_000)
+    const key =
+      options.snapshot === undefined ? undefined : this.#load(options.snapshot, options.onWarning ?? warn)
+    this.#hash = new KeyHash(key)
+  }
+
+  get stats(): MemoryStoreStats {
+    const { keys, bytes, evicted } = this.#tables
+    return { keys, bytes, evicted, refused: this.#refused }
+  }
+
+  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): Outcome {
+    const now = at ?? this.#now()
+    if (this.#closed) throw closed()
+    const table = this.#tables.open(space, policy)
+    const hash = this.#hash
+    const verdict = this.#verdict
+    const outcome = this.#outcome
+    outcome.now = now
+    outcome.degraded = undefined
+    hash.hash(key)
+    if (table.find(hash.low, hash.high)) {
+      table.check(policy, cost, now, verdict)
+    } else {
+      policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
+      if (verdict.allowed && cost > 0) {
+        if (this.#roomFor(1, now)) this.#add(table, policy, cost, now)
+        else {
+          this.#refused++
+          outcome.degraded = this.#refuse(verdict)
+        }
+      }
+    }
+    outcome.allowed = verdict.allowed
+    return outcome
+  }
+
+  checkSync(charges: readonly Charge[], at?: number): Outcome {
+    const outcome: Outcome = { allowed: true, now: at ?? this.#now(), verdicts: [], degraded: undefined }
+    const missing = this.#decide(charges, outcome)
+    const { allowed, now, verdicts } = outcome
+    if (allowed && missing > 0 && !this.#roomFor(missing, now)) {
+      for (const verdict of verdicts) outcome.degraded = this.#refuse(verdict)
+      this.#refused++
+      outcome.allowed = this.#onFull === "allow"
+      return outcome
+    }
+    const absent: Charge[] = []
+    charges.forEach((charge, i) => {
+      if (charge.cost === 0 || !(allowed || (verdicts[i] as Verdict).foreign)) return
+      const table = this.#find(charge)
+      if (table !== undefined) table.charge(charge.policy, allowed ? charge.cost : 0, now)
+      else if (allowed) absent.push(charge)
+    })
+    // New keys last: adding one may move the others.
+    for (const charge of absent) this.#chargeOne(charge, now)
+    return outcome
+  }
+
+  /** Fills in the verdicts, and returns how many states a charge would have to add. */
+  #decide(charges: readonly Charge[], outcome: Outcome): number {
+    let missing = 0
+    outcome.verdicts = charges.map((charge) => {
+      const verdict = newVerdict()
+      const { policy } = charge
+      const table = this.#find(charge)
+      if (table === undefined && charge.cost > 0) missing++
+      // Two charges on one key are one sum: each alone might fit where both do not.
+      const cost = charge.cost === 0 ? 0 : costOnSameKey(charges, charge)
+      if (table === undefined) policy.algorithm.decide(policy, UNUSED, 0, cost, outcome.now, verdict)
+      else table.decide(policy, cost, outcome.now, verdict)
+      if (!verdict.allowed) outcome.allowed = false
+      return verdict
+    })
+    return missing
+  }
+
+  async check(charges: readonly Charge[], at?: number): Promise<Outcome> {
+    return this.checkSync(charges, at)
+  }
+
+  async decide(charges: readonly Charge[], at?: number): Promise<Outcome> {
+    const outcome: Outcome = { allowed: true, now: at ?? this.#now(), verdicts: [], degraded: undefined }
+    this.#decide(charges, outcome)
+    return outcome
+  }
+
+  async checkMany(checks: readonly Check[]): Promise<Outcome[]> {
+    const now = this.#now()
+    return checks.map((check) => this.checkSync(check.charges, check.at ?? now))
+  }
+
+  async charge(charges: readonly Charge[], at?: number): Promise<void> {
+    const now = at ?? this.#now()
+    for (const charge of charges) {
+      if (this.#find(charge) !== undefined || this.#roomFor(1, now)) this.#chargeOne(charge, now)
+      else this.#refused++
+    }
+  }
+
+  async refund(charges: readonly Charge[], at?: number): Promise<void> {
+    const now = at ?? this.#now()
+    for (const charge of charges) {
+      this.#find(charge)?.refund(charge.policy, charge.cost, now)
+    }
+  }
+
+  async reset(charges: readonly Charge[]): Promise<void> {
+    for (const charge of charges) this.#find(charge)?.remove()
+  }
+
+  mayBlock(space: Space): boolean {
+    return this.#tables.blocks > 0 && this.#tables.keysIn(space) > 0
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#stopTimer()
+    if (this.#snapshot !== undefined) this.#snapshot.write(this.#tables, this.#hash.key, this.#now())
+    this.#tables.clear()
+    this.#closed = true
+  }
+
+  #now(): number {
+    return this.#clock === undefined ? systemMicros() : Math.round(this.#clock.now() * 1000)
+  }
+
+  /** The table pointed to the charge's state, or undefined when it has none. */
+  #find(charge: Charge): Table | undefined {
+    if (this.#closed) throw closed()
+    const table = this.#tables.open(charge.space, charge.policy)
+    this.#hash.hash(charge.key)
+    return table.find(this.#hash.low, this.#hash.high) ? table : undefined
+  }
+
+  #chargeOne(charge: Charge, now: number): void {
+    const table = this.#find(charge)
+    if (table !== undefined) table.charge(charge.policy, charge.cost, now)
+    else this.#add(this.#tables.open(charge.space, charge.policy), charge.policy, charge.cost, now)
+  }
+
+  /** Adds the key hashed last. */
+  #add(table: Table, policy: Policy, cost: number, now: number): void {
+    table.insert(this.#hash.low, this.#hash.high, now, this.#tables.maxKeys)
+    table.charge(policy, cost, now)
+    if (this.#timer === undefined) this.#startTimer()
+  }
+
+  #roomFor(keys: number, now: number): boolean {
+    return this.#tables.keys + keys <= this.#tables.maxKeys || this.#tables.makeRoom(keys, now)
+  }
+
+  #refuse(verdict: Verdict): Degraded {
+    if (this.#onFull === "deny") {
+      verdict.allowed = false
+      verdict.remaining = 0
+      verdict.retryAfter = FULL_RETRY
+      verdict.resetAfter = 0
+      verdict.delay = 0
+    }
+    return this.#onFull
+  }
+
+  #startTimer(): void {
+    this.#timer = setInterval(() => {
+      if (!this.#tables.tidy(this.#now())) this.#stopTimer()
+    }, TIDY_EVERY_MS)
+    // Not on every runtime; where it exists, the process may end while the timer waits.
+    if (typeof this.#timer === "object") this.#timer.unref?.()
+  }
+
+  #stopTimer(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #load(snapshot: Snapshot, onWarning: (warning: SluiceError) => void) {
+    try {
+      const key = snapshot.read(this.#tables)
+      if (this.#tables.keys > 0) this.#startTimer()
+      return key
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error
+      this.#tables.clear()
+      onWarning(error)
+      return undefined
+    }
+  }
+}
+
+function costOnSameKey(charges: readonly Charge[], charge: Charge): number {
+  let cost = 0
+  for (const other of charges)
+    if (other.key === charge.key && other.space === charge.space) cost += other.cost
+  return cost
+}
+
+function closed(): SluiceError {
+  return new SluiceError("STORE_CLOSED", { place: "memoryStore", expected: "was closed" })
+}
+
+function warn(warning: SluiceError): void {
+  globalThis.process?.emitWarning?.(warning)
+}

@@ -1,0 +1,112 @@
+// Saves the counters to a file and loads them, so that a restart does not hand everybody a fresh limit.
+//
+// The file: a line of magic and version, a line of JSON about the tables, their states as doubles, and a SHA-256 of all
+// before it. Each state is its hash (two words), the number of its cells, and the cells. The secret hash key is inside,
+// hence mode 0600.
+
+import { replaceFile } from "../../atomic-file.js"
+import { SluiceError } from "../../errors.js"
+import { checkType } from "../../options.js"
+import type { SavedPolicy } from "../../policy.js"
+import { restorePolicy, savePolicy } from "../../policy.js"
+import type { HashKey } from "./key-hash.js"
+import type { Tables } from "./tables.js"
+
+const MAGIC = "sluice-snapshot 1\n"
+const DIGEST_BYTES = 32
+const STATE_HEADER = 3
+
+interface SavedTable {
+  readonly space: string
+  readonly policy: SavedPolicy
+  readonly keys: number
+  readonly bytes: number
+}
+
+interface Header {
+  readonly hashKey: HashKey
+  readonly tables: readonly SavedTable[]
+}
+
+const sha256 = (bytes: Uint8Array) =>
+  process.getBuiltinModule("node:crypto").createHash("sha256").update(bytes).digest()
+
+/** Where a memory store keeps its counters while it is not running. */
+export interface Snapshot {
+  /** Fills the tables and returns their hash key; undefined when there is nothing saved yet. */
+  read(tables: Tables): HashKey | undefined
+  write(tables: Tables, hashKey: HashKey, now: number): void
+}
+
+/** Keeps the counters in a file: `memoryStore({ snapshot: fileSnapshot("/var/lib/app/limits") })`. */
+export function fileSnapshot(path: string): Snapshot {
+  checkType(path, "fileSnapshot", "a file path", (value) => typeof value === "string" && value !== "")
+  return {
+    read: (tables) => readSnapshot(path, tables),
+    write: (tables, hashKey, now) => writeSnapshot(path, tables, hashKey, now),
+  }
+}
+
+function writeSnapshot(path: string, tables: Tables, hashKey: HashKey, now: number): void {
+  const saved: SavedTable[] = []
+  const parts: Uint8Array[] = []
+  for (const [space, table] of tables.entries()) {
+    let keys = 0
+    let bytes = 0
+    table.forEach(now, (low, high, state) => {
+      const part = new Float64Array(STATE_HEADER + state.length)
+      part.set([low, high, state.length])
+      part.set(state, STATE_HEADER)
+      parts.push(new Uint8Array(part.buffer))
+      bytes += part.byteLength
+      keys++
+    })
+    saved.push({ space, policy: savePolicy(table.slowest), keys, bytes })
+  }
+  const header: Header = { hashKey, tables: saved }
+  const body = Buffer.concat([Buffer.from(`${MAGIC}${JSON.stringify(header)}\n`), ...parts])
+  try {
+    replaceFile(path, Buffer.concat([body, sha256(body)]))
+  } catch (cause) {
+    throw new SluiceError("SNAPSHOT_IO", { place: path, expected: "could not be written", cause })
+  }
+}
+
+function readSnapshot(path: string, tables: Tables): HashKey | undefined {
+  const content = readIfThere(path)
+  if (content === undefined) return undefined
+  const { header, states } = open(path, content)
+  let at = 0
+  for (const saved of header.tables) {
+    const table = tables.named(saved.space, restorePolicy(saved.policy))
+    for (let key = 0; key < saved.keys && tables.keys < tables.maxKeys; key++) {
+      const cells = states[at + 2] as number
+      const state = states.subarray(at + STATE_HEADER, at + STATE_HEADER + cells)
+      table.restore(states[at] as number, states[at + 1] as number, state, tables.maxKeys)
+      at += STATE_HEADER + cells
+    }
+  }
+  return header.hashKey
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  const { existsSync, readFileSync } = process.getBuiltinModule("node:fs")
+  try {
+    return existsSync(path) ? readFileSync(path) : undefined
+  } catch (cause) {
+    throw new SluiceError("SNAPSHOT_IO", { place: path, expected: "could not be read", cause })
+  }
+}
+
+/** Checks a file as a whole before any of it is believed. */
+function open(path: string, content: Buffer): { header: Header; states: Float64Array } {
+  const bad = (expected: string) => new SluiceError("SNAPSHOT_INVALID", { place: path, expected })
+  if (content.toString("latin1", 0, MAGIC.length) !== MAGIC) throw bad("is not a snapshot of this version")
+  const body = content.subarray(0, -DIGEST_BYTES)
+  if (!sha256(body).equals(content.subarray(-DIGEST_BYTES)))
+    throw bad("is damaged: its checksum does not match")
+  const end = body.indexOf(10, MAGIC.length)
+  const header = JSON.parse(body.toString("utf8", MAGIC.length, end)) as Header
+  // Copied, because the states do not start at a multiple of eight.
+  return { header, states: new Float64Array(new Uint8Array(body.subarray(end + 1)).buffer) }
+}

@@ -1,0 +1,78 @@
+// What a store is. A check hands it a list of charges: all allowed and all charged, or none. That one primitive carries
+// several limits, several rules, batches and every protocol.
+
+import type { Policy, Verdict } from "../algorithms/algorithm.js"
+
+/**
+ * A name for the counters of one limit, so that the same key under another limit is another counter. Make it once and
+ * keep it: a store may leave its own handle on it to find its counters without a look-up.
+ */
+export class Space {
+  readonly name: string
+  handle: { readonly owner: object } | undefined = undefined
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+export interface Charge {
+  readonly space: Space
+  readonly key: string
+  readonly policy: Policy
+  /** Whole units, 0 to look only. */
+  readonly cost: number
+}
+
+export interface Check {
+  readonly charges: readonly Charge[]
+  /** Whole microseconds since 1970. Without it the store's own clock counts. */
+  readonly at?: number | undefined
+}
+
+/** Which way a decision was made when the store could not make it properly. */
+export type Degraded = "allow" | "deny" | "local"
+
+export interface Outcome {
+  allowed: boolean
+  /** The time the decision was made at, in microseconds. */
+  now: number
+  /** One per charge, in order. */
+  verdicts: readonly Verdict[]
+  degraded: Degraded | undefined
+}
+
+/**
+ * Where counters live. A store that talks to a server throws a `StoreFailure` when it cannot answer in time; the limiter
+ * turns that into a degraded decision.
+ */
+export interface Store {
+  /** Decides all charges; if every one is allowed, charges them all, else none. */
+  check(charges: readonly Charge[], at?: number): Promise<Outcome>
+  /** Decides all charges and charges nothing, whatever their costs. */
+  decide(charges: readonly Charge[], at?: number): Promise<Outcome>
+  checkMany(checks: readonly Check[]): Promise<Outcome[]>
+  /** Charges without asking. */
+  charge(charges: readonly Charge[], at?: number): Promise<void>
+  /** Gives back at most what is charged. */
+  refund(charges: readonly Charge[], at?: number): Promise<void>
+  /** Forgets the keys. */
+  reset(charges: readonly Charge[]): Promise<void>
+  /** False when it is certain that a space of blocks is empty, so that a check need not ask for one. */
+  mayBlock(space: Space): boolean
+  /** How many instances share this store, as last known. Without it the store is this process's alone. */
+  readonly instances?: number
+  /** Lets go of timers, connections and files. Calls after it fail with STORE_CLOSED. */
+  close(): Promise<void>
+}
+
+/** A store that answers without waiting for anything. */
+export interface SyncStore extends Store {
+  checkSync(charges: readonly Charge[], at?: number): Outcome
+  /** `checkSync` of a single charge without allocating: the outcome is reused by the next call. */
+  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): Outcome
+}
+
+export function isSyncStore(store: Store): store is SyncStore {
+  return "checkSync" in store
+}
