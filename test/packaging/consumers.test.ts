@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Packed, packSluice, root, runTool } from "./packed.js"
+
+// Each project is what a user would write, with nothing but the published package in reach. The package's own declarations
+// are checked too, once with the browser's types and no types of Node, and once the other way round.
+
+let packed: Packed
+
+beforeAll(() => {
+  packed = packSluice()
+}, 60_000)
+
+afterAll(() => packed?.remove())
+
+function project(name: string, files: Record<string, string | object>): string {
+  const folder = join(packed.folder, name)
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), typeof content === "string" ? content : JSON.stringify(content))
+  }
+  return folder
+}
+
+function run(folder: string, file: string) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], {
+    cwd: folder,
+    encoding: "utf8",
+    timeout: 20_000,
+  })
+  return { status, stdout, stderr }
+}
+
+// None of the programs closes its limiter: they also show that a limiter does not keep a process alive.
+const printed = { status: 0, stdout: "true 1\n", stderr: "" }
+
+describe("JavaScript", () => {
+  it("imports it from an ES module", () => {
+    const folder = project("js-esm", {
+      "main.mjs": `
+        import { createLimiter } from "sluice"
+        import { ManualClock } from "sluice/testing"
+        const limiter = createLimiter({ limit: 2, window: "1m", clock: new ManualClock() })
+        const decision = await limiter.check("user:42")
+        console.log(decision.allowed, decision.remaining)`,
+    })
+    expect(run(folder, "main.mjs")).toEqual(printed)
+  })
+
+  it("requires it from a CommonJS module, without a warning", () => {
+    const folder = project("js-cjs", {
+      "main.cjs": `
+        const { createLimiter } = require("sluice")
+        const { ManualClock } = require("sluice/testing")
+        const limiter = createLimiter({ limit: 2, window: "1m", clock: new ManualClock() })
+        limiter.check("user:42").then((decision) => console.log(decision.allowed, decision.remaining))`,
+    })
+    expect(run(folder, "main.cjs")).toEqual(printed)
+  })
+})
+
+describe("TypeScript", () => {
+  const source = `
+    import { createLimiter, SluiceError, type Decision } from "sluice"
+    import { ManualClock } from "sluice/testing"
+
+    declare const console: { log(...values: unknown[]): void }
+
+    const limiter = createLimiter({ limit: 2, window: "1m", clock: new ManualClock() })
+
+    export function report(decision: Decision): void {
+      const allowed: boolean = decision.allowed
+      const remaining: number = decision.remaining
+      console.log(allowed, remaining)
+    }
+
+    export function misuse(error: unknown): void {
+      if (error instanceof SluiceError && error.code === "LIMIT_INVALID") console.log(error.message)
+      // @ts-expect-error a window is a duration or a number of milliseconds
+      createLimiter({ limit: 2, window: true })
+      // @ts-expect-error a decision is not any
+      const text: string = limiter.checkSync("user:42")
+      console.log(text)
+    }
+
+    limiter.check("user:42").then(report)
+  `
+
+  function compile(name: string, type: "module" | "commonjs", options: object) {
+    const folder = project(name, {
+      "package.json": { private: true, type },
+      "main.ts": source,
+      "tsconfig.json": {
+        compilerOptions: {
+          target: "ES2023",
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          skipLibCheck: false,
+          outDir: "out",
+          rootDir: ".",
+          ...options,
+        },
+        files: ["main.ts"],
+      },
+    })
+    runTool("typescript/bin/tsc", ["-p", folder], folder)
+    return run(folder, join("out", "main.js"))
+  }
+
+  it("compiles and runs as an ES module, without the types of Node", () => {
+    expect(compile("ts-esm", "module", { module: "nodenext", lib: ["ES2023", "DOM"], types: [] })).toEqual(
+      printed,
+    )
+  }, 20_000)
+
+  it("compiles and runs as a CommonJS module, without the types of a browser", () => {
+    const typeRoots = [join(root, "node_modules/@types")]
+    const options = { module: "node20", lib: ["ES2023"], types: ["node"], typeRoots }
+    expect(compile("ts-cjs", "commonjs", options)).toEqual(printed)
+  }, 20_000)
+})
