@@ -1,0 +1,241 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
+import { eventually } from "../eventually.js"
+import { LOOPBACK, type ReservedPort, reservePort } from "../ports.js"
+import { processState } from "../process-state.js"
+import { closeRoom, openRoom, setOccupant } from "../sandbox.js"
+import { RespError } from "./resp.js"
+import { RespConnection } from "./resp-connection.js"
+
+/** Directives of redis.conf. An array repeats the directive, `undefined` takes a default away. */
+export type RedisConfig = Readonly<Record<string, string | number | readonly string[] | undefined>>
+
+export interface RedisProcessOptions {
+  /** Added to, and stronger than, the defaults: nothing saved, loopback only, DEBUG allowed. */
+  config?: RedisConfig
+  /** Run as a Sentinel. */
+  sentinel?: boolean
+}
+
+const DEFAULTS: RedisConfig = {
+  bind: LOOPBACK,
+  "protected-mode": "no",
+  daemonize: "no",
+  save: '""',
+  appendonly: "no",
+}
+
+// Chaos tests freeze a server from the inside with DEBUG SLEEP; a Sentinel does not know the directive.
+const DATA_SERVER_DEFAULTS: RedisConfig = { "enable-debug-command": "local" }
+
+const READY_WITHIN_MS = 10_000
+const PORT_TRIES = 5
+
+/** Starts one server on a port of its own and waits until it answers. */
+export async function startRedisProcess(options: RedisProcessOptions = {}): Promise<RedisProcess> {
+  for (let tries = 1; ; tries++) {
+    const server = new RedisProcess(await reservePort(), options)
+    try {
+      await server.start()
+      return server
+    } catch (error) {
+      const portTaken = /address already in use/i.test(server.log())
+      await server.stop()
+      if (!portTaken || tries === PORT_TRIES) throw error
+    }
+  }
+}
+
+/** A real redis-server (or valkey-server) as a process of the operating system. */
+export class RedisProcess {
+  readonly host = LOOPBACK
+  readonly #reserved: ReservedPort
+  readonly #room: string
+  readonly #configFile: string
+  readonly #args: readonly string[]
+  #child: ChildProcess | undefined
+  #ended: Promise<void> = Promise.resolve()
+  #lastWords = ""
+  #paused = false
+  #stopped = false
+
+  constructor(reserved: ReservedPort, { config = {}, sentinel = false }: RedisProcessOptions) {
+    this.#reserved = reserved
+    this.#room = openRoom(sentinel ? "sentinel" : "redis")
+    this.#configFile = join(this.#room, "redis.conf")
+    const defaults = sentinel ? DEFAULTS : { ...DEFAULTS, ...DATA_SERVER_DEFAULTS }
+    const own = { port: reserved.port, dir: `"${this.#room}"` }
+    writeFileSync(this.#configFile, renderConfig({ ...defaults, ...config, ...own }))
+    this.#args = sentinel ? [this.#configFile, "--sentinel"] : [this.#configFile]
+  }
+
+  get port(): number {
+    return this.#reserved.port
+  }
+
+  /** The private directory of the server. */
+  get dir(): string {
+    return this.#room
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  /** False once the process has been killed, stopped or has died. A paused process is running. */
+  get running(): boolean {
+    return this.#child !== undefined
+  }
+
+  /** Running and not paused. */
+  get answering(): boolean {
+    return this.running && !this.#paused
+  }
+
+  /** All that the server has logged, over restarts too. */
+  log(): string {
+    const file = join(this.#room, "log")
+    return existsSync(file) ? readFileSync(file, "utf8") : ""
+  }
+
+  async start(): Promise<void> {
+    if (this.#stopped) throw new Error(`the server on port ${this.port} was stopped for good`)
+    if (this.#child !== undefined) throw new Error(`the server on port ${this.port} is running already`)
+    const child = this.#spawn()
+    try {
+      await eventually(() => this.#child !== child || this.#answers(), {
+        within: READY_WITHIN_MS,
+        every: 5,
+        what: `the server on port ${this.port} answers`,
+      })
+      if (this.#child !== child)
+        throw new Error(`the server on port ${this.port} ended with ${this.#lastWords}`)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new Error(`${reason}; its log:\n${lastLines(this.log())}`, { cause: error })
+    }
+  }
+
+  /** SIGKILL: no goodbye to clients or replicas. */
+  async kill(): Promise<void> {
+    if (this.#child === undefined) return
+    this.#child.ref()
+    this.#child.kill("SIGKILL")
+    await this.#ended
+  }
+
+  /** SIGSTOP: connections stay open, new ones are accepted by the kernel, nothing is answered. */
+  async pause(): Promise<void> {
+    const pid = this.#signal("SIGSTOP")
+    // The signal lands a moment after kill(2) returns; until then the server may still answer.
+    const stopped = (): boolean => (processState(pid) ?? "T") === "T"
+    this.#paused = true
+    await eventually(stopped, { every: 1, what: `process ${pid} stops` })
+  }
+
+  /** SIGCONT after `pause`. */
+  resume(): void {
+    this.#signal("SIGCONT")
+    this.#paused = false
+  }
+
+  /** Kills the process if it runs and starts it again: same port, same directory, data lost unless configured. */
+  async restart(): Promise<void> {
+    await this.kill()
+    await this.start()
+  }
+
+  /** Ends the process, removes its directory, gives the port back. Safe to call twice. */
+  async stop(): Promise<void> {
+    await this.kill()
+    if (this.#stopped) return
+    this.#stopped = true
+    closeRoom(this.#room)
+    await this.#reserved.release()
+  }
+
+  #spawn(): ChildProcess {
+    // A file and not a pipe: a test process that is busy must never be what blocks the server.
+    const log = openSync(join(this.#room, "log"), "a")
+    const child = spawn(findRedisServer(), this.#args, { cwd: this.#room, stdio: ["ignore", log, log] })
+    closeSync(log)
+    this.#child = child
+    this.#ended = new Promise((resolve) => {
+      const end = (lastWords: string): void => {
+        this.#child = undefined
+        this.#paused = false
+        this.#lastWords = lastWords
+        setOccupant(this.#room, undefined)
+        resolve()
+      }
+      child.once("exit", (code, signal) => end(signal ?? `exit code ${code}`))
+      child.once("error", (error) => end(error.message))
+    })
+    setOccupant(this.#room, child.pid)
+    // A script that forgets to stop its servers can still end; the exit hook then kills them.
+    child.unref()
+    return child
+  }
+
+  async #answers(): Promise<boolean> {
+    let connection: RespConnection | undefined
+    try {
+      connection = await RespConnection.open(this, { timeoutMs: 1_000 })
+      await connection.command("PING")
+      // Were the port another server's, that one would answer while ours is still failing to bind.
+      return String(await connection.command("INFO", "server")).includes(this.#configFile)
+    } catch (error) {
+      // NOAUTH and the like come from a server that is up.
+      return error instanceof RespError && error.code !== "LOADING"
+    } finally {
+      connection?.close()
+    }
+  }
+
+  #signal(signal: "SIGSTOP" | "SIGCONT"): number {
+    const pid = this.#child?.pid
+    if (pid === undefined)
+      throw new Error(`cannot send ${signal}: the server on port ${this.port} is not running`)
+    process.kill(pid, signal)
+    return pid
+  }
+}
+
+/** `SLUICE_REDIS_SERVER`, or the first redis-server or valkey-server on the PATH. */
+export function findRedisServer(): string {
+  const { PATH = "", SLUICE_REDIS_SERVER = "" } = process.env
+  if (SLUICE_REDIS_SERVER !== "") return SLUICE_REDIS_SERVER
+  const folders = PATH.split(delimiter).filter((folder) => folder !== "")
+  const candidates = ["redis-server", "valkey-server"].flatMap((name) =>
+    folders.map((folder) => join(folder, name)),
+  )
+  const found = candidates.find(isExecutable)
+  if (found !== undefined) return found
+  throw new Error(
+    "no redis-server found: install Redis 7 or later, or name the binary in SLUICE_REDIS_SERVER",
+  )
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function renderConfig(config: RedisConfig): string {
+  const lines: string[] = []
+  for (const [directive, value] of Object.entries(config)) {
+    if (value === undefined) continue
+    const values = typeof value === "object" ? value : [value]
+    for (const one of values) lines.push(`${directive} ${one}`)
+  }
+  return `${lines.join("\n")}\n`
+}
+
+function lastLines(text: string): string {
+  return text.trimEnd().split("\n").slice(-20).join("\n")
+}
