@@ -1,5 +1,5 @@
 import type { Policy, Verdict } from "./algorithms/algorithm.js"
-import type { Degraded, Outcome } from "./stores/store.js"
+import type { Degraded, Outcome, SingleVerdict } from "./stores/store.js"
 
 /** What one of several limits says. Durations are milliseconds, exact to a microsecond. */
 export interface LimitDecision {
@@ -44,18 +44,17 @@ export interface NamedPolicy {
 }
 
 /** The decision of a limiter with a single limit. */
-export function decisionOfOne(limit: NamedPolicy, outcome: Outcome): Decision {
-  const verdict = outcome.verdicts[0] as Verdict
+export function decisionOfOne(name: string, policy: Policy, verdict: SingleVerdict): Decision {
   return {
     allowed: verdict.allowed,
-    limit: limit.policy.capacity,
+    limit: policy.capacity,
     remaining: verdict.remaining,
-    retryAfterMs: verdict.retryAfter / 1000,
+    retryAfterMs: verdict.allowed ? 0 : verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,
-    resetAt: (outcome.now + verdict.resetAfter) / 1000,
-    delayMs: verdict.delay / 1000,
-    deniedBy: verdict.allowed ? undefined : limit.name,
-    degraded: outcome.degraded,
+    resetAt: (verdict.now + verdict.resetAfter) / 1000,
+    delayMs: verdict.delay === 0 ? 0 : verdict.delay / 1000,
+    deniedBy: verdict.allowed ? undefined : name,
+    degraded: verdict.degraded,
     limits: undefined,
   }
 }
@@ -67,49 +66,34 @@ export function decisionOfMany(
   outcome: Outcome,
   blocked: Verdict | undefined,
 ): Decision {
-  const { now } = outcome
-  let tightest = 0
-  let slowest = -1
-  let reset = 0
-  let delay = 0
-  const entries = limits.map((limit, i) => {
-    const verdict = verdicts[i] as Verdict
-    if (verdict.remaining < (verdicts[tightest] as Verdict).remaining) tightest = i
-    if (!verdict.allowed && (slowest < 0 || verdict.retryAfter > (verdicts[slowest] as Verdict).retryAfter))
-      slowest = i
-    reset = Math.max(reset, verdict.resetAfter)
-    delay = Math.max(delay, verdict.delay)
-    return limitDecision(limit, verdict, now)
-  })
-  let retry = slowest < 0 ? 0 : (verdicts[slowest] as Verdict).retryAfter
-  let deniedBy = limits[slowest]?.name
+  const { allowed, degraded, now } = outcome
+  const entries = limits.map((limit, i) =>
+    limitDecision(limit.name, limit.policy.capacity, verdicts[i] as Verdict, now),
+  )
   const isBlocked = blocked !== undefined && !blocked.allowed
-  if (isBlocked) {
-    reset = Math.max(reset, blocked.resetAfter)
-    if (blocked.retryAfter > retry) {
-      retry = blocked.retryAfter
-      deniedBy = "block"
-    }
-  }
+  const waits = isBlocked ? [...entries, limitDecision("block", 0, blocked, now)] : entries
+  const tightest = entries.reduce((a, b) => (b.remaining < a.remaining ? b : a))
+  const slowest = waits.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a))
+  const last = waits.reduce((a, b) => (b.resetAfterMs > a.resetAfterMs ? b : a))
   return {
-    allowed: outcome.allowed,
-    limit: (limits[tightest] as NamedPolicy).policy.capacity,
-    remaining: isBlocked ? 0 : (verdicts[tightest] as Verdict).remaining,
-    retryAfterMs: retry / 1000,
-    resetAfterMs: reset / 1000,
-    resetAt: (now + reset) / 1000,
-    delayMs: outcome.allowed ? delay / 1000 : 0,
-    deniedBy,
-    degraded: outcome.degraded,
+    allowed,
+    limit: tightest.limit,
+    remaining: isBlocked ? 0 : tightest.remaining,
+    retryAfterMs: slowest.retryAfterMs,
+    resetAfterMs: last.resetAfterMs,
+    resetAt: last.resetAt,
+    delayMs: allowed ? Math.max(...verdicts.map((verdict) => verdict.delay)) / 1000 : 0,
+    deniedBy: allowed ? undefined : slowest.name,
+    degraded,
     limits: limits.length > 1 ? entries : undefined,
   }
 }
 
-function limitDecision(limit: NamedPolicy, verdict: Verdict, now: number): LimitDecision {
+function limitDecision(name: string, limit: number, verdict: Verdict, now: number): LimitDecision {
   return {
-    name: limit.name,
+    name,
     allowed: verdict.allowed,
-    limit: limit.policy.capacity,
+    limit,
     remaining: verdict.remaining,
     retryAfterMs: verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,

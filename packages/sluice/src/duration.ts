@@ -1,4 +1,4 @@
-import { SluiceError } from "./errors.js"
+import { type ErrorCode, SluiceError } from "./errors.js"
 
 /** Milliseconds, or a number with a unit: `"100ms"`, `"10s"`, `"1m"`, `"2h"`, `"1d"`. */
 export type Duration = number | string
@@ -6,10 +6,14 @@ export type Duration = number | string
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** The duration in milliseconds, possibly with a fraction down to a microsecond. */
-export function parseDuration(duration: unknown, place: string): number {
+export function parseDuration(
+  duration: unknown,
+  place: string,
+  code: ErrorCode = "DURATION_INVALID",
+): number {
   const ms = typeof duration === "string" ? fromText(duration) : duration
   if (typeof ms !== "number" || !Number.isFinite(ms) || ms < 0) {
-    throw new SluiceError("DURATION_INVALID", {
+    throw new SluiceError(code, {
       place,
       expected: 'must be milliseconds or text like "100ms", "10s", "1m", "2h", "1d"',
       found: duration,

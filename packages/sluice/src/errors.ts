@@ -19,6 +19,9 @@ export const errorCodes = {
   SNAPSHOT_INVALID:
     "A snapshot file that is damaged or of another version. It is ignored and the store starts empty.",
   SNAPSHOT_IO: "A snapshot file that could not be read or written.",
+  REDIS_URL_INVALID: "A Redis URL that cannot be read. Passwords in it are never shown.",
+  REDIS_EVICTS: "A warning: this Redis may drop counters when its memory is full.",
+  CLIENT_MISSING: "A package that has to be installed for this.",
 } as const
 
 export type ErrorCode = keyof typeof errorCodes

@@ -19,4 +19,13 @@ export {
   memoryStore,
 } from "./stores/memory/memory-store.js"
 export { fileSnapshot, type Snapshot } from "./stores/memory/snapshot.js"
-export type { Charge, Check, Degraded, Outcome, Space, Store, SyncStore } from "./stores/store.js"
+export type {
+  Charge,
+  Check,
+  Degraded,
+  Outcome,
+  SingleVerdict,
+  Space,
+  Store,
+  SyncStore,
+} from "./stores/store.js"

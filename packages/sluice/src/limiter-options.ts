@@ -1,16 +1,21 @@
 import type { Policy } from "./algorithms/algorithm.js"
 import type { Clock } from "./clock.js"
 import { SluiceError } from "./errors.js"
-import { checkFields, checkType, hasMethods } from "./options.js"
+import { checkFields, checkOneOf, checkType, hasMethods } from "./options.js"
 import type { LimitOptions } from "./policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "./policy.js"
-import type { Store } from "./stores/store.js"
+import type { Degraded, Store } from "./stores/store.js"
 
 interface CommonOptions {
   /** Where counters live. Default: a memory store of the limiter's own. */
   store?: Store
   /** Where time comes from. Default: the store's own clock. */
   clock?: Clock
+  /**
+   * What decides when the store cannot: this instance's share of the limit in memory (`local`), or nothing at all (`allow`,
+   * `deny`). The decision then says `degraded`. Default: `"local"`.
+   */
+  onStoreFailure?: Degraded
   /** Keeps the counters of limiters that share a store apart. Default: `"sluice"`. */
   prefix?: string
 }
@@ -27,7 +32,7 @@ export interface CompiledLimit {
   readonly policy: Policy
 }
 
-const COMMON_FIELDS = ["store", "clock", "prefix"]
+const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure"]
 const STORE_METHODS = ["check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close"]
 
 export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[]; prefix: string } {
@@ -35,6 +40,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
   checkType(options.store, "createLimiter.store", "a store", hasMethods(...STORE_METHODS))
   checkType(options.clock, "createLimiter.clock", "a clock with now()", hasMethods("now"))
   checkType(options.prefix, "createLimiter.prefix", "a string that is not empty", isName)
+  checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure")
   const prefix = options.prefix ?? "sluice"
   if (options.limits === undefined)
     return { limits: [compileLimit(options, "createLimiter", prefix)], prefix }

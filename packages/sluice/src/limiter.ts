@@ -12,7 +12,7 @@ import { compileLimits } from "./limiter-options.js"
 import { checkFields, checkType } from "./options.js"
 import { overridePolicy } from "./policy.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
-import type { Charge, Outcome, Store, SyncStore } from "./stores/store.js"
+import type { Charge, Degraded, Outcome, Store, SyncStore } from "./stores/store.js"
 import { isSyncStore, Space } from "./stores/store.js"
 import { Turnstile } from "./turnstile.js"
 
@@ -60,21 +60,23 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
 export class Limiter {
   readonly #limits: readonly Limit[]
-  /** The only limit, when there is one and calls need no more than it: the hot path. */
+  /** The only limit, when there is one: the hot path. */
   readonly #only: Limit | undefined
   readonly #blocks: Space
   readonly #store: Store
   readonly #sync: SyncStore | undefined
   readonly #ownsStore: boolean
   readonly #clock: Clock | undefined
+  readonly #onStoreFailure: Degraded
   readonly #turnstile: Turnstile
 
   constructor(options: LimiterOptions) {
     const { limits, prefix } = compileLimits(options)
     this.#limits = limits.map((limit) => ({ ...limit, space: new Space(limit.space), overrides: new Map() }))
-    this.#only = this.#limits.length === 1 && options.clock === undefined ? this.#limits[0] : undefined
+    this.#only = this.#limits.length === 1 ? this.#limits[0] : undefined
     this.#blocks = new Space(`${prefix}:block`)
     this.#clock = options.clock
+    this.#onStoreFailure = options.onStoreFailure ?? "local"
     this.#ownsStore = options.store === undefined
     this.#store = options.store ?? memoryStore(options.clock === undefined ? {} : { clock: options.clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
@@ -84,7 +86,10 @@ export class Limiter {
   /** Decides whether a request may pass, and charges it if so. */
   async check(key: string, options?: CheckOptions): Promise<Decision> {
     if (this.#sync !== undefined) return this.#checkSync(this.#sync, key, options)
-    return this.#decisionOf(options, await this.#store.check(this.#charges(key, options), this.#at(options)))
+    return this.#decisionOf(
+      options,
+      await this.#store.check(this.#charges(key, options), this.#at(options), this.#onStoreFailure),
+    )
   }
 
   /** `check` without a promise, on a store in memory. */
@@ -98,7 +103,7 @@ export class Limiter {
     return this.#checkSync(this.#sync, key, options)
   }
 
-  /** Decides like a check of cost 1 would see it now, and charges nothing. */
+  /** Looks at a key: a check of cost 0. `remaining` is the largest cost that would pass. */
   peek(key: string, options?: Omit<CheckOptions, "cost">): Promise<Decision> {
     return this.check(key, { ...options, cost: 0 })
   }
@@ -110,7 +115,7 @@ export class Limiter {
       charges: this.#charges(request.key, options[i]),
       at: this.#at(options[i]),
     }))
-    const outcomes = await this.#store.checkMany(checks)
+    const outcomes = await this.#store.checkMany(checks, this.#onStoreFailure)
     return outcomes.map((outcome, i) => this.#decisionOf(options[i], outcome))
   }
 
@@ -128,23 +133,23 @@ export class Limiter {
 
   /** Gives back what a request was charged, at most what is charged now. Returns the state after it. */
   async refund(key: string, cost = 1): Promise<Decision> {
-    await this.#store.refund(this.#charges(key, { cost }), this.#at(undefined))
+    await this.#store.refund(this.#limitCharges(key, { cost }), this.#at(undefined), this.#onStoreFailure)
     return this.peek(key)
   }
 
   /** Forgets a key. A block stays. */
   async reset(key: string): Promise<void> {
-    await this.#store.reset(this.#charges(key, undefined))
+    await this.#store.reset(this.#limitCharges(key, undefined), this.#onStoreFailure)
   }
 
   /** Denies every request of a key for a while. Blocking again sets the time anew; calls meanwhile do not extend it. */
   async block(key: string, duration: Duration): Promise<void> {
     const cost = Math.round(parseDuration(duration, "block") * 1000)
-    await this.#store.charge([{ ...this.#blockCharge(key), cost }], this.#at(undefined))
+    await this.#store.charge([{ ...this.#blockCharge(key), cost }], this.#at(undefined), this.#onStoreFailure)
   }
 
   async unblock(key: string): Promise<void> {
-    await this.#store.reset([this.#blockCharge(key)])
+    await this.#store.reset([this.#blockCharge(key)], this.#onStoreFailure)
   }
 
   /** Ends waiting and lets go of the store if the limiter made it. A store you passed in is yours to close. */
@@ -157,11 +162,17 @@ export class Limiter {
 
   #checkSync(store: SyncStore, key: string, options: CheckOptions | undefined): Decision {
     const only = this.#only
-    if (only === undefined || options !== undefined || store.mayBlock(this.#blocks)) {
+    if (only === undefined || store.mayBlock(this.#blocks)) {
       return this.#decisionOf(options, store.checkSync(this.#charges(key, options), this.#at(options)))
     }
     checkKey(key)
-    return decisionOfOne(only, store.checkOneSync(only.space, key, only.policy, 1))
+    if (options === undefined && this.#clock === undefined) {
+      return decisionOfOne(only.name, only.policy, store.checkOneSync(only.space, key, only.policy, 1))
+    }
+    checkCallOptions(options)
+    const policy = this.#policyFor(only, options)
+    const verdict = store.checkOneSync(only.space, key, policy, costOf(options), this.#at(options))
+    return decisionOfOne(only.name, policy, verdict)
   }
 
   #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {
@@ -174,18 +185,23 @@ export class Limiter {
     return decisionOfMany(limits, verdicts as readonly Verdict[], outcome, blocked)
   }
 
+  /** What a check charges: every limit, and the block of the key if there may be one. */
   #charges(key: string, options: CheckOptions | undefined): Charge[] {
+    const charges = this.#limitCharges(key, options)
+    if (this.#store.mayBlock(this.#blocks)) charges.push(this.#blockCharge(key))
+    return charges
+  }
+
+  #limitCharges(key: string, options: CheckOptions | undefined): Charge[] {
     checkKey(key)
     checkCallOptions(options)
     const cost = costOf(options)
-    const charges: Charge[] = this.#limits.map((limit) => ({
+    return this.#limits.map((limit) => ({
       space: limit.space,
       key,
       policy: this.#policyFor(limit, options),
       cost,
     }))
-    if (this.#store.mayBlock(this.#blocks)) charges.push(this.#blockCharge(key))
-    return charges
   }
 
   #blockCharge(key: string): Charge {
@@ -199,8 +215,7 @@ export class Limiter {
     if (this.#limits.length > 1) {
       throw new SluiceError("OPTION_CONFLICT", {
         place: "check",
-        expected: "limit and burst per call need a limiter with a single limit",
-        found: options.limit ?? options.burst,
+        expected: "limit and burst per call need a limiter with one limit",
       })
     }
     const name = `${options.limit}/${options.burst}`
@@ -238,7 +253,7 @@ function costOf(options: CheckOptions | undefined): number {
 }
 
 function checkKey(key: unknown): void {
-  if (typeof key === "string" && key.length > 0) return
+  if (typeof key === "string" && key !== "") return
   throw new SluiceError("KEY_INVALID", {
     place: "key",
     expected: "must be a string that is not empty",

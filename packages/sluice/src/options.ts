@@ -27,6 +27,11 @@ export function checkType(
   throw new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found: value })
 }
 
+/** Refuses a value that was given and is none of these words. */
+export function checkOneOf(value: unknown, words: readonly string[], place: string): void {
+  checkType(value, place, `one of ${words.join(", ")}`, (word) => words.includes(word as string))
+}
+
 /** A test for objects that have these methods. */
 export function hasMethods(...methods: string[]): (value: unknown) => boolean {
   return (value) =>
@@ -35,17 +40,14 @@ export function hasMethods(...methods: string[]): (value: unknown) => boolean {
     methods.every((method) => typeof (value as Record<string, unknown>)[method] === "function")
 }
 
-/** Whether two words differ by at most two letters changed, added, dropped or swapped. */
-function isNear(a: string, b: string): boolean {
-  if (b.startsWith(a) || a.startsWith(b)) return true
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next[j] = Math.min(changed, (row[j] as number) + 1, (next[j - 1] as number) + 1)
-    }
-    row = next
-  }
-  return (row[b.length] as number) <= 2
+/** Whether two words differ by at most so many letters changed, added or dropped. */
+function isNear(a: string, b: string, edits = 2): boolean {
+  let same = 0
+  while (same < a.length && a[same] === b[same]) same++
+  const restA = a.slice(same)
+  const restB = b.slice(same)
+  if (restA === restB) return true
+  if (edits === 0) return false
+  const [nextA, nextB] = [restA.slice(1), restB.slice(1)]
+  return isNear(nextA, nextB, edits - 1) || isNear(nextA, restB, edits - 1) || isNear(restA, nextB, edits - 1)
 }

@@ -10,6 +10,7 @@ import { tokenBucket } from "./algorithms/token-bucket.js"
 import type { Duration } from "./duration.js"
 import { formatDuration, parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
+import { checkOneOf } from "./options.js"
 
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   "fixed-window": fixedWindow,
@@ -89,8 +90,8 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
   }
   const limit = wholeNumber(options.limit, at(place, "limit"), 1)
   const window = windowOf(options.window, at(place, "window"))
-  const anchor = oneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor"))
-  const overflow = oneOf(options.overflow, ["reject", "queue"], at(place, "overflow"))
+  checkOneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor"))
+  checkOneOf(options.overflow, ["reject", "queue"], at(place, "overflow"))
   const buckets = options.buckets === undefined ? 1 : wholeNumber(options.buckets, at(place, "buckets"), 1)
   if (buckets > MOST_BUCKETS || window % buckets !== 0) {
     throw new SluiceError("WINDOW_INVALID", {
@@ -102,8 +103,8 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
   let capacity = limit
   if (options.burst !== undefined) capacity = wholeNumber(options.burst, at(place, "burst"), 1)
   if (options.maxBurst !== undefined) capacity = wholeNumber(options.maxBurst, at(place, "maxBurst"), 0) + 1
-  const anchored = anchor === "first-request"
-  const queue = overflow === "queue"
+  const anchored = options.anchor === "first-request"
+  const queue = options.overflow === "queue"
   return makePolicy({ algorithm: name, limit, window, capacity, buckets, anchored, queue }, place)
 }
 
@@ -155,7 +156,7 @@ function makePolicy(numbers: SavedPolicy, place: string): Policy {
     const which = capacity > limit ? "burst" : "limit"
     throw new SluiceError("POLICY_TOO_LARGE", {
       place: at(place, which),
-      expected: `is too large for exact arithmetic with this window: ${which} × window must stay below 2^53 after dividing limit and window by their greatest common divisor (here ${capacity} × ${token}); a rounder limit or a shorter window fits`,
+      expected: `is too large for exact arithmetic with this window (${capacity} × ${token} must not exceed 2^53); a rounder limit or a shorter window fits`,
       found: capacity,
     })
   }
@@ -184,13 +185,7 @@ export function defaultName(policy: Policy): string {
 function windowOf(window: unknown, place: string): number {
   if (window === undefined)
     throw new SluiceError("OPTION_MISSING", { place, expected: 'is required, like "1m"' })
-  let ms: number
-  try {
-    ms = parseDuration(window, place)
-  } catch (cause) {
-    if (!(cause instanceof SluiceError)) throw cause
-    throw new SluiceError("WINDOW_INVALID", { place, expected: cause.expected, found: window, cause })
-  }
+  const ms = parseDuration(window, place, "WINDOW_INVALID")
   const micros = Math.round(ms * 1000)
   if (micros < 1 || ms > LONGEST_WINDOW_MS) {
     throw new SluiceError("WINDOW_INVALID", {
@@ -215,15 +210,6 @@ function wholeNumber(value: unknown, place: string, smallest: number): number {
     throw new SluiceError("POLICY_TOO_LARGE", { place, expected: "must be at most 2^50", found: value })
   }
   return value
-}
-
-function oneOf<T extends string>(value: T | undefined, values: readonly T[], place: string): T | undefined {
-  if (value === undefined || values.includes(value)) return value
-  throw new SluiceError("OPTION_TYPE", {
-    place,
-    expected: `must be one of ${values.join(", ")}`,
-    found: value,
-  })
 }
 
 function at(place: string, option: string): string {

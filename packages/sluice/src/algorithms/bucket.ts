@@ -6,7 +6,7 @@
 //
 // State: [debt in ticks, time of the last update, ticks per unit when it was written].
 
-import type { Policy, Verdict } from "./algorithm.js"
+import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
 import { never } from "./algorithm.js"
 import { mulDivCeil } from "./exact.js"
 
@@ -14,7 +14,7 @@ const DEBT = 0
 const TIME = 1
 const TOKEN = 2
 
-export const BUCKET_CELLS = 3
+const CELLS = 3
 
 /** The time this state lives at: `now`, or its own if that is later by no more than one window. */
 function settledTime(policy: Policy, time: number, now: number): number {
@@ -26,7 +26,9 @@ function settledDebt(policy: Policy, cells: Float64Array, at: number, t: number)
   let debt = cells[at + DEBT] as number
   if (debt === 0) return 0
   const token = cells[at + TOKEN] as number
-  if (token !== policy.token) debt = mulDivCeil(debt, policy.token, token)
+  // Compared first: a debt many times the new bucket is beyond what translates exactly.
+  if (token !== policy.token)
+    debt = debt >= policy.capacity * token ? policy.full : mulDivCeil(debt, policy.token, token)
   // A lowered burst must not lock a key out for longer than the new bucket takes to drain.
   if (debt > policy.full) debt = policy.full
   const elapsed = t - (cells[at + TIME] as number)
@@ -35,7 +37,7 @@ function settledDebt(policy: Policy, cells: Float64Array, at: number, t: number)
   return drained >= debt ? 0 : debt - drained
 }
 
-export function decideBucket(
+function decide(
   policy: Policy,
   cells: Float64Array,
   at: number,
@@ -48,8 +50,8 @@ export function decideBucket(
   verdict.foreign = (cells[at + TIME] as number) - now > policy.window
 }
 
-/** `decideBucket`, and the charge if it is allowed, with the debt worked out once. */
-export function checkBucket(
+/** `decide`, and the charge if it is allowed, with the debt worked out once. */
+function check(
   policy: Policy,
   cells: Float64Array,
   at: number,
@@ -68,12 +70,16 @@ export function checkBucket(
   }
 }
 
+/** How long a debt takes to drain. Most limits divide their window, and then a tick drains in each µs. */
+function drainTime(policy: Policy, debt: number): number {
+  return policy.leak === 1 ? debt : Math.ceil(debt / policy.leak)
+}
+
 /** What a debt means for a cost. Waits are told from the caller's time, which may lie `ahead` before the state's. */
 function judge(policy: Policy, debt: number, ahead: number, cost: number, verdict: Verdict): void {
-  const { full, leak, token } = policy
+  const { full, token } = policy
   if (cost > policy.capacity) {
-    const reset = debt === 0 ? 0 : ahead + Math.ceil(debt / leak)
-    never(verdict, Math.floor((full - debt) / token), reset)
+    never(verdict, Math.floor((full - debt) / token), debt === 0 ? 0 : ahead + drainTime(policy, debt))
     return
   }
   const need = cost * token
@@ -82,31 +88,19 @@ function judge(policy: Policy, debt: number, ahead: number, cost: number, verdic
   const after = allowed ? debt + need : debt
   verdict.allowed = allowed
   verdict.remaining = Math.floor((full - after) / token)
-  verdict.retryAfter = allowed ? 0 : ahead + Math.ceil((need - room) / leak)
-  verdict.resetAfter = after === 0 ? 0 : ahead + Math.ceil(after / leak)
-  verdict.delay = policy.queue && allowed && debt !== 0 ? ahead + Math.ceil(debt / leak) : 0
+  verdict.retryAfter = allowed ? 0 : ahead + drainTime(policy, need - room)
+  verdict.resetAfter = after === 0 ? 0 : ahead + drainTime(policy, after)
+  verdict.delay = policy.queue && allowed && debt !== 0 ? ahead + drainTime(policy, debt) : 0
 }
 
-export function chargeBucket(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
-  cost: number,
-  now: number,
-): void {
+function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
   const t = settledTime(policy, cells[at + TIME] as number, now)
   cells[at + DEBT] = settledDebt(policy, cells, at, t) + cost * policy.token
   cells[at + TIME] = t
   cells[at + TOKEN] = policy.token
 }
 
-export function refundBucket(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
-  cost: number,
-  now: number,
-): void {
+function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
   const t = settledTime(policy, cells[at + TIME] as number, now)
   const debt = settledDebt(policy, cells, at, t)
   const given = cost * policy.token
@@ -115,12 +109,17 @@ export function refundBucket(
   cells[at + TOKEN] = policy.token
 }
 
-export function usedBucket(policy: Policy, cells: Float64Array, at: number, now: number): number {
+function used(policy: Policy, cells: Float64Array, at: number, now: number): number {
   const t = settledTime(policy, cells[at + TIME] as number, now)
   return Math.ceil(settledDebt(policy, cells, at, t) / policy.token)
 }
 
-export function bucketExpiresAt(policy: Policy, cells: Float64Array, at: number): number {
+function expiresAt(policy: Policy, cells: Float64Array, at: number): number {
   const time = cells[at + TIME] as number
-  return time + Math.ceil(settledDebt(policy, cells, at, time) / policy.leak)
+  return time + drainTime(policy, settledDebt(policy, cells, at, time))
+}
+
+/** A bucket under one of the names people know it by. */
+export function bucketNamed(name: AlgorithmName): Algorithm {
+  return { name, cells: () => CELLS, decide, check, charge, refund, used, expiresAt }
 }

@@ -41,12 +41,13 @@ function productError(a: number, b: number, product: number): number {
 }
 
 /**
- * floor(a × b ÷ c) for whole a, b ≥ 0 and 1 ≤ c ≤ 2^50, exact although a × b may be far beyond 2^53. Up to 2^53 one
- * division is enough: a quotient that close to a whole number would need a product that large.
+ * floor(a × b ÷ c) for whole a, b ≥ 0 and 1 ≤ c ≤ 2^50, exact although a × b may be far beyond 2^53. Below 2^53 one
+ * division is enough: a quotient that close to a whole number would need a product that large. (At 2^53 the product may
+ * have been 2^53 + 1.)
  */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b
-  if (product <= MAX_EXACT) return Math.floor(product / c)
+  if (product < MAX_EXACT) return Math.floor(product / c)
   let quotient = Math.floor(product / c)
   let rest = differenceOfProducts(a, b, quotient, c)
   while (rest < 0) {
@@ -63,7 +64,7 @@ export function mulDivFloor(a: number, b: number, c: number): number {
 /** ceil(a × b ÷ c), exact in the same range. */
 export function mulDivCeil(a: number, b: number, c: number): number {
   const product = a * b
-  if (product <= MAX_EXACT) return Math.ceil(product / c)
+  if (product < MAX_EXACT) return Math.ceil(product / c)
   const quotient = mulDivFloor(a, b, c)
   return differenceOfProducts(a, b, quotient, c) > 0 ? quotient + 1 : quotient
 }

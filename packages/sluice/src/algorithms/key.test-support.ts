@@ -1,6 +1,6 @@
 import type { Policy, Verdict } from "./algorithm.js"
 import { newVerdict } from "./algorithm.js"
-import { initLog, logCells, logIsFull, pruneLog } from "./sliding-window-log.js"
+import { initLog, logCells, logIsFull, settleLog } from "./sliding-window-log.js"
 
 /** Cells around the state that no algorithm may touch. */
 const MARGIN = 2
@@ -20,11 +20,18 @@ export class Key {
     if (isLog) initLog(this.cells, this.at, room)
   }
 
-  /** Decides, charges when allowed. A denial writes only to settle a state kept in other terms. */
+  /** Decides, and charges when allowed. A denial writes only to settle a state kept in other terms. */
   check(cost: number, now: number): Verdict {
+    if (this.policy.algorithm.name === "sliding-window-log") return this.checkInTwoSteps(cost, now)
+    const verdict = newVerdict()
+    this.policy.algorithm.check(this.policy, this.cells, this.at, cost, now, verdict)
+    this.#checkGuards()
+    return verdict
+  }
+
+  checkInTwoSteps(cost: number, now: number): Verdict {
     const verdict = this.decide(cost, now)
-    if (cost > 0 && verdict.allowed) this.charge(cost, now)
-    else if (cost > 0 && verdict.foreign) this.charge(0, now)
+    if (cost > 0 && (verdict.allowed || verdict.foreign)) this.charge(verdict.allowed ? cost : 0, now)
     return verdict
   }
 
@@ -70,7 +77,7 @@ export class Key {
 
   #makeRoom(now: number): void {
     if (!logIsFull(this.cells, this.at)) return
-    pruneLog(this.policy, this.cells, this.at, now)
+    settleLog(this.policy, this.cells, this.at, now)
     if (!logIsFull(this.cells, this.at)) return
     const room = (this.cells[this.at] as number) * 2
     const larger = guarded(logCells(room))

@@ -35,7 +35,10 @@ export function expectProperty<T>(
   const [smallest] = result.counterexample as [T]
   const cause = result.errorInstance
   const why = cause instanceof Error ? cause.message : String(cause)
-  throw new Error(`${why}\n\n${show(smallest)}\n\nPlay it again:\n${replayCommand(result.counterexamplePath)}`, { cause })
+  throw new Error(
+    `${why}\n\n${show(smallest)}\n\nPlay it again:\n${replayCommand(result.counterexamplePath)}`,
+    { cause },
+  )
 }
 
 function replayCommand(failedPath: string | null): string {

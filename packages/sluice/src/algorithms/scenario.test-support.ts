@@ -2,9 +2,9 @@
 // windows, each give or take a microsecond) instead of hoping to hit them.
 
 import fc from "fast-check"
-import type { AlgorithmName, Policy, Verdict } from "./algorithm.js"
 import type { LimitOptions } from "../policy.js"
 import { compilePolicy } from "../policy.js"
+import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
 import { gcd, MAX_EXACT } from "./exact.js"
 import { Key } from "./key.test-support.js"
 
@@ -32,6 +32,8 @@ export interface Shape {
   readonly options?: Pick<LimitOptions, "anchor" | "overflow">
   /** The most buckets of a counter. */
   readonly buckets?: number
+  /** Another way to the same answers, which takes its place. */
+  readonly twin?: { readonly algorithm: Algorithm; readonly mostUnits: number }
 }
 
 /** The year 2160. Later times plus ten years come near the end of exact numbers. */
@@ -52,7 +54,11 @@ const windows = fc.oneof(
   fc.maxSafeNat().map((n) => 1 + (n % (3_000 * DAY))),
 )
 
-const draws = fc.record({ limit: limits, window: windows, burst: fc.option(fc.integer({ min: 1, max: 4_000 })) })
+const draws = fc.record({
+  limit: limits,
+  window: windows,
+  burst: fc.option(fc.integer({ min: 1, max: 4_000 })),
+})
 
 const steps = fc.record<Step>({
   act: weighted(["check", 12], ["refund", 2], ["change", 1]),
@@ -77,7 +83,10 @@ export function scenarios(shape: Shape): fc.Arbitrary<Scenario> {
   return fc
     .record({
       draws: fc.array(draws, { minLength: 1, maxLength: 3 }),
-      buckets: fc.integer({ min: shape.buckets === undefined ? 1 : Math.min(2, shape.buckets), max: shape.buckets ?? 1 }),
+      buckets: fc.integer({
+        min: shape.buckets === undefined ? 1 : Math.min(2, shape.buckets),
+        max: shape.buckets ?? 1,
+      }),
       start: fc.oneof(fc.constantFrom(0, 1_704_067_200_000_000), fc.integer({ min: 0, max: LATEST / 2 })),
       steps: fc.array(steps, { minLength: 1, maxLength: 80, size: "max" }),
     })
@@ -87,26 +96,40 @@ export function scenarios(shape: Shape): fc.Arbitrary<Scenario> {
 }
 
 /** The nearest policy that exact arithmetic takes. A burst is given in hundredths of the limit. */
-function policyOf(shape: Shape, draw: { limit: number; window: number; burst: number | null }, buckets: number): Policy {
-  const { limit, burst } = draw
+function policyOf(
+  shape: Shape,
+  draw: { limit: number; window: number; burst: number | null },
+  buckets: number,
+): Policy {
+  const { burst } = draw
+  const limit = Math.min(draw.limit, shape.twin?.mostUnits ?? draw.limit)
   const drains = ["token-bucket", "leaky-bucket", "gcra"].includes(shape.algorithm)
   const hasBurst = drains && burst !== null
   const capacity = hasBurst ? Math.min(Math.max(1, Math.floor((limit / 100) * burst)), 2 ** 50) : limit
   let { window } = draw
   while (drains && (capacity * window) / gcd(limit, window) > MAX_EXACT) window = Math.ceil(window / 10)
   const size = Math.ceil(window / buckets)
-  const options: LimitOptions = { ...shape.options, algorithm: shape.algorithm, limit, window: (size * buckets) / 1000 }
+  const options: LimitOptions = {
+    ...shape.options,
+    algorithm: shape.algorithm,
+    limit,
+    window: (size * buckets) / 1000,
+  }
   if (hasBurst && shape.algorithm === "gcra") options.maxBurst = capacity - 1
   else if (hasBurst) options.burst = capacity
   if (buckets > 1) options.buckets = buckets
-  return compilePolicy(options, "scenario")
+  const policy = compilePolicy(options, "scenario")
+  return shape.twin === undefined ? policy : { ...policy, algorithm: shape.twin.algorithm }
 }
 
 /** What a step came to. A refund and a change are followed by a peek, which is the verdict then. */
 export interface Event {
   readonly act: Step["act"]
   readonly now: number
+  /** Of the check or the refund. */
   readonly cost: number
+  /** What the verdict is about. */
+  readonly asked: number
   readonly verdict: Verdict
 }
 
@@ -126,7 +149,7 @@ export function play(scenario: Scenario, after: (key: Key, event: Event, step: S
       else key.policy = scenario.policies[++changes % scenario.policies.length] as Policy
       last = key.decide(0, now)
     }
-    after(key, { act: step.act, now, cost, verdict: last }, step)
+    after(key, { act: step.act, now, cost, asked: step.act === "check" ? cost : 0, verdict: last }, step)
   }
   return scenario.steps.length
 }

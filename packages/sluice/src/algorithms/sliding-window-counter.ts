@@ -38,13 +38,13 @@ export function offsetForRoom(count: number, size: number, room: number): number
 }
 
 /** Whether a state was written in other terms: by a clock more than a window ahead, or for another window. */
-export function isForeign(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+function isForeign(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
   const size = cells[at + SIZE] as number
   return (cells[at + START] as number) - now > policy.window || (size !== policy.bucketSize && size !== 0)
 }
 
 /** The time a state whose newest bucket starts at `start` lives at: its own if that is later by at most one window. */
-export function settledTime(policy: Policy, start: number, now: number): number {
+function settledTime(policy: Policy, start: number, now: number): number {
   return start <= now || start - now > policy.window ? now : start
 }
 

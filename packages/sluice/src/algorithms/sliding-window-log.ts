@@ -51,11 +51,6 @@ export function logIsFull(cells: Float64Array, at: number): boolean {
   return cells[at + LENGTH] === cells[at + ROOM]
 }
 
-/** Forgets what a charge at `now` would forget. Called before a log is given more room. */
-export function pruneLog(policy: Policy, cells: Float64Array, at: number, now: number): void {
-  settle(policy, cells, at, now)
-}
-
 function entryAt(cells: Float64Array, at: number, index: number): number {
   const room = cells[at + ROOM] as number
   return at + HEADER + (((cells[at + HEAD] as number) + index) & (room - 1)) * 2
@@ -124,32 +119,44 @@ function decide(
   const newest = length === 0 ? now : timeOf(cells, at, length - 1)
   const foreign = newest - now > policy.window
   // A log from a clock that was wrong counts as a whole, and as if charged now.
-  const t = newest > now && !foreign ? newest : now
-  const first = length === 0 ? 0 : firstLive(policy, cells, at, foreign ? newest : t)
+  const first = length === 0 ? 0 : firstLive(policy, cells, at, foreign ? newest : Math.max(newest, now))
   const used = first === length ? 0 : unitsBetween(cells, at, first, length - 1)
-  const room = policy.limit - used
-  const untilNewestLeaves = (foreign ? now : newest) + policy.window - now
+  const excess = cost - (policy.limit - used)
+  let frees = now
+  if (excess > 0 && cost <= policy.limit && !foreign) {
+    frees = timeOf(cells, at, entryThatFrees(cells, at, first, excess))
+  }
+  judgeLog(policy, used, foreign ? now : newest, frees, cost, now, verdict)
   verdict.foreign = foreign
-  if (cost > policy.limit) {
-    never(verdict, Math.max(room, 0), used === 0 ? 0 : untilNewestLeaves)
+}
+
+/** What a log means for a cost: its units in the window, its newest time, and the time of the entry that frees enough. */
+export function judgeLog(
+  policy: Policy,
+  used: number,
+  newest: number,
+  frees: number,
+  cost: number,
+  now: number,
+  verdict: Verdict,
+): void {
+  const { limit, window } = policy
+  const room = limit - used
+  const reset = used === 0 ? 0 : newest + window - now
+  if (cost > limit) {
+    never(verdict, Math.max(room, 0), reset)
     return
   }
   const allowed = cost <= room
   verdict.allowed = allowed
   verdict.remaining = allowed ? room - cost : Math.max(room, 0)
+  verdict.retryAfter = allowed ? 0 : frees + window - now
+  verdict.resetAfter = allowed && cost > 0 ? Math.max(newest, now) + window - now : reset
   verdict.delay = 0
-  if (allowed) {
-    verdict.retryAfter = 0
-    verdict.resetAfter = cost > 0 ? t + policy.window - now : used === 0 ? 0 : untilNewestLeaves
-  } else {
-    const frees = foreign ? now : timeOf(cells, at, entryThatFrees(cells, at, first, cost - room))
-    verdict.retryAfter = frees + policy.window - now
-    verdict.resetAfter = untilNewestLeaves
-  }
 }
 
-/** Brings the log to `now`: prunes it, or gathers one from a wrong clock into a single entry. Returns its time. */
-function settle(policy: Policy, cells: Float64Array, at: number, now: number): number {
+/** Brings a log to `now`: prunes it, or gathers one from a wrong clock into a single entry. Returns its time. */
+export function settleLog(policy: Policy, cells: Float64Array, at: number, now: number): number {
   const length = cells[at + LENGTH] as number
   if (length === 0) return now
   const newest = timeOf(cells, at, length - 1)
@@ -167,7 +174,7 @@ function settle(policy: Policy, cells: Float64Array, at: number, now: number): n
 }
 
 function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const t = settle(policy, cells, at, now)
+  const t = settleLog(policy, cells, at, now)
   if (cost === 0) return
   const length = cells[at + LENGTH] as number
   const last = length === 0 ? -1 : entryAt(cells, at, length - 1)
@@ -185,7 +192,7 @@ function charge(policy: Policy, cells: Float64Array, at: number, cost: number, n
 
 /** Newest units first: a refund nearly always follows the request it undoes. */
 function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  settle(policy, cells, at, now)
+  settleLog(policy, cells, at, now)
   let left = cost
   for (let length = cells[at + LENGTH] as number; length > 0 && left > 0; length--) {
     const units = unitsBetween(cells, at, length - 1, length - 1)

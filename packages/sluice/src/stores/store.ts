@@ -43,21 +43,21 @@ export interface Outcome {
 }
 
 /**
- * Where counters live. A store that talks to a server throws a `StoreFailure` when it cannot answer in time; the limiter
- * turns that into a degraded decision.
+ * Where counters live. A store that may fail takes `onStoreFailure`, what decides when it cannot answer, and says in the
+ * outcome when that happened; others ignore it. Alone, without a guard around it, it throws a `StoreFailure`.
  */
 export interface Store {
   /** Decides all charges; if every one is allowed, charges them all, else none. */
-  check(charges: readonly Charge[], at?: number): Promise<Outcome>
-  /** Decides all charges and charges nothing, whatever their costs. */
-  decide(charges: readonly Charge[], at?: number): Promise<Outcome>
-  checkMany(checks: readonly Check[]): Promise<Outcome[]>
+  check(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome>
+  /** Decides all charges with their costs and charges nothing; `remaining` and reset times are those of now. */
+  decide(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome>
+  checkMany(checks: readonly Check[], onStoreFailure?: Degraded): Promise<Outcome[]>
   /** Charges without asking. */
-  charge(charges: readonly Charge[], at?: number): Promise<void>
+  charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
   /** Gives back at most what is charged. */
-  refund(charges: readonly Charge[], at?: number): Promise<void>
+  refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
   /** Forgets the keys. */
-  reset(charges: readonly Charge[]): Promise<void>
+  reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void>
   /** False when it is certain that a space of blocks is empty, so that a check need not ask for one. */
   mayBlock(space: Space): boolean
   /** How many instances share this store, as last known. Without it the store is this process's alone. */
@@ -66,11 +66,17 @@ export interface Store {
   close(): Promise<void>
 }
 
+/** The verdict on a single charge, with what an outcome says besides. */
+export interface SingleVerdict extends Verdict {
+  now: number
+  degraded: Degraded | undefined
+}
+
 /** A store that answers without waiting for anything. */
 export interface SyncStore extends Store {
   checkSync(charges: readonly Charge[], at?: number): Outcome
-  /** `checkSync` of a single charge without allocating: the outcome is reused by the next call. */
-  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): Outcome
+  /** `checkSync` of a single charge without allocating: the verdict is reused by the next call. */
+  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): SingleVerdict
 }
 
 export function isSyncStore(store: Store): store is SyncStore {

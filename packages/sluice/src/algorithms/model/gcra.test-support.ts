@@ -13,7 +13,8 @@ interface Arrival {
  */
 export const gcraModel: Model<Arrival> = {
   settle({ limit, window }, state, now) {
-    if (state === undefined || state.expected <= state.time) return { expected: now * limit, time: now * limit }
+    if (state === undefined || state.expected <= state.time)
+      return { expected: now * limit, time: now * limit }
     if (state.time - now * limit > window * limit) {
       return { expected: state.expected - state.time + now * limit, time: now * limit }
     }
@@ -21,7 +22,11 @@ export const gcraModel: Model<Arrival> = {
     return { expected: max(state.expected, time), time }
   },
   used: ({ window }, state) => (state.expected - state.time + window - 1n) / window,
-  fits: ({ window, capacity }, state, cost) => state.expected + cost * window - state.time <= capacity * window,
+  fits: ({ window, capacity }, state, cost) =>
+    state.expected + cost * window - state.time <= capacity * window,
   add: ({ window }, state, cost) => ({ ...state, expected: state.expected + cost * window }),
-  take: ({ window }, state, cost) => ({ ...state, expected: max(state.time, state.expected - cost * window) }),
+  take: ({ window }, state, cost) => ({
+    ...state,
+    expected: max(state.time, state.expected - cost * window),
+  }),
 }

@@ -53,7 +53,8 @@ export class ModelKey<State> {
     return {
       allowed,
       remaining: Number(largest(terms.capacity, (units) => model.fits(terms, after, units, now))),
-      retryAfter: cost > terms.capacity ? Infinity : Number(smallest(most, (wait) => fitsAt(before, now + wait))),
+      retryAfter:
+        cost > terms.capacity ? Infinity : Number(smallest(most, (wait) => fitsAt(before, now + wait))),
       resetAfter: Number(smallest(most, (wait) => idleAt(after, now + wait))),
       delay: terms.queue && allowed ? Number(smallest(most, (wait) => idleAt(before, now + wait))) : 0,
     }

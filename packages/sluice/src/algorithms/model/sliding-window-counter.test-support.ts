@@ -22,7 +22,10 @@ export const slidingWindowCounterModel: Model<Buckets> = {
   },
   used: (_terms, state, now) => estimate(state, max(now, state.start)),
   fits: (terms, state, cost, now) => estimate(state, max(now, state.start)) + cost <= terms.limit,
-  add: (_terms, state, cost) => ({ ...state, counts: state.counts.map((count, i) => (i === 0 ? count + cost : count)) }),
+  add: (_terms, state, cost) => ({
+    ...state,
+    counts: state.counts.map((count, i) => (i === 0 ? count + cost : count)),
+  }),
   /** The contract does not say which units a refund takes. The code's choice: the newest. */
   take(_terms, state, cost) {
     let left = cost

@@ -18,6 +18,9 @@ interface SizeClass {
 export class LogArena {
   readonly #classes: SizeClass[] = []
   bytes = 0
+  /** Where the block located last is. */
+  cells: Float64Array = new Float64Array(0)
+  at = 0
 
   /** Takes a block with room for 2^sizeClass entries and returns its reference, never 0. */
   take(sizeClass: number): number {
@@ -32,7 +35,8 @@ export class LogArena {
       }
     }
     const reference = (index + 1) * CLASSES + sizeClass
-    initLog(this.cells(reference), this.at(reference), 2 ** sizeClass)
+    this.locate(reference)
+    initLog(this.cells, this.at, 2 ** sizeClass)
     return reference
   }
 
@@ -50,21 +54,21 @@ export class LogArena {
 
   /** The same log in a block of twice the room. */
   grow(reference: number): number {
+    this.locate(reference)
+    const { cells, at } = this
     const sizeClass = (reference % CLASSES) + 1
     const larger = this.take(sizeClass)
-    initLog(this.cells(larger), this.at(larger), 2 ** sizeClass, this.cells(reference), this.at(reference))
+    initLog(this.cells, this.at, 2 ** sizeClass, cells, at)
     this.give(reference)
     return larger
   }
 
-  cells(reference: number): Float64Array {
-    const size = this.#classOf(reference % CLASSES)
-    return size.slabs[Math.floor((Math.floor(reference / CLASSES) - 1) / size.perSlab)] as Float64Array
-  }
-
-  at(reference: number): number {
-    const size = this.#classOf(reference % CLASSES)
-    return ((Math.floor(reference / CLASSES) - 1) % size.perSlab) * size.cells
+  /** Points `cells` and `at` to a block. */
+  locate(reference: number): void {
+    const { cells, perSlab, slabs } = this.#classOf(reference % CLASSES)
+    const index = Math.floor(reference / CLASSES) - 1
+    this.cells = slabs[Math.floor(index / perSlab)] as Float64Array
+    this.at = (index % perSlab) * cells
   }
 
   #classOf(sizeClass: number): SizeClass {

@@ -3,8 +3,8 @@ import { newVerdict } from "../../algorithms/algorithm.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
-import { checkFields, checkType, hasMethods } from "../../options.js"
-import type { Charge, Check, Degraded, Outcome, Space, SyncStore } from "../store.js"
+import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
+import type { Charge, Check, Degraded, Outcome, SingleVerdict, Space, SyncStore } from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import type { Snapshot } from "./snapshot.js"
 import type { Table } from "./table.js"
@@ -51,8 +51,7 @@ export class MemoryStore implements SyncStore {
   #timer: ReturnType<typeof setInterval> | undefined
   #closed = false
   #refused = 0
-  readonly #verdict: Verdict = newVerdict()
-  readonly #outcome: Outcome = { allowed: false, now: 0, verdicts: [this.#verdict], degraded: undefined }
+  readonly #verdict: SingleVerdict = { ...newVerdict(), now: 0, degraded: undefined }
 
   constructor(options: MemoryStoreOptions) {
     checkFields(options, ["maxKeys", "onFull", "snapshot", "onWarning", "clock"], "memoryStore")
@@ -62,13 +61,8 @@ export class MemoryStore implements SyncStore {
       "an integer ≥ 1",
       (n) => Number.isInteger(n) && (n as number) >= 1,
     )
-    checkType(options.onFull, "memoryStore.onFull", '"deny" or "allow"', (v) => v === "deny" || v === "allow")
-    checkType(
-      options.snapshot,
-      "memoryStore.snapshot",
-      "a file path",
-      (v) => typeof v === "string" && v !== "",
-    )
+    checkOneOf(options.onFull, ["deny", "allow"], "memoryStore.onFull")
+    checkType(options.snapshot, "memoryStore.snapshot", "a fileSnapshot", hasMethods("read", "write"))
     checkType(options.clock, "memoryStore.clock", "a clock with now()", hasMethods("now"))
     this.#clock = options.clock
     this.#onFull = options.onFull ?? "deny"
@@ -84,70 +78,79 @@ export class MemoryStore implements SyncStore {
     return { keys, bytes, evicted, refused: this.#refused }
   }
 
-  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): Outcome {
+  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): SingleVerdict {
     const now = at ?? this.#now()
-    if (this.#closed) throw closed()
+    const verdict = this.#verdict
+    verdict.now = now
+    verdict.degraded = undefined
     const table = this.#tables.open(space, policy)
     const hash = this.#hash
-    const verdict = this.#verdict
-    const outcome = this.#outcome
-    outcome.now = now
-    outcome.degraded = undefined
     hash.hash(key)
-    if (table.find(hash.low, hash.high)) {
-      table.check(policy, cost, now, verdict)
+    if (!table.check(hash.low, hash.high, policy, cost, now, verdict))
+      this.#checkNew(table, policy, cost, now)
+    return verdict
+  }
+
+  /** The verdict on the key hashed last, which has no state yet. */
+  #checkNew(table: Table, policy: Policy, cost: number, now: number): void {
+    if (this.#closed) throw closed()
+    const verdict = this.#verdict
+    policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
+    if (!verdict.allowed || cost === 0) return
+    if (this.#roomFor(1, now)) {
+      this.#add(table, policy, cost, now)
     } else {
-      policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
-      if (verdict.allowed && cost > 0) {
-        if (this.#roomFor(1, now)) this.#add(table, policy, cost, now)
-        else {
-          this.#refused++
-          outcome.degraded = this.#refuse(verdict)
-        }
-      }
+      this.#refused++
+      verdict.degraded = this.#refuse(verdict)
     }
-    outcome.allowed = verdict.allowed
-    return outcome
   }
 
   checkSync(charges: readonly Charge[], at?: number): Outcome {
-    const outcome: Outcome = { allowed: true, now: at ?? this.#now(), verdicts: [], degraded: undefined }
-    const missing = this.#decide(charges, outcome)
-    const { allowed, now, verdicts } = outcome
-    if (allowed && missing > 0 && !this.#roomFor(missing, now)) {
+    const outcome = this.#decide(charges, at)
+    const { now, verdicts } = outcome
+    if (outcome.allowed && !this.#roomForNew(charges, now)) {
       for (const verdict of verdicts) outcome.degraded = this.#refuse(verdict)
       this.#refused++
       outcome.allowed = this.#onFull === "allow"
       return outcome
     }
+    if (!outcome.allowed) this.#uncharge(charges, outcome)
     const absent: Charge[] = []
     charges.forEach((charge, i) => {
-      if (charge.cost === 0 || !(allowed || (verdicts[i] as Verdict).foreign)) return
+      if (charge.cost === 0 || !(outcome.allowed || (verdicts[i] as Verdict).foreign)) return
       const table = this.#find(charge)
-      if (table !== undefined) table.charge(charge.policy, allowed ? charge.cost : 0, now)
-      else if (allowed) absent.push(charge)
+      if (table !== undefined) table.charge(charge.policy, outcome.allowed ? charge.cost : 0, now)
+      else if (outcome.allowed) absent.push(charge)
     })
     // New keys last: adding one may move the others.
     for (const charge of absent) this.#chargeOne(charge, now)
     return outcome
   }
 
-  /** Fills in the verdicts, and returns how many states a charge would have to add. */
-  #decide(charges: readonly Charge[], outcome: Outcome): number {
-    let missing = 0
-    outcome.verdicts = charges.map((charge) => {
-      const verdict = newVerdict()
-      const { policy } = charge
-      const table = this.#find(charge)
-      if (table === undefined && charge.cost > 0) missing++
+  #decide(charges: readonly Charge[], at: number | undefined): Outcome {
+    const now = at ?? this.#now()
+    const verdicts = charges.map((charge) => {
       // Two charges on one key are one sum: each alone might fit where both do not.
       const cost = charge.cost === 0 ? 0 : costOnSameKey(charges, charge)
-      if (table === undefined) policy.algorithm.decide(policy, UNUSED, 0, cost, outcome.now, verdict)
-      else table.decide(policy, cost, outcome.now, verdict)
-      if (!verdict.allowed) outcome.allowed = false
-      return verdict
+      return this.#judge(charge, cost, now, newVerdict())
     })
-    return missing
+    return { allowed: verdicts.every(({ allowed }) => allowed), now, verdicts, degraded: undefined }
+  }
+
+  #judge(charge: Charge, cost: number, now: number, verdict: Verdict): Verdict {
+    const { policy } = charge
+    const table = this.#find(charge)
+    if (table === undefined) policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
+    else table.decide(policy, cost, now, verdict)
+    return verdict
+  }
+
+  /** Nothing was charged: what would have been allowed shows the state as it is. */
+  #uncharge(charges: readonly Charge[], { now, verdicts }: Outcome): void {
+    verdicts.forEach((verdict, i) => {
+      const charge = charges[i] as Charge
+      if (verdict.allowed && charge.cost > 0) this.#judge(charge, 0, now, verdict)
+    })
   }
 
   async check(charges: readonly Charge[], at?: number): Promise<Outcome> {
@@ -155,8 +158,8 @@ export class MemoryStore implements SyncStore {
   }
 
   async decide(charges: readonly Charge[], at?: number): Promise<Outcome> {
-    const outcome: Outcome = { allowed: true, now: at ?? this.#now(), verdicts: [], degraded: undefined }
-    this.#decide(charges, outcome)
+    const outcome = this.#decide(charges, at)
+    this.#uncharge(charges, outcome)
     return outcome
   }
 
@@ -168,6 +171,7 @@ export class MemoryStore implements SyncStore {
   async charge(charges: readonly Charge[], at?: number): Promise<void> {
     const now = at ?? this.#now()
     for (const charge of charges) {
+      if (charge.cost === 0) continue
       if (this.#find(charge) !== undefined || this.#roomFor(1, now)) this.#chargeOne(charge, now)
       else this.#refused++
     }
@@ -176,7 +180,7 @@ export class MemoryStore implements SyncStore {
   async refund(charges: readonly Charge[], at?: number): Promise<void> {
     const now = at ?? this.#now()
     for (const charge of charges) {
-      this.#find(charge)?.refund(charge.policy, charge.cost, now)
+      if (charge.cost > 0) this.#find(charge)?.refund(charge.policy, charge.cost, now)
     }
   }
 
@@ -191,9 +195,12 @@ export class MemoryStore implements SyncStore {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#stopTimer()
-    if (this.#snapshot !== undefined) this.#snapshot.write(this.#tables, this.#hash.key, this.#now())
-    this.#tables.clear()
     this.#closed = true
+    try {
+      this.#snapshot?.write(this.#tables, this.#hash.key, this.#now())
+    } finally {
+      this.#tables.clear()
+    }
   }
 
   #now(): number {
@@ -219,6 +226,11 @@ export class MemoryStore implements SyncStore {
     table.insert(this.#hash.low, this.#hash.high, now, this.#tables.maxKeys)
     table.charge(policy, cost, now)
     if (this.#timer === undefined) this.#startTimer()
+  }
+
+  #roomForNew(charges: readonly Charge[], now: number): boolean {
+    const missing = charges.filter((charge) => charge.cost > 0 && this.#find(charge) === undefined)
+    return this.#roomFor(missing.length, now)
   }
 
   #roomFor(keys: number, now: number): boolean {
@@ -263,10 +275,9 @@ export class MemoryStore implements SyncStore {
   }
 }
 
-function costOnSameKey(charges: readonly Charge[], charge: Charge): number {
+function costOnSameKey(charges: readonly Charge[], { key, space }: Charge): number {
   let cost = 0
-  for (const other of charges)
-    if (other.key === charge.key && other.space === charge.space) cost += other.cost
+  for (const other of charges) if (other.key === key && other.space.name === space.name) cost += other.cost
   return cost
 }
 

@@ -3,7 +3,7 @@
 
 import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
 import { blockPolicy } from "../../algorithms/block.js"
-import { initLog, logCells, logIsFull, pruneLog } from "../../algorithms/sliding-window-log.js"
+import { initLog, logCells, logIsFull, settleLog } from "../../algorithms/sliding-window-log.js"
 import { compactCounter, isCompact, widen } from "./compact-counter.js"
 import { LogArena } from "./log-arena.js"
 import { Segment } from "./segment.js"
@@ -15,6 +15,8 @@ const MAX_LOAD = 0.85
 const DOUBLE_BELOW = 65_536
 /** Slots moved per check while growing. A quarter more slots needs at least 5 per insert to be done in time. */
 const MOVED_PER_CHECK = 16
+
+const NO_CELLS = new Float64Array(0)
 
 /** Who keeps count over all tables. */
 export interface TableOwner {
@@ -31,8 +33,6 @@ export class Table {
   cells: Float64Array
   at = 0
   count = 0
-  /** Where the sweep for expired and idle keys is. */
-  hand = 0
 
   /** The arithmetic for the states as they are kept here. */
   #algorithm: Algorithm
@@ -45,6 +45,8 @@ export class Table {
   #frontier = 0
   #found: Segment
   #slot = -1
+  /** Where the sweep for expired keys is. */
+  #hand = 0
   /** The policies met here that forget the slowest and hold the least: what may be dropped must be idle for all. */
   #slowest: Policy
   #leastCapacity: number
@@ -58,9 +60,9 @@ export class Table {
     this.#arena = policy.algorithm.name === "sliding-window-log" ? new LogArena() : undefined
     this.#slotCells = this.#arena === undefined ? this.#algorithm.cells(policy) : 1
     this.#segment = new Segment(FIRST_CAPACITY, this.#slotCells)
-    owner.slots += FIRST_CAPACITY
+    owner.slots += this.#segment.capacity
     this.#found = this.#segment
-    this.cells = this.#segment.cells
+    this.cells = NO_CELLS
   }
 
   get slots(): number {
@@ -84,18 +86,43 @@ export class Table {
     if (this.#algorithm === compactCounter && !isCompact(policy)) this.#widen(policy)
   }
 
+  /** Decides on the state of a hash, and charges it if allowed. False when there is no such state. The hot path. */
+  check(low: number, high: number, policy: Policy, cost: number, now: number, verdict: Verdict): boolean {
+    if (this.#old !== undefined || this.#arena !== undefined) {
+      return this.#checkFound(low, high, policy, cost, now, verdict)
+    }
+    const segment = this.#segment
+    const slot = segment.find(low, high, 0)
+    if (slot < 0) return false
+    this.#algorithm.check(policy, segment.cells(slot), segment.at(slot), cost, now, verdict)
+    return true
+  }
+
+  #checkFound(
+    low: number,
+    high: number,
+    policy: Policy,
+    cost: number,
+    now: number,
+    verdict: Verdict,
+  ): boolean {
+    if (!this.find(low, high)) return false
+    this.decide(policy, cost, now, verdict)
+    if (cost > 0 && (verdict.allowed || verdict.foreign)) this.charge(policy, verdict.allowed ? cost : 0, now)
+    return true
+  }
+
   /** Points `cells` and `at` to the state of a hash. False when there is none. */
   find(low: number, high: number): boolean {
-    const old = this.#old
-    if (old !== undefined) {
+    if (this.#old !== undefined) {
       this.#move(MOVED_PER_CHECK)
-      const slot = old.find(low, high)
-      if (slot >= this.#frontier) {
-        this.#point(old, slot)
+      const slot = this.#old?.find(low, high, this.#frontier) ?? -1
+      if (slot >= 0) {
+        this.#point(this.#old as Segment, slot)
         return true
       }
     }
-    const slot = this.#segment.find(low, high)
+    const slot = this.#segment.find(low, high, 0)
     if (slot < 0) return false
     this.#point(this.#segment, slot)
     return true
@@ -108,7 +135,7 @@ export class Table {
     if (this.count + 1 > this.#segment.capacity * MAX_LOAD) this.#resize(this.#larger(mostKeys))
     const segment = this.#segment
     const slot = segment.take(low, high)
-    if (this.#arena !== undefined) segment.cells[slot * segment.stride + 1] = this.#arena.take(1)
+    if (this.#arena !== undefined) segment.cells(slot)[segment.at(slot)] = this.#arena.take(1)
     this.#counted(1)
     this.#point(segment, slot)
   }
@@ -116,16 +143,6 @@ export class Table {
   /** Decides on the state found. */
   decide(policy: Policy, cost: number, now: number, verdict: Verdict): void {
     this.#algorithm.decide(policy, this.cells, this.at, cost, now, verdict)
-  }
-
-  /** Decides on the state found, and charges it if allowed. */
-  check(policy: Policy, cost: number, now: number, verdict: Verdict): void {
-    if (this.#arena === undefined) {
-      this.#algorithm.check(policy, this.cells, this.at, cost, now, verdict)
-      return
-    }
-    this.#algorithm.decide(policy, this.cells, this.at, cost, now, verdict)
-    if (cost > 0 && (verdict.allowed || verdict.foreign)) this.charge(policy, verdict.allowed ? cost : 0, now)
   }
 
   /** Charges the state found. */
@@ -142,8 +159,7 @@ export class Table {
 
   /** Before a charge: a sliding log may need room for one more entry. */
   #makeRoom(policy: Policy, now: number): void {
-    if (!logIsFull(this.cells, this.at)) return
-    pruneLog(policy, this.cells, this.at, now)
+    if (logIsFull(this.cells, this.at)) settleLog(policy, this.cells, this.at, now)
     if (logIsFull(this.cells, this.at)) this.#growLog()
   }
 
@@ -152,28 +168,37 @@ export class Table {
     this.#erase(this.#found, this.#slot)
   }
 
-  /**
-   * Looks at the next slots and forgets keys whose state has expired, and with `evict` also idle ones, at most that many:
-   * a key that is at its limit or more than half used stays. Returns how many went.
-   */
-  sweep(slots: number, now: number, evict = 0): number {
+  /** Looks at the next slots and forgets keys whose state has expired. */
+  sweep(slots: number, now: number): void {
     if (this.#old !== undefined) this.#move(slots)
-    if (this.#old !== undefined && evict === 0) return 0
+    if (this.#old !== undefined) return
     const segment = this.#segment
-    let gone = 0
     for (let left = slots; left > 0; left--) {
-      if (this.hand >= segment.capacity) this.hand = 0
-      const slot = this.hand
-      if (segment.isEmpty(slot) || !this.#mayGo(segment, slot, now, gone < evict)) {
-        this.hand++
-        continue
-      }
+      if (this.#hand >= segment.capacity) this.#hand = 0
+      const slot = segment.slotOfStep(this.#hand)
       // Erasing moves a later entry into this slot: it is looked at next.
-      this.#erase(segment, slot)
-      gone++
-      if (evict > 0 && gone >= evict) break
+      if (!segment.isEmpty(slot) && this.#hasExpired(segment, slot, now)) this.#erase(segment, slot)
+      else this.#hand++
     }
-    return gone
+  }
+
+  /**
+   * Forgets one key whose state has expired or that is idle; one at its limit or more than half used stays. Starts at a
+   * random place: thinning the table out in order would leave it overfull elsewhere. Returns after how many slots it was
+   * found, negative when it was not.
+   */
+  evict(slots: number, now: number): number {
+    this.#finishMove()
+    const segment = this.#segment
+    let slot = Math.floor(Math.random() * segment.capacity)
+    for (let looked = 1; looked <= slots; looked++) {
+      if (!segment.isEmpty(slot) && (this.#hasExpired(segment, slot, now) || this.#isIdle(now))) {
+        this.#erase(segment, slot)
+        return looked
+      }
+      if (++slot === segment.capacity) slot = 0
+    }
+    return -slots
   }
 
   /** Gives memory back after most keys have gone. */
@@ -193,7 +218,7 @@ export class Table {
     this.#finishMove()
     const segment = this.#segment
     for (let slot = 0; slot < segment.capacity; slot++) {
-      if (segment.isEmpty(slot) || this.#mayGo(segment, slot, now, false)) continue
+      if (segment.isEmpty(slot) || this.#hasExpired(segment, slot, now)) continue
       const cells = this.#arena === undefined ? this.#slotCells : logCells(this.cells[this.at] as number)
       visit(segment.low(slot), segment.high(slot), this.cells.subarray(this.at, this.at + cells))
     }
@@ -212,37 +237,36 @@ export class Table {
   }
 
   #growLog(): void {
-    const cell = this.#slot * this.#found.stride + 1
-    const arena = this.#arena as LogArena
-    this.#found.cells[cell] = arena.grow(this.#found.cells[cell] as number)
+    const cells = this.#found.cells(this.#slot)
+    const at = this.#found.at(this.#slot)
+    cells[at] = (this.#arena as LogArena).grow(cells[at] as number)
     this.#point(this.#found, this.#slot)
   }
 
   #point(segment: Segment, slot: number): void {
     this.#found = segment
     this.#slot = slot
-    const cell = slot * segment.stride + 1
+    this.cells = segment.cells(slot)
+    this.at = segment.at(slot)
     const arena = this.#arena
-    if (arena === undefined) {
-      this.cells = segment.cells
-      this.at = cell
-    } else {
-      const reference = segment.cells[cell] as number
-      this.cells = arena.cells(reference)
-      this.at = arena.at(reference)
-    }
+    if (arena === undefined) return
+    arena.locate(this.cells[this.at] as number)
+    this.cells = arena.cells
+    this.at = arena.at
   }
 
-  #mayGo(segment: Segment, slot: number, now: number, evict: boolean): boolean {
+  #hasExpired(segment: Segment, slot: number, now: number): boolean {
     this.#point(segment, slot)
-    const slowest = this.#slowest
-    if (this.#algorithm.expiresAt(slowest, this.cells, this.at) <= now) return true
-    if (!evict) return false
-    return this.#algorithm.used(slowest, this.cells, this.at, now) * 2 <= this.#leastCapacity
+    return this.#algorithm.expiresAt(this.#slowest, this.cells, this.at) <= now
+  }
+
+  /** Whether the state pointed to is at most half used. */
+  #isIdle(now: number): boolean {
+    return this.#algorithm.used(this.#slowest, this.cells, this.at, now) * 2 <= this.#leastCapacity
   }
 
   #erase(segment: Segment, slot: number): void {
-    if (this.#arena !== undefined) this.#arena.give(segment.cells[slot * segment.stride + 1] as number)
+    if (this.#arena !== undefined) this.#arena.give(segment.cells(slot)[segment.at(slot)] as number)
     segment.erase(slot, segment === this.#old ? this.#frontier : 0)
     this.#counted(-1)
   }
@@ -265,23 +289,18 @@ export class Table {
     this.#finishMove()
     this.#old = this.#segment
     this.#frontier = 0
-    this.hand = 0
+    this.#hand = 0
     this.#segment = new Segment(capacity, this.#slotCells)
-    this.owner.slots += capacity - this.#old.capacity
+    this.owner.slots += this.#segment.capacity - this.#old.capacity
   }
 
   /** A limit beyond the compact form came along: rewrites the table once, all at once. Rare enough for one pause. */
   #widen(policy: Policy): void {
     this.#finishMove()
-    const narrow = this.#segment
     this.#algorithm = policy.algorithm
     this.#slotCells = policy.algorithm.cells(policy)
-    this.#segment = new Segment(narrow.capacity, this.#slotCells)
-    for (let slot = 0; slot < narrow.capacity; slot++) {
-      if (narrow.isEmpty(slot)) continue
-      const to = this.#segment.take(narrow.low(slot), narrow.high(slot)) * this.#segment.stride + 1
-      widen(narrow.cells, slot * narrow.stride + 1, this.#segment.cells, to)
-    }
+    this.#resize(this.#segment.capacity)
+    this.#finishMove()
   }
 
   #finishMove(): void {
@@ -294,11 +313,16 @@ export class Table {
     const end = Math.min(this.#frontier + slots, old.capacity)
     for (let slot = this.#frontier; slot < end; slot++) {
       if (old.isEmpty(slot)) continue
-      const to = segment.take(old.low(slot), old.high(slot)) * segment.stride + 1
-      const from = slot * old.stride + 1
-      for (let i = 0; i < this.#slotCells; i++) segment.cells[to + i] = old.cells[from + i] as number
+      const to = segment.take(old.low(slot), old.high(slot))
+      const cells = segment.cells(to)
+      const at = segment.at(to)
+      const oldCells = old.cells(slot)
+      const oldAt = old.at(slot)
+      if (old.stride !== segment.stride) widen(oldCells, oldAt, cells, at)
+      else for (let i = 0; i < this.#slotCells; i++) cells[at + i] = oldCells[oldAt + i] as number
     }
     this.#frontier = end
+    old.release(end)
     if (end === old.capacity) this.#old = undefined
   }
 }

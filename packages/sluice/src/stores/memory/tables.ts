@@ -8,6 +8,8 @@ import { Table } from "./table.js"
 const SEARCH = 8_192
 /** The same, once a whole round has found nothing. */
 const SEARCH_WHEN_SATURATED = 64
+/** One in so many slots of a table gives a key before the next table's turn. */
+const GIVEN_SHARE = 64
 /** Slots looked at per round of tidying: about 1 ms. */
 const TIDY = 65_536
 
@@ -26,6 +28,8 @@ export class Tables {
   /** The same tables in a row, for the hand that looks for keys that may go. */
   #row: Table[] = []
   #hand = 0
+  /** Keys the table at the hand has given in a row. */
+  #given = 0
   /** Slots looked at since the last key that could go. */
   #fruitless = 0
 
@@ -78,14 +82,18 @@ export class Tables {
     let search = this.#fruitless >= this.slots ? SEARCH_WHEN_SATURATED : SEARCH
     while (over > 0 && search > 0) {
       const table = this.#row[this.#hand % this.#row.length] as Table
-      const before = table.hand
-      const step = Math.min(search, table.slots)
-      const gone = table.sweep(step, now, over)
-      search -= step
-      this.#fruitless = gone > 0 ? 0 : this.#fruitless + step
-      this.evicted += gone
-      over -= gone
-      if (table.hand < before || table.hand >= table.slots) this.#hand++
+      const looked = table.evict(Math.min(search, table.slots), now)
+      search -= Math.abs(looked)
+      this.#fruitless = looked > 0 ? 0 : this.#fruitless - looked
+      if (looked > 0) {
+        over--
+        this.evicted++
+      }
+      // Each table gives in proportion to its size.
+      if (looked < 0 || ++this.#given * GIVEN_SHARE > table.slots) {
+        this.#hand++
+        this.#given = 0
+      }
     }
     return over <= 0
   }

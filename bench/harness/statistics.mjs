@@ -1,0 +1,21 @@
+/**
+ * The middle value, or the mean of the two in the middle.
+ * @param {readonly number[]} values
+ */
+export function median(values) {
+  if (values.length === 0) throw new RangeError("the median of nothing")
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >>> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/**
+ * Half the distance between the quartiles, as a share of the median: how far a typical round is from the figure shown.
+ * @param {readonly number[]} values
+ */
+export function spread(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const low = sorted[Math.floor((sorted.length - 1) * 0.25)]
+  const high = sorted[Math.ceil((sorted.length - 1) * 0.75)]
+  return (high - low) / 2 / median(values)
+}

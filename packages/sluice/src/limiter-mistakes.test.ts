@@ -1,0 +1,468 @@
+// Every mistake is a SluiceError with a code, the place, what was expected and what was found.
+
+import { describe, expect, it } from "vitest"
+import type { ErrorCode } from "./errors.js"
+import { SluiceError } from "./errors.js"
+import { createLimiter, type Limiter } from "./limiter.js"
+import type { LimiterOptions } from "./limiter-options.js"
+import { ManualClock } from "./testing/manual-clock.js"
+
+interface Mistake {
+  code: ErrorCode
+  place: string
+  /** What the message must say. */
+  says: string | RegExp
+  found?: unknown
+}
+
+function expectMistake(error: unknown, { code, place, says, found }: Mistake): void {
+  expect(error).toBeInstanceOf(SluiceError)
+  expect(error).toMatchObject({ name: "SluiceError", code, place })
+  const { message, expected } = error as SluiceError
+  expect(message).toContain(place)
+  expect(message).toContain(expected)
+  expect(message).toContain(code)
+  expect(message).toMatch(says)
+  if (found !== undefined) expect(error).toMatchObject({ found })
+}
+
+const minute = { limit: 10, window: "1m" }
+
+describe("createLimiter refuses", () => {
+  const mistakes: [what: string, options: unknown, mistake: Mistake][] = [
+    ["nothing", undefined, { code: "OPTION_TYPE", place: "createLimiter", says: "must be an object" }],
+    ["null", null, { code: "OPTION_TYPE", place: "createLimiter", says: "must be an object" }],
+    ["a number", 100, { code: "OPTION_TYPE", place: "createLimiter", says: "got 100", found: 100 }],
+    ["a list", [minute], { code: "OPTION_TYPE", place: "createLimiter", says: "got an array" }],
+    [
+      "a misspelt option",
+      { ...minute, windw: 1 },
+      { code: "OPTION_UNKNOWN", place: "createLimiter.windw", says: "did you mean window?" },
+    ],
+    [
+      "an option in another case",
+      { ...minute, Burst: 1 },
+      { code: "OPTION_UNKNOWN", place: "createLimiter.Burst", says: "did you mean burst?" },
+    ],
+    [
+      "an option of another library",
+      { ...minute, points: 5 },
+      { code: "OPTION_UNKNOWN", place: "createLimiter.points", says: "is not one of name, limit, window" },
+    ],
+    [
+      "no limit",
+      { window: "1m" },
+      { code: "OPTION_MISSING", place: "createLimiter.limit", says: "is required" },
+    ],
+    [
+      "no window",
+      { limit: 5 },
+      { code: "OPTION_MISSING", place: "createLimiter.window", says: "is required" },
+    ],
+    [
+      "limit 0",
+      { limit: 0, window: "1m" },
+      {
+        code: "LIMIT_INVALID",
+        place: "createLimiter.limit",
+        says: "must be an integer ≥ 1, got 0",
+        found: 0,
+      },
+    ],
+    [
+      "half a unit",
+      { limit: 1.5, window: "1m" },
+      { code: "LIMIT_INVALID", place: "createLimiter.limit", says: "got 1.5", found: 1.5 },
+    ],
+    [
+      "a limit as text",
+      { limit: "10", window: "1m" },
+      { code: "LIMIT_INVALID", place: "createLimiter.limit", says: 'got "10"', found: "10" },
+    ],
+    [
+      "a limit of NaN",
+      { limit: Number.NaN, window: "1m" },
+      { code: "LIMIT_INVALID", place: "createLimiter.limit", says: "got NaN" },
+    ],
+    [
+      "a limit without end",
+      { limit: Number.POSITIVE_INFINITY, window: "1m" },
+      { code: "LIMIT_INVALID", place: "createLimiter.limit", says: "got Infinity" },
+    ],
+    [
+      "a limit beyond 2^50",
+      { limit: 2 ** 51, window: "1m" },
+      { code: "POLICY_TOO_LARGE", place: "createLimiter.limit", says: "2^50" },
+    ],
+    [
+      "a bucket too large to be exact",
+      { algorithm: "token-bucket", limit: 2 ** 40 + 1, window: "1d" },
+      { code: "POLICY_TOO_LARGE", place: "createLimiter.limit", says: /too large for exact arithmetic/ },
+    ],
+    [
+      "a burst too large to be exact",
+      { algorithm: "token-bucket", limit: 7, window: "1d", burst: 2 ** 45 },
+      { code: "POLICY_TOO_LARGE", place: "createLimiter.burst", says: /too large for exact arithmetic/ },
+    ],
+    [
+      "a window of 1 fortnight",
+      { limit: 5, window: "1 fortnight" },
+      {
+        code: "WINDOW_INVALID",
+        place: "createLimiter.window",
+        says: 'got "1 fortnight"',
+        found: "1 fortnight",
+      },
+    ],
+    [
+      "a window of 0",
+      { limit: 5, window: 0 },
+      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "at least one microsecond" },
+    ],
+    [
+      "a window below zero",
+      { limit: 5, window: -1 },
+      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "got -1" },
+    ],
+    [
+      "a window of 11 years",
+      { limit: 5, window: "4015d" },
+      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "ten years" },
+    ],
+    [
+      "a window that is an object",
+      { limit: 5, window: {} },
+      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "got an object" },
+    ],
+    [
+      "buckets that do not divide the window",
+      { limit: 5, window: "1s", buckets: 7 },
+      { code: "WINDOW_INVALID", place: "createLimiter.buckets", says: "whole microseconds", found: 7 },
+    ],
+    [
+      "no buckets",
+      { limit: 5, window: "1s", buckets: 0 },
+      { code: "LIMIT_INVALID", place: "createLimiter.buckets", says: "must be an integer ≥ 1" },
+    ],
+    [
+      "an algorithm that does not exist",
+      { ...minute, algorithm: "token-buckt" },
+      { code: "ALGORITHM_UNKNOWN", place: "createLimiter.algorithm", says: "must be one of fixed-window" },
+    ],
+    [
+      "an algorithm from the prototype",
+      { ...minute, algorithm: "toString" },
+      { code: "ALGORITHM_UNKNOWN", place: "createLimiter.algorithm", says: 'got "toString"' },
+    ],
+    [
+      "a burst where there is none",
+      { ...minute, burst: 5 },
+      { code: "OPTION_CONFLICT", place: "createLimiter.burst", says: "token-bucket and leaky-bucket" },
+    ],
+    [
+      "buckets for a bucket",
+      { ...minute, algorithm: "token-bucket", buckets: 5 },
+      { code: "OPTION_CONFLICT", place: "createLimiter.buckets", says: "sliding-window-counter only" },
+    ],
+    [
+      "an anchor elsewhere",
+      { ...minute, anchor: "aligned" },
+      { code: "OPTION_CONFLICT", place: "createLimiter.anchor", says: "fixed-window only" },
+    ],
+    [
+      "an anchor that does not exist",
+      { ...minute, algorithm: "fixed-window", anchor: "first" },
+      { code: "OPTION_TYPE", place: "createLimiter.anchor", says: /first-request/, found: "first" },
+    ],
+    [
+      "an overflow that does not exist",
+      { ...minute, algorithm: "leaky-bucket", overflow: "drop" },
+      { code: "OPTION_TYPE", place: "createLimiter.overflow", says: /reject/, found: "drop" },
+    ],
+    [
+      "an onStoreFailure that does not exist",
+      { ...minute, onStoreFailure: "open" },
+      { code: "OPTION_TYPE", place: "createLimiter.onStoreFailure", says: /local/, found: "open" },
+    ],
+    [
+      "a store that is none",
+      { ...minute, store: {} },
+      { code: "OPTION_TYPE", place: "createLimiter.store", says: "must be a store" },
+    ],
+    [
+      "a store by name",
+      { ...minute, store: "memory" },
+      { code: "OPTION_TYPE", place: "createLimiter.store", says: 'got "memory"' },
+    ],
+    [
+      "a clock that is none",
+      { ...minute, clock: Date },
+      { code: "OPTION_TYPE", place: "createLimiter.clock", says: "now()" },
+    ],
+    [
+      "an empty prefix",
+      { ...minute, prefix: "" },
+      { code: "OPTION_TYPE", place: "createLimiter.prefix", says: 'got ""' },
+    ],
+    [
+      "a name that is none",
+      { ...minute, name: 5 },
+      { code: "OPTION_TYPE", place: "createLimiter.name", says: "got 5" },
+    ],
+    [
+      "an empty list of limits",
+      { limits: [] },
+      { code: "OPTION_TYPE", place: "createLimiter.limits", says: "at least one limit" },
+    ],
+    [
+      "limits that are no list",
+      { limits: minute },
+      { code: "OPTION_TYPE", place: "createLimiter.limits", says: "a list" },
+    ],
+    [
+      "a limit beside limits",
+      { limit: 5, limits: [minute] },
+      { code: "OPTION_CONFLICT", place: "createLimiter.limit", says: "belongs inside limits" },
+    ],
+    [
+      "a mistake in the second limit",
+      { limits: [minute, { limit: 0, window: "1h" }] },
+      { code: "LIMIT_INVALID", place: "limits[1].limit", says: "≥ 1" },
+    ],
+    [
+      "a misspelling in the second limit",
+      { limits: [minute, { limit: 5, widow: "1h" }] },
+      { code: "OPTION_UNKNOWN", place: "limits[1].widow", says: "did you mean window?" },
+    ],
+    [
+      "a second limit that is nothing",
+      { limits: [minute, null] },
+      { code: "OPTION_TYPE", place: "limits[1]", says: "must be an object" },
+    ],
+    [
+      "a store inside a limit",
+      { limits: [{ ...minute, store: {} }] },
+      { code: "OPTION_UNKNOWN", place: "limits[0].store", says: "is not one of" },
+    ],
+    [
+      "two limits that nothing tells apart",
+      { limits: [minute, { limit: 20, window: 60_000 }] },
+      { code: "LIMIT_NAME_DUPLICATE", place: "limits[1].name", says: "unique" },
+    ],
+    [
+      "two limits of one name",
+      {
+        limits: [
+          { ...minute, name: "a" },
+          { limit: 5, window: "1h", name: "a" },
+        ],
+      },
+      { code: "LIMIT_NAME_DUPLICATE", place: "limits[1].name", says: 'got "a"', found: "a" },
+    ],
+  ]
+
+  it.each(mistakes)("%s", (_what, options, mistake) => {
+    let error: unknown
+    try {
+      createLimiter(options as LimiterOptions)
+    } catch (thrown) {
+      error = thrown
+    }
+    expectMistake(error, mistake)
+  })
+})
+
+describe("a call refuses", () => {
+  const keys: [what: string, key: unknown][] = [
+    ["an empty key", ""],
+    ["no key", undefined],
+    ["a key of null", null],
+    ["a number for a key", 42],
+    ["an object for a key", { toString: () => "key" }],
+  ]
+
+  const invalidKey: Mistake = {
+    code: "KEY_INVALID",
+    place: "key",
+    says: "must be a string that is not empty",
+  }
+
+  it.each(keys)("%s", async (_what, key) => {
+    const limiter = createLimiter({ limit: 5, window: "1m" })
+    const wrong = key as string
+    await expectRejected(() => limiter.check(wrong), invalidKey)
+    await expectRejected(() => limiter.check(wrong, { cost: 2 }), invalidKey)
+    await expectRejected(() => limiter.peek(wrong), invalidKey)
+    await expectRejected(() => limiter.refund(wrong), invalidKey)
+    await expectRejected(() => limiter.reset(wrong), invalidKey)
+    await expectRejected(() => limiter.block(wrong, "1s"), invalidKey)
+    await expectRejected(() => limiter.unblock(wrong), invalidKey)
+    await expectRejected(() => limiter.wait(wrong), invalidKey)
+    await expectRejected(() => limiter.checkMany([{ key: wrong }]), invalidKey)
+    expect(() => limiter.checkSync(wrong)).toThrow(expect.objectContaining({ code: "KEY_INVALID" }))
+    await limiter.close()
+  })
+
+  const calls: [what: string, options: unknown, mistake: Mistake][] = [
+    [
+      "a cost below zero",
+      { cost: -1 },
+      { code: "COST_INVALID", place: "cost", says: "must be an integer ≥ 0, got -1", found: -1 },
+    ],
+    ["half a cost", { cost: 0.5 }, { code: "COST_INVALID", place: "cost", says: "got 0.5" }],
+    ["a cost of NaN", { cost: Number.NaN }, { code: "COST_INVALID", place: "cost", says: "got NaN" }],
+    [
+      "a cost without end",
+      { cost: Number.POSITIVE_INFINITY },
+      { code: "COST_INVALID", place: "cost", says: "got Infinity" },
+    ],
+    [
+      "a cost beyond whole numbers",
+      { cost: 2 ** 53 },
+      { code: "COST_INVALID", place: "cost", says: "got 9007199254740992" },
+    ],
+    ["a cost as text", { cost: "1" }, { code: "COST_INVALID", place: "cost", says: 'got "1"' }],
+    ["a cost of null", { cost: null }, { code: "COST_INVALID", place: "cost", says: "got null" }],
+    ["a bigint cost", { cost: 1n }, { code: "COST_INVALID", place: "cost", says: "got 1n" }],
+    [
+      "a time before 1970",
+      { at: -1 },
+      { code: "TIME_INVALID", place: "at", says: "milliseconds since 1970, got -1" },
+    ],
+    [
+      "a time in microseconds",
+      { at: Date.now() * 1000 },
+      { code: "TIME_INVALID", place: "at", says: "milliseconds since 1970" },
+    ],
+    ["a time of NaN", { at: Number.NaN }, { code: "TIME_INVALID", place: "at", says: "got NaN" }],
+    ["a time as text", { at: "2026-01-01" }, { code: "TIME_INVALID", place: "at", says: 'got "2026-01-01"' }],
+    ["a time as a Date", { at: new Date() }, { code: "TIME_INVALID", place: "at", says: "got an object" }],
+    ["a time of null", { at: null }, { code: "TIME_INVALID", place: "at", says: "got null" }],
+    [
+      "limit 0",
+      { limit: 0 },
+      { code: "LIMIT_INVALID", place: "limit", says: "must be an integer ≥ 1, got 0" },
+    ],
+    ["a limit as text", { limit: "5" }, { code: "LIMIT_INVALID", place: "limit", says: 'got "5"' }],
+    ["a limit of null", { limit: null }, { code: "LIMIT_INVALID", place: "limit", says: "got null" }],
+    ["a burst of half", { burst: 0.5 }, { code: "LIMIT_INVALID", place: "burst", says: "got 0.5" }],
+    [
+      "a limit too large",
+      { limit: 2 ** 49 + 1 },
+      { code: "POLICY_TOO_LARGE", place: "limit", says: "too large for exact arithmetic" },
+    ],
+    [
+      "a misspelt option",
+      { costs: 2 },
+      { code: "OPTION_UNKNOWN", place: "check.costs", says: "did you mean cost?" },
+    ],
+    [
+      "another window",
+      { window: "1h" },
+      { code: "OPTION_UNKNOWN", place: "check.window", says: "is not one of cost, at, limit, burst" },
+    ],
+    [
+      "a cost instead of options",
+      5,
+      { code: "OPTION_TYPE", place: "check", says: "must be an object, got 5" },
+    ],
+    ["null", null, { code: "OPTION_TYPE", place: "check", says: "must be an object, got null" }],
+    ["a list", [], { code: "OPTION_TYPE", place: "check", says: "must be an object, got an array" }],
+  ]
+
+  it.each(calls)("%s", async (_what, options, mistake) => {
+    const limiter = createLimiter({
+      algorithm: "token-bucket",
+      limit: 5,
+      window: "1m",
+      clock: new ManualClock(),
+    })
+    // A value that is right must not make way for one that looks like it.
+    await limiter.check("key", { limit: 5, cost: 1 })
+    await limiter.check("key", { limit: 5, burst: 5 })
+    await expectRejected(() => limiter.check("key", options as object), mistake)
+    expect(() => limiter.checkSync("key", options as object)).toThrow(SluiceError)
+    expect((await limiter.peek("key")).remaining).toBe(3)
+  })
+
+  it("a burst where there is none", async () => {
+    const limiter = createLimiter({ limit: 5, window: "1m" })
+    await expectRejected(() => limiter.check("key", { burst: 5 }), {
+      code: "OPTION_CONFLICT",
+      place: "burst",
+      says: "token-bucket, leaky-bucket and gcra only",
+    })
+    await limiter.close()
+  })
+
+  it("another limit where there are several", async () => {
+    const limiter = createLimiter({
+      limits: [
+        { limit: 5, window: "1m" },
+        { limit: 50, window: "1h" },
+      ],
+    })
+    await expectRejected(() => limiter.check("key", { limit: 7 }), {
+      code: "OPTION_CONFLICT",
+      place: "check",
+      says: /one limit|single limit/,
+    })
+    await limiter.close()
+  })
+
+  it("a refund that is no whole number of units", async () => {
+    const limiter = createLimiter({ limit: 5, window: "1m" })
+    for (const cost of [-1, 0.5, Number.NaN, "2" as unknown as number]) {
+      await expectRejected(() => limiter.refund("key", cost), {
+        code: "COST_INVALID",
+        place: "cost",
+        says: "≥ 0",
+      })
+    }
+    await limiter.close()
+  })
+
+  const waits: [what: string, options: object, mistake: Mistake][] = [
+    [
+      "a signal that is none",
+      { signal: {} },
+      { code: "OPTION_TYPE", place: "wait.signal", says: "an AbortSignal" },
+    ],
+    [
+      "a wait below zero",
+      { maxWaitMs: -1 },
+      { code: "OPTION_TYPE", place: "wait.maxWaitMs", says: "milliseconds ≥ 0" },
+    ],
+    [
+      "a wait of NaN",
+      { maxWaitMs: Number.NaN },
+      { code: "OPTION_TYPE", place: "wait.maxWaitMs", says: "got NaN" },
+    ],
+    [
+      "a wait as text",
+      { maxWaitMs: "1s" },
+      { code: "OPTION_TYPE", place: "wait.maxWaitMs", says: 'got "1s"' },
+    ],
+    [
+      "a misspelt option",
+      { maxWait: 5 },
+      { code: "OPTION_UNKNOWN", place: "wait.maxWait", says: "did you mean maxWaitMs?" },
+    ],
+    ["a time of its own", { at: 0 }, { code: "OPTION_UNKNOWN", place: "wait.at", says: "is not one of" }],
+    ["a wrong cost", { cost: -1 }, { code: "COST_INVALID", place: "cost", says: "≥ 0" }],
+  ]
+
+  it.each(waits)("to wait with %s", async (_what, options, mistake) => {
+    const limiter: Limiter = createLimiter({ limit: 5, window: "1m" })
+    await expectRejected(() => limiter.wait("key", options), mistake)
+    await limiter.close()
+  })
+})
+
+async function expectRejected(call: () => Promise<unknown>, mistake: Mistake): Promise<void> {
+  const error = await call().then(
+    (value) => expect.fail(`resolved with ${JSON.stringify(value)}`),
+    (reason: unknown) => reason,
+  )
+  expectMistake(error, mistake)
+}

@@ -1,0 +1,571 @@
+import { describe, expect, it } from "vitest"
+import type { Decision } from "./decision.js"
+import { SluiceError } from "./errors.js"
+import { createLimiter } from "./limiter.js"
+import type { LimiterOptions } from "./limiter-options.js"
+import { memoryStore } from "./stores/memory/memory-store.js"
+import type { Store } from "./stores/store.js"
+import { ManualClock } from "./testing/manual-clock.js"
+
+function limiterWith(options: LimiterOptions) {
+  const clock = new ManualClock()
+  return { clock, limiter: createLimiter({ clock, ...options }) }
+}
+
+/** The same store without its synchronous calls, as one across a network would be. */
+function withoutSync(store: Store): Store {
+  return {
+    check: (charges, at) => store.check(charges, at),
+    decide: (charges, at) => store.decide(charges, at),
+    checkMany: (checks) => store.checkMany(checks),
+    charge: (charges, at) => store.charge(charges, at),
+    refund: (charges, at) => store.refund(charges, at),
+    reset: (charges) => store.reset(charges),
+    mayBlock: () => true,
+    close: () => store.close(),
+  }
+}
+
+describe("check", () => {
+  it("is a sliding window counter in memory unless told otherwise", async () => {
+    const { clock, limiter } = limiterWith({ limit: 100, window: "1m" })
+    const first = await limiter.check("user:42", { cost: 80 })
+    expect(first).toEqual<Decision>({
+      allowed: true,
+      limit: 100,
+      remaining: 20,
+      retryAfterMs: 0,
+      resetAfterMs: expect.any(Number),
+      resetAt: clock.now() + first.resetAfterMs,
+      delayMs: 0,
+      deniedBy: undefined,
+      degraded: undefined,
+      limits: undefined,
+    })
+    clock.advance(75_000)
+    expect((await limiter.check("user:42")).remaining).toBe(39)
+    clock.advance(30_000)
+    expect((await limiter.peek("user:42")).remaining).toBe(79)
+  })
+
+  it("says a denial as a value that names the limit", async () => {
+    const { limiter } = limiterWith({ limit: 1, window: "10s", algorithm: "sliding-window-log" })
+    await limiter.check("user:42")
+    expect(await limiter.check("user:42")).toMatchObject({
+      allowed: false,
+      remaining: 0,
+      retryAfterMs: 10_000,
+      resetAfterMs: 10_000,
+      deniedBy: "1/10s",
+    })
+  })
+
+  it("names a denial by the limit's own name", async () => {
+    const { limiter } = limiterWith({ name: "login", limit: 1, window: "10s" })
+    await limiter.check("user:42")
+    expect((await limiter.check("user:42")).deniedBy).toBe("login")
+  })
+
+  it("tells times as milliseconds, exact to a microsecond", async () => {
+    const { clock, limiter } = limiterWith({ algorithm: "token-bucket", limit: 7, window: "1s", burst: 1 })
+    await limiter.check("key")
+    const { retryAfterMs, resetAt } = await limiter.check("key")
+    expect(retryAfterMs).toBe(142.858)
+    expect(resetAt).toBe(clock.now() + 142.858)
+    clock.advance(142.857)
+    expect((await limiter.check("key")).retryAfterMs).toBe(0.001)
+    clock.advance(0.001)
+    expect((await limiter.check("key")).allowed).toBe(true)
+  })
+
+  it("says never for a cost that cannot fit", async () => {
+    const { limiter } = limiterWith({ limit: 5, window: "1s" })
+    const decision = await limiter.check("key", { cost: 6 })
+    expect(decision).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, remaining: 5 })
+  })
+
+  it("goes by the clock of the machine when it has no other", async () => {
+    const limiter = createLimiter({ limit: 1, window: "1h", algorithm: "sliding-window-log" })
+    const before = Date.now()
+    const { resetAt } = await limiter.check("key")
+    expect(resetAt - 3_600_000).toBeGreaterThanOrEqual(before - 1)
+    expect(resetAt - 3_600_000).toBeLessThanOrEqual(Date.now() + 1)
+    await limiter.close()
+  })
+
+  it("takes fractional milliseconds and rounds them to the nearest microsecond", async () => {
+    const { limiter } = limiterWith({ algorithm: "sliding-window-log", limit: 1, window: "1ms" })
+    const at = Date.UTC(2026, 0, 1)
+    await limiter.check("key", { at: at + 0.00025 })
+    expect((await limiter.check("key", { at: at + 0.9992 })).allowed).toBe(false)
+    expect((await limiter.check("key", { at: at + 0.9998 })).allowed).toBe(true)
+  })
+})
+
+describe("options", () => {
+  it.each([
+    [{ algorithm: "fixed-window", limit: 3, window: 1_000 }, 3],
+    [{ algorithm: "sliding-window-log", limit: 3, window: "1s" }, 3],
+    [{ algorithm: "sliding-window-counter", limit: 3, window: "1s", buckets: 10 }, 3],
+    [{ algorithm: "token-bucket", limit: 3, window: "1s" }, 3],
+    [{ algorithm: "token-bucket", limit: 3, window: "1s", burst: 8 }, 8],
+    [{ algorithm: "leaky-bucket", limit: 3, window: "1s", burst: 2 }, 2],
+    [{ algorithm: "gcra", limit: 3, window: "1s" }, 3],
+    [{ algorithm: "gcra", limit: 3, window: "1s", maxBurst: 5 }, 6],
+  ] as const)("%o lets %i through at once and says so", async (options, most) => {
+    const { limiter } = limiterWith(options)
+    for (let left = most - 1; left >= 0; left--) {
+      expect(await limiter.check("key")).toMatchObject({ allowed: true, limit: most, remaining: left })
+    }
+    expect(await limiter.check("key")).toMatchObject({ allowed: false, limit: most, remaining: 0 })
+  })
+
+  it("anchor: first-request starts the window with the first request", async () => {
+    const { clock, limiter } = limiterWith({
+      algorithm: "fixed-window",
+      limit: 1,
+      window: "1m",
+      anchor: "first-request",
+    })
+    clock.advance(59_000)
+    expect((await limiter.check("key")).resetAfterMs).toBe(60_000)
+    clock.advance(59_999)
+    expect((await limiter.check("key")).allowed).toBe(false)
+    clock.advance(1)
+    expect((await limiter.check("key")).allowed).toBe(true)
+  })
+
+  it("overflow: queue tells each request how long to be held", async () => {
+    const { limiter } = limiterWith({
+      algorithm: "leaky-bucket",
+      limit: 10,
+      window: "1s",
+      burst: 3,
+      overflow: "queue",
+    })
+    const delays: number[] = []
+    for (let i = 0; i < 3; i++) delays.push((await limiter.check("key")).delayMs)
+    expect(delays).toEqual([0, 100, 200])
+    expect(await limiter.check("key")).toMatchObject({ allowed: false, delayMs: 0, retryAfterMs: 100 })
+  })
+
+  it("two limiters on one store share counters unless their prefix differs", async () => {
+    const store = memoryStore({ clock: new ManualClock() })
+    const options = { store, limit: 10, window: "1m" } as const
+    const [one, twin, other] = [
+      createLimiter(options),
+      createLimiter(options),
+      createLimiter({ ...options, prefix: "other" }),
+    ]
+    await one.check("key", { cost: 4 })
+    expect((await twin.check("key")).remaining).toBe(5)
+    expect((await other.check("key")).remaining).toBe(9)
+  })
+
+  it("a limit that was raised in the code goes on counting what it counted", async () => {
+    const store = memoryStore({ clock: new ManualClock() })
+    await createLimiter({ store, limit: 10, window: "1m" }).check("key", { cost: 10 })
+    const raised = createLimiter({ store, limit: 15, window: "1m" })
+    expect((await raised.check("key", { cost: 5 })).remaining).toBe(0)
+  })
+})
+
+describe("options of one call", () => {
+  it("a limit or burst of one call holds for that call and changes nothing else", async () => {
+    const { limiter } = limiterWith({ algorithm: "token-bucket", limit: 10, window: "1m" })
+    await limiter.check("key", { cost: 5 })
+    expect(await limiter.check("key", { limit: 20 })).toMatchObject({
+      allowed: true,
+      limit: 20,
+      remaining: 14,
+    })
+    expect(await limiter.check("key", { limit: 5 })).toMatchObject({ allowed: false, limit: 5, remaining: 0 })
+    expect(await limiter.check("key", { burst: 30 })).toMatchObject({
+      allowed: true,
+      limit: 30,
+      remaining: 23,
+    })
+    expect(await limiter.check("key")).toMatchObject({ allowed: true, limit: 10, remaining: 2 })
+    expect(await limiter.check("other")).toMatchObject({ allowed: true, limit: 10, remaining: 9 })
+  })
+
+  it("hundreds of calls at once, each with its own limit, see only their own", async () => {
+    const { limiter } = limiterWith({ limit: 10, window: "1m" })
+    const decisions = await Promise.all(
+      Array.from({ length: 3_000 }, (_, i) => limiter.check(`key ${i}`, { limit: 1 + i, cost: 1 })),
+    )
+    decisions.forEach(({ limit, remaining }, i) => {
+      expect([limit, remaining]).toEqual([1 + i, i])
+    })
+    expect((await limiter.check("untouched")).limit).toBe(10)
+  })
+
+  it("the object passed in is left alone", async () => {
+    const { limiter } = limiterWith({ limit: 10, window: "1m" })
+    const options = Object.freeze({ cost: 2, limit: 5, at: Date.UTC(2026, 0, 1) })
+    await limiter.check("key", options)
+    await limiter.peek("key", Object.freeze({ limit: 5 }))
+    const requests = Object.freeze([Object.freeze({ key: "key", cost: 1 })])
+    await limiter.checkMany(requests)
+    expect((await limiter.peek("key")).remaining).toBe(7)
+  })
+
+  it("at goes before the clock", async () => {
+    const { clock, limiter } = limiterWith({ algorithm: "fixed-window", limit: 1, window: "1m" })
+    await limiter.check("key")
+    expect((await limiter.check("key")).allowed).toBe(false)
+    expect((await limiter.check("key", { at: clock.now() + 60_000 })).allowed).toBe(true)
+  })
+
+  it("an option given as undefined is one not given", async () => {
+    const { limiter } = limiterWith({ limit: 10, window: "1m" })
+    const nothing = { cost: undefined, at: undefined, limit: undefined, burst: undefined } as object
+    expect((await limiter.check("key", nothing)).remaining).toBe(9)
+  })
+})
+
+describe("several limits", () => {
+  const limits = [
+    { limit: 3, window: "1s", algorithm: "token-bucket" },
+    { name: "hourly", limit: 5, window: "1h", algorithm: "fixed-window" },
+  ] as const
+
+  it("are one decision, with an entry for each", async () => {
+    const { clock, limiter } = limiterWith({ limits })
+    expect(await limiter.check("key")).toEqual({
+      allowed: true,
+      limit: 3,
+      remaining: 2,
+      retryAfterMs: 0,
+      resetAfterMs: 3_600_000,
+      resetAt: clock.now() + 3_600_000,
+      delayMs: 0,
+      deniedBy: undefined,
+      degraded: undefined,
+      limits: [
+        {
+          name: "3/1s",
+          allowed: true,
+          limit: 3,
+          remaining: 2,
+          retryAfterMs: 0,
+          resetAfterMs: 333.334,
+          resetAt: clock.now() + 333.334,
+        },
+        {
+          name: "hourly",
+          allowed: true,
+          limit: 5,
+          remaining: 4,
+          retryAfterMs: 0,
+          resetAfterMs: 3_600_000,
+          resetAt: clock.now() + 3_600_000,
+        },
+      ],
+    })
+  })
+
+  it("name the one that denied, the one with the longest wait when several do", async () => {
+    const { clock, limiter } = limiterWith({ limits })
+    for (let i = 0; i < 3; i++) await limiter.check("key")
+    expect(await limiter.check("key")).toMatchObject({
+      allowed: false,
+      deniedBy: "3/1s",
+      retryAfterMs: 333.334,
+    })
+    clock.advance(1_000)
+    for (let i = 0; i < 2; i++) await limiter.check("key")
+    expect(await limiter.check("key")).toMatchObject({
+      allowed: false,
+      deniedBy: "hourly",
+      retryAfterMs: 3_599_000,
+    })
+    expect(await limiter.check("key", { cost: 2 })).toMatchObject({ allowed: false, deniedBy: "hourly" })
+  })
+
+  it("drain nothing when the last one denies", async () => {
+    const { limiter } = limiterWith({
+      limits: [
+        { limit: 100, window: "1m" },
+        { limit: 1, window: "1h" },
+      ],
+    })
+    await limiter.check("key")
+    for (let i = 0; i < 50; i++) {
+      const { allowed, limits } = await limiter.check("key")
+      expect([allowed, limits?.[0]?.remaining, limits?.[1]?.remaining]).toEqual([false, 99, 0])
+    }
+  })
+
+  it("tell in each entry what is left when nothing was charged", async () => {
+    const { limiter } = limiterWith({
+      limits: [
+        { name: "wide", limit: 100, window: "1m" },
+        { name: "narrow", limit: 3, window: "1h" },
+      ],
+    })
+    const { allowed, remaining, limits } = await limiter.check("key", { cost: 5 })
+    expect([allowed, remaining]).toEqual([false, 3])
+    expect(limits?.map((limit) => [limit.name, limit.allowed, limit.remaining, limit.resetAfterMs])).toEqual([
+      ["wide", true, 100, 0],
+      ["narrow", false, 3, 0],
+    ])
+  })
+
+  it("of one are like a single one, with no list", async () => {
+    const { limiter } = limiterWith({ limits: [{ limit: 2, window: "1s" }] })
+    expect(await limiter.check("key")).toMatchObject({ limit: 2, remaining: 1, limits: undefined })
+  })
+})
+
+describe("checkSync", () => {
+  it("decides as check does", async () => {
+    const one = limiterWith({ limit: 5, window: "1s" })
+    const other = limiterWith({ limit: 5, window: "1s" })
+    for (let i = 0; i < 300; i++) {
+      const options = i % 3 === 0 ? undefined : { cost: i % 4, limit: 4 + (i % 3) }
+      expect(one.limiter.checkSync("key", options)).toEqual(await other.limiter.check("key", options))
+      one.clock.advance(i % 50)
+      other.clock.advance(i % 50)
+    }
+  })
+
+  it("gives decisions that later calls do not change", () => {
+    const { limiter } = limiterWith({ limit: 5, window: "1s" })
+    const first = limiter.checkSync("key")
+    const copy = { ...first }
+    for (let i = 0; i < 10; i++) limiter.checkSync("key")
+    expect(first).toEqual(copy)
+  })
+
+  it("is refused on a store that cannot answer at once", () => {
+    const limiter = createLimiter({ store: withoutSync(memoryStore()), limit: 5, window: "1s" })
+    expect(() => limiter.checkSync("key")).toThrow(
+      expect.objectContaining({ name: "SluiceError", code: "STORE_NOT_SYNC", place: "checkSync" }),
+    )
+  })
+})
+
+describe("on a store that only answers later", () => {
+  it("every call gives what it gives on the memory store", async () => {
+    const clock = new ManualClock()
+    const store = memoryStore({ clock })
+    const limits = [
+      { limit: 5, window: "1s" },
+      { limit: 8, window: "1m", algorithm: "gcra" },
+    ] as const
+    const near = createLimiter({ clock, store, prefix: "near", limits })
+    const far = createLimiter({ clock, store: withoutSync(store), prefix: "far", limits })
+    for (let i = 0; i < 60; i++) {
+      expect(await far.check("key", { cost: i % 3 })).toEqual(await near.check("key", { cost: i % 3 }))
+      expect(await far.peek("key")).toEqual(await near.peek("key"))
+      if (i % 7 === 0) expect(await far.refund("key", 2)).toEqual(await near.refund("key", 2))
+      if (i % 20 === 0) for (const limiter of [near, far]) await limiter.block("key", "300ms")
+      if (i % 25 === 0) for (const limiter of [near, far]) await limiter.reset("key")
+      clock.advance(100)
+    }
+  })
+})
+
+describe("peek", () => {
+  it("looks and charges nothing", async () => {
+    const { limiter } = limiterWith({ limit: 2, window: "1m" })
+    for (let i = 0; i < 5; i++)
+      expect(await limiter.peek("key")).toMatchObject({ allowed: true, remaining: 2 })
+    await limiter.check("key", { cost: 2 })
+    expect(await limiter.peek("key")).toMatchObject({ remaining: 0 })
+  })
+
+  it("takes a limit of the call", async () => {
+    const { limiter } = limiterWith({ limit: 2, window: "1m" })
+    await limiter.check("key")
+    expect(await limiter.peek("key", { limit: 10 })).toMatchObject({ limit: 10, remaining: 9 })
+  })
+})
+
+describe("refund", () => {
+  it("gives back one unless told, and returns what is left", async () => {
+    const { limiter } = limiterWith({ limit: 5, window: "1m" })
+    await limiter.check("key", { cost: 4 })
+    expect(await limiter.refund("key")).toMatchObject({ allowed: true, remaining: 2 })
+    expect(await limiter.refund("key", 2)).toMatchObject({ remaining: 4 })
+    expect(await limiter.refund("key", 100)).toMatchObject({ remaining: 5 })
+    expect(await limiter.refund("never used", 100)).toMatchObject({ remaining: 5, resetAfterMs: 0 })
+  })
+
+  it("gives back to every limit", async () => {
+    const { limiter } = limiterWith({
+      limits: [
+        { limit: 5, window: "1s" },
+        { limit: 9, window: "1m" },
+      ],
+    })
+    await limiter.check("key", { cost: 4 })
+    const { limits } = await limiter.refund("key", 3)
+    expect(limits?.map((limit) => limit.remaining)).toEqual([4, 8])
+  })
+})
+
+describe("reset", () => {
+  it("forgets a key under every limit and leaves the others", async () => {
+    const { limiter } = limiterWith({
+      limits: [
+        { limit: 5, window: "1s" },
+        { limit: 9, window: "1m" },
+      ],
+    })
+    for (const key of ["one", "other"]) await limiter.check(key, { cost: 5 })
+    await limiter.reset("one")
+    expect((await limiter.peek("one")).limits?.map((limit) => limit.remaining)).toEqual([5, 9])
+    expect((await limiter.check("other")).allowed).toBe(false)
+    await limiter.reset("never used")
+  })
+})
+
+describe("checkMany", () => {
+  it("answers in order, each request seeing the ones before it", async () => {
+    const { clock, limiter } = limiterWith({ algorithm: "sliding-window-log", limit: 3, window: "1s" })
+    const decisions = await limiter.checkMany([
+      { key: "a", cost: 2 },
+      { key: "b" },
+      { key: "a", cost: 2 },
+      { key: "a", cost: 1 },
+      { key: "b", cost: 0 },
+      { key: "a", at: clock.now() + 1_000, cost: 3 },
+      { key: "c", limit: 50 },
+    ])
+    expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 1],
+      [true, 2],
+      [false, 1],
+      [true, 0],
+      [true, 2],
+      [true, 0],
+      [true, 49],
+    ])
+    expect(decisions.map(({ limit }) => limit)).toEqual([3, 3, 3, 3, 3, 3, 50])
+  })
+
+  it("with several limits keeps each request all-or-nothing by itself", async () => {
+    const { limiter } = limiterWith({
+      limits: [
+        { limit: 10, window: "1s" },
+        { limit: 2, window: "1m" },
+      ],
+    })
+    const decisions = await limiter.checkMany([
+      { key: "a", cost: 2 },
+      { key: "a" },
+      { key: "b" },
+      { key: "a" },
+    ])
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, false, true, false])
+    expect(decisions[3]?.limits?.map((limit) => limit.remaining)).toEqual([8, 0])
+  })
+
+  it("of nothing is nothing", async () => {
+    expect(await limiterWith({ limit: 1, window: "1s" }).limiter.checkMany([])).toEqual([])
+  })
+
+  it("charges nothing at all when one of the requests is a mistake", async () => {
+    const { limiter } = limiterWith({ limit: 3, window: "1m" })
+    const requests = [{ key: "a" }, { key: "", cost: 1 }]
+    await expect(limiter.checkMany(requests)).rejects.toMatchObject({ code: "KEY_INVALID" })
+    expect((await limiter.peek("a")).remaining).toBe(3)
+  })
+})
+
+describe("block", () => {
+  it("denies until it ends, and calls meanwhile do not extend it", async () => {
+    const { clock, limiter } = limiterWith({ limit: 5, window: "1h" })
+    await limiter.check("bad", { cost: 2 })
+    await limiter.block("bad", "10s")
+    for (let second = 0; second < 10; second++) {
+      expect(limiter.checkSync("bad")).toMatchObject({
+        allowed: false,
+        deniedBy: "block",
+        remaining: 0,
+        retryAfterMs: 10_000 - second * 1_000,
+        delayMs: 0,
+      })
+      clock.advance(1_000)
+    }
+    expect(limiter.checkSync("bad")).toMatchObject({ allowed: true, remaining: 2, deniedBy: undefined })
+  })
+
+  it("names the limit instead when that takes longer", async () => {
+    const { limiter } = limiterWith({ algorithm: "sliding-window-log", limit: 1, window: "1h" })
+    await limiter.check("bad")
+    await limiter.block("bad", "10s")
+    expect(await limiter.check("bad")).toMatchObject({ deniedBy: "1/1h", retryAfterMs: 3_600_000 })
+    expect(await limiter.check("bad", { cost: 2 })).toMatchObject({ retryAfterMs: Number.POSITIVE_INFINITY })
+  })
+
+  it("shows in peek, and a refund does not end it", async () => {
+    const { limiter } = limiterWith({ limit: 5, window: "1h" })
+    await limiter.block("bad", 5_000)
+    expect(await limiter.peek("bad")).toMatchObject({ allowed: false, deniedBy: "block", remaining: 0 })
+    expect(await limiter.refund("bad", 5)).toMatchObject({ allowed: false, deniedBy: "block" })
+  })
+
+  it("stays when the key is reset", async () => {
+    const { limiter } = limiterWith({ limit: 5, window: "1h" })
+    await limiter.check("bad", { cost: 5 })
+    await limiter.block("bad", "10s")
+    await limiter.reset("bad")
+    expect(await limiter.check("bad")).toMatchObject({ allowed: false, deniedBy: "block" })
+    await limiter.unblock("bad")
+    expect(await limiter.check("bad")).toMatchObject({ allowed: true, remaining: 4 })
+  })
+
+  it("can be set anew, and ended", async () => {
+    const { limiter } = limiterWith({ limit: 5, window: "1h" })
+    await limiter.block("bad", "1h")
+    await limiter.block("bad", "1s")
+    expect((await limiter.check("bad")).retryAfterMs).toBe(1_000)
+    await limiter.unblock("bad")
+    expect((await limiter.check("bad")).allowed).toBe(true)
+  })
+
+  it("holds for every limiter with the same prefix on the store, and for no other", async () => {
+    const store = memoryStore()
+    const options = { store, limit: 5, window: "1h" } as const
+    await createLimiter(options).block("bad", "10s")
+    expect((await createLimiter(options).check("bad")).allowed).toBe(false)
+    expect((await createLimiter({ ...options, prefix: "other" }).check("bad")).allowed).toBe(true)
+  })
+
+  it.each(["1 fortnight", "", -1, Number.NaN, Number.POSITIVE_INFINITY, null, {}])(
+    "for %o is refused",
+    async (duration) => {
+      const { limiter } = limiterWith({ limit: 5, window: "1h" })
+      await expect(limiter.block("bad", duration as unknown as string)).rejects.toMatchObject({
+        name: "SluiceError",
+        code: "DURATION_INVALID",
+        place: "block",
+        found: duration,
+      })
+    },
+  )
+})
+
+describe("close", () => {
+  it("closes the store the limiter made", async () => {
+    for (const clock of [undefined, new ManualClock()]) {
+      const limiter = createLimiter({ limit: 5, window: "1s", ...(clock && { clock }) })
+      await limiter.check("key")
+      await limiter.close()
+      await expect(limiter.check("key")).rejects.toMatchObject({ code: "STORE_CLOSED" })
+      expect(() => limiter.checkSync("key")).toThrow(SluiceError)
+      await expect(limiter.checkMany([{ key: "key" }])).rejects.toMatchObject({ code: "STORE_CLOSED" })
+      await expect(limiter.reset("key")).rejects.toMatchObject({ code: "STORE_CLOSED" })
+      await limiter.close()
+    }
+  })
+
+  it("leaves a store alone that was passed in", async () => {
+    const store = memoryStore()
+    await createLimiter({ store, limit: 5, window: "1s" }).close()
+    expect((await createLimiter({ store, limit: 5, window: "1s" }).check("key")).allowed).toBe(true)
+  })
+})

@@ -1,0 +1,108 @@
+// The two Redis clients people have, ioredis and node-redis, in each of their topologies, behind the little that the store
+// needs of them. Neither is imported: the caller's client is recognised by what it can do.
+
+import { SluiceError } from "../errors.js"
+import { hasMethods } from "../options.js"
+import { StoreFailure } from "../resilience/store-failure.js"
+
+export interface RedisConnection {
+  readonly isCluster: boolean
+  /** Runs a command and returns strings as bytes. In a Cluster it goes to the node of `key`. */
+  send(key: string | undefined, args: (string | Buffer)[]): Promise<unknown>
+  /** Resolves when commands can be sent, rejects with a StoreFailure when that is known to be hopeless. */
+  ready(): Promise<void> | undefined
+}
+
+interface EventSource {
+  once(event: string, listener: () => void): unknown
+}
+
+/** What ioredis's Redis and Cluster have in common. */
+interface IoRedis extends EventSource {
+  readonly status: string
+  readonly isCluster?: boolean
+  connect(): Promise<unknown>
+  callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
+  evalshaBuffer(digest: string, numberOfKeys: number, ...args: (string | Buffer)[]): Promise<unknown>
+  evalBuffer(source: string, numberOfKeys: number, ...args: (string | Buffer)[]): Promise<unknown>
+}
+
+/** What node-redis's client, cluster and sentinel have in common; sendCommand's arguments differ between the three. */
+interface NodeRedis extends EventSource {
+  readonly isOpen: boolean
+  readonly isReady?: boolean
+  withTypeMapping(mapping: Record<number, unknown>): NodeRedis
+  sendCommand(...args: unknown[]): Promise<unknown>
+}
+
+/** A client of yours: ioredis `Redis` or `Cluster`; node-redis `createClient`, `createCluster` or `createSentinel`. */
+export type UserClient = object
+
+/** RESP's `$`: replies that node-redis should leave as bytes. */
+const BLOB_STRING = 36
+
+const isIoRedis = hasMethods("callBuffer", "evalshaBuffer", "once")
+const isNodeRedis = hasMethods("sendCommand", "withTypeMapping", "once")
+const isNodeRedisCluster = hasMethods("nodeClient")
+const isNodeRedisSentinel = hasMethods("acquire")
+
+export function connectionOf(client: UserClient): RedisConnection {
+  if (isIoRedis(client)) return ioRedisConnection(client as IoRedis)
+  if (isNodeRedis(client)) return nodeRedisConnection(client as NodeRedis)
+  throw new SluiceError("OPTION_TYPE", {
+    place: "redisStore",
+    expected: "must be a client of ioredis or node-redis (the package redis)",
+    found: client,
+  })
+}
+
+function ioRedisConnection(client: IoRedis): RedisConnection {
+  let wasReady = false
+  let connecting: Promise<void> | undefined
+  return {
+    isCluster: client.isCluster === true,
+    send(_key, args) {
+      const [command, ...rest] = args as [string, ...(string | Buffer)[]]
+      // The named methods tell ioredis which arguments are keys; a raw call would be routed by the wrong one.
+      if (command === "EVALSHA" || command === "EVAL") {
+        const [script, count, ...others] = rest as [string, string, ...(string | Buffer)[]]
+        const run = command === "EVAL" ? client.evalBuffer : client.evalshaBuffer
+        return run.call(client, script, Number(count), ...others)
+      }
+      return client.callBuffer(command, ...rest)
+    },
+    ready() {
+      if (client.status === "ready") {
+        wasReady = true
+        return undefined
+      }
+      // Only the first connection is waited for: later, requests never queue behind a server that is away.
+      if (wasReady || client.status === "end" || client.status === "close") throw notConnected(client.status)
+      if (client.status === "wait") client.connect().catch(() => {})
+      connecting ??= new Promise((resolve) => client.once("ready", resolve))
+      return connecting
+    },
+  }
+}
+
+function nodeRedisConnection(client: NodeRedis): RedisConnection {
+  const isCluster = isNodeRedisCluster(client)
+  const isSentinel = !isCluster && isNodeRedisSentinel(client)
+  const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer })
+  return {
+    isCluster,
+    send(key, args) {
+      if (isCluster) return bytes.sendCommand(key, false, args)
+      if (isSentinel) return bytes.sendCommand(false, args)
+      return bytes.sendCommand(args)
+    },
+    ready() {
+      if (client.isReady ?? client.isOpen) return undefined
+      throw notConnected(client.isOpen ? "connecting" : "not connected; call its connect() first")
+    },
+  }
+}
+
+function notConnected(status: string): StoreFailure {
+  return new StoreFailure("connection", `the Redis client is ${status}`)
+}

@@ -1,0 +1,93 @@
+// A store by URL, with clients of its own: set up so that nothing queues while Redis is away and nothing is sent twice.
+
+import type { Cluster, Redis } from "ioredis"
+import { SluiceError } from "../errors.js"
+import { shardedStore } from "../stores/sharded.js"
+import type { Store } from "../stores/store.js"
+import type { RedisStoreOptions } from "./redis-store.js"
+import { RedisStore } from "./redis-store.js"
+import type { RedisAddress, RedisTarget } from "./url.js"
+import { parseRedisUrl } from "./url.js"
+
+const CONNECT_TIMEOUT_MS = 1_000
+const LONGEST_RECONNECT_MS = 1_000
+
+/** Opens a store by URL. Needs the package ioredis. Does not wait for Redis: while it is away, decisions are degraded. */
+export async function connectRedis(url: string, options: RedisStoreOptions = {}): Promise<Store> {
+  const target = parseRedisUrl(url)
+  const { Cluster, Redis } = await loadClient()
+  if (target.topology === "cluster") {
+    const cluster = new Cluster([...target.addresses], {
+      redisOptions: clientOptions(target),
+      clusterRetryStrategy: reconnectDelay,
+      enableOfflineQueue: false,
+      slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+      // Names in a certificate are names of hosts; the cluster speaks in addresses.
+      dnsLookup: (address, callback) => callback(null, address),
+    })
+    return owned(cluster, options)
+  }
+  if (target.topology === "sentinel") {
+    const { password, username } = target
+    const sentinel = {
+      ...clientOptions(target),
+      sentinels: [...target.addresses],
+      name: target.name as string,
+      sentinelRetryStrategy: reconnectDelay,
+      enableTLSForSentinelMode: target.tls,
+      ...(password === undefined ? {} : { sentinelPassword: password }),
+      ...(username === undefined ? {} : { sentinelUsername: username }),
+    }
+    return owned(new Redis(sentinel), options)
+  }
+  const single = ({ host, port }: RedisAddress) =>
+    owned(new Redis({ ...clientOptions(target), host, port }), options)
+  if (target.topology === "single") return single(target.addresses[0] as RedisAddress)
+  return shardedStore(
+    target.addresses.map((address) => ({ name: `${address.host}:${address.port}`, store: single(address) })),
+  )
+}
+
+function clientOptions(target: RedisTarget) {
+  return {
+    db: target.database,
+    ...(target.username === undefined ? {} : { username: target.username }),
+    ...(target.password === undefined ? {} : { password: target.password }),
+    ...(target.tls ? { tls: {} } : {}),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: reconnectDelay,
+    // Both would make counts jump when Redis comes back.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    // A primary that became a replica is left at once; the command is not sent again.
+    reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+  }
+}
+
+/** Full jitter, so that a fleet does not come back in step. */
+function reconnectDelay(attempt: number): number {
+  return Math.ceil(Math.random() * Math.min(LONGEST_RECONNECT_MS, 50 * 2 ** attempt))
+}
+
+/** A store that owns its client: it gives up a dead socket, and closes the client with itself. */
+function owned(client: Redis | Cluster, options: RedisStoreOptions): RedisStore {
+  // Without a listener ioredis writes to the console. Failures of calls are told by the calls.
+  client.on("error", () => {})
+  return new RedisStore(client, options, {
+    abandon: () => client.disconnect(true),
+    close: () => client.disconnect(),
+  })
+}
+
+async function loadClient() {
+  try {
+    return await import("ioredis")
+  } catch (cause) {
+    throw new SluiceError("CLIENT_MISSING", {
+      place: "connectRedis",
+      expected: "needs the package ioredis: npm install ioredis",
+      cause,
+    })
+  }
+}

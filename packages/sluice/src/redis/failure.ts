@@ -1,0 +1,49 @@
+import type { FailureKind } from "../resilience/store-failure.js"
+import { StoreFailure } from "../resilience/store-failure.js"
+
+/** What Redis calls its errors, by the first word of the message. */
+const KINDS: Record<string, FailureKind> = {
+  READONLY: "readonly",
+  LOADING: "loading",
+  MASTERDOWN: "loading",
+  CLUSTERDOWN: "cluster-down",
+  TRYAGAIN: "cluster-down",
+  MOVED: "cluster-down",
+  ASK: "cluster-down",
+  CROSSSLOT: "cluster-down",
+  OOM: "out-of-memory",
+  BUSY: "busy",
+  UNKILLABLE: "busy",
+  NOAUTH: "no-auth",
+  WRONGPASS: "no-auth",
+  NOPERM: "no-permission",
+  WRONGTYPE: "wrong-type",
+  MISCONF: "not-writable",
+  NOREPLICAS: "not-writable",
+}
+
+export function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("NOSCRIPT")
+}
+
+/** How the clients name what happens to a connection. */
+const CONNECTION =
+  /^(E[A-Z]+|CONNECTION_|NR_)|Socket|Connection|Disconnect|ClientClosed|ClientOffline|MaxRetries|closed|offline|timed? ?out|Stream isn't writeable/i
+
+/** Any error of a client as a typed failure. Messages of servers carry no passwords; those of sockets only an address. */
+export function failureOf(error: unknown): StoreFailure {
+  if (error instanceof StoreFailure) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? ""
+  const kind = KINDS[word]
+  if (kind !== undefined) return new StoreFailure(kind, message, { cause: error })
+  const { code = "", name = "" } = error instanceof Error ? (error as Error & { code?: string }) : {}
+  // What was already sent when a connection broke may have been carried out.
+  if (
+    word !== "ERR" &&
+    (CONNECTION.test(String(code)) || CONNECTION.test(name) || CONNECTION.test(message))
+  ) {
+    return new StoreFailure("connection", message, { ambiguous: true, cause: error })
+  }
+  return new StoreFailure("other", message, { ambiguous: word !== "ERR", cause: error })
+}

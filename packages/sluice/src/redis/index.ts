@@ -1,0 +1,12 @@
+export type { BreakerState } from "../resilience/breaker.js"
+export { type FailureKind, StoreFailure } from "../resilience/store-failure.js"
+export type { StoreFailureEvent, StoreGuardStats } from "../resilience/store-guard.js"
+export {
+  type ShardedNode,
+  type ShardedStore,
+  type ShardedStoreOptions,
+  shardedStore,
+} from "../stores/sharded.js"
+export type { UserClient } from "./client.js"
+export { connectRedis } from "./connect.js"
+export { type RedisStore, type RedisStoreOptions, redisStore } from "./redis-store.js"

@@ -1,0 +1,203 @@
+import { block } from "../algorithms/block.js"
+import type { Clock } from "../clock.js"
+import type { Duration } from "../duration.js"
+import { parseDuration } from "../duration.js"
+import { SluiceError } from "../errors.js"
+import { checkOneOf, checkType, hasMethods } from "../options.js"
+import type { BreakerState } from "../resilience/breaker.js"
+import type { Group, Place } from "../stores/across.js"
+import { allDone, checkAcross, decideAcross, groupCharges } from "../stores/across.js"
+import type { Charge, Check, Outcome, Space, Store } from "../stores/store.js"
+import type { UserClient } from "./client.js"
+import { connectionOf } from "./client.js"
+import type { Operation, Request } from "./codec.js"
+import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
+import { DenyCache } from "./deny-cache.js"
+import { Heartbeat } from "./heartbeat.js"
+import { storageKey } from "./keys.js"
+import { keyslot } from "./keyslot.js"
+import { Lane } from "./lane.js"
+
+export interface ScriptedStoreOptions {
+  /** How long a decision may take before the limiter decides without Redis. Default: 50 ms. */
+  deadline?: Duration
+  /** Whose clock counts: the Redis server's, one for every key, or each caller's. Default: `"store"`. */
+  time?: "store" | "client"
+  /** The caller's clock with `time: "client"`. */
+  clock?: Clock
+  /** How much longer than needed a key is kept. Default: 1 s. */
+  expiryBuffer?: Duration
+  /** The shortest time a key is kept. Default: 1 s. */
+  minExpiry?: Duration
+  /** Answers a denied key locally until its retry time, at most this long; `true` for 1 s. Default: off. */
+  denyCache?: boolean | Duration
+  /** How often this instance shows that it is alive. 0 for never: `instances` then stays 1. Default: 1 s. */
+  heartbeat?: Duration
+}
+
+/** What a store may do with a client that is its own. */
+export interface Ownership {
+  /** Gives up the connection, as dead, and makes a new one. */
+  abandon(): void
+  close(): void
+}
+
+export const SCRIPTED_FIELDS = [
+  "deadline",
+  "time",
+  "clock",
+  "expiryBuffer",
+  "minExpiry",
+  "denyCache",
+  "heartbeat",
+]
+
+/** Counters in Redis, kept by the script. Throws a `StoreFailure` when there is no answer in time: see `RedisStore`. */
+export class ScriptedStore implements Store {
+  readonly #lane: Lane
+  readonly #isCluster: boolean
+  readonly #clock: Clock | undefined
+  readonly #denials: DenyCache | undefined
+  readonly #heartbeat: Heartbeat
+  readonly #ownership: Ownership | undefined
+  #closed = false
+  #started = false
+  /** One slot, as checks over several see it. */
+  readonly #place: Place = {
+    decide: (charges, at) => this.#run(DECIDE, charges, at),
+    check: (charges, at) => this.#run(CHECK, charges, at),
+    refund: async (charges, at) => {
+      await this.#run(REFUND, charges, at)
+    },
+  }
+
+  constructor(client: UserClient, options: ScriptedStoreOptions, ownership?: Ownership) {
+    this.#ownership = ownership
+    checkOneOf(options.time, ["store", "client"], "redisStore.time")
+    checkType(options.clock, "redisStore.clock", "a clock with now()", hasMethods("now"))
+    const ms = (name: "deadline" | "expiryBuffer" | "minExpiry" | "heartbeat", otherwise: number) =>
+      options[name] === undefined ? otherwise : parseDuration(options[name], `redisStore.${name}`)
+    const connection = connectionOf(client)
+    this.#isCluster = connection.isCluster
+    this.#clock = options.time === "client" ? (options.clock ?? { now: () => Date.now() }) : undefined
+    this.#lane = new Lane(connection, {
+      deadlineMs: ms("deadline", 50),
+      expiryBufferMs: Math.ceil(ms("expiryBuffer", 1_000)),
+      leastExpiryMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
+      onSilence: () => ownership?.abandon(),
+    })
+    this.#heartbeat = new Heartbeat(this.#lane, ms("heartbeat", 1_000))
+    const { denyCache = false } = options
+    if (denyCache !== false) {
+      this.#denials = new DenyCache(
+        denyCache === true ? 1_000 : parseDuration(denyCache, "redisStore.denyCache"),
+      )
+    }
+  }
+
+  get instances(): number {
+    return this.#heartbeat.instances
+  }
+
+  /** The state of each breaker: one for a server, one for every sixteenth of a Cluster's slots. */
+  get breakers(): BreakerState[] {
+    return this.#lane.breakers.map((breaker) => breaker.state)
+  }
+
+  async check(charges: readonly Charge[], at?: number): Promise<Outcome> {
+    const denials = at === undefined ? this.#denials : undefined
+    if (denials === undefined) return await this.#check(charges, at)
+    const name = charges.map((charge) => `${storageKey(charge)} ${charge.cost}`).join("\n")
+    const known = denials.get(name)
+    if (known !== undefined) return known
+    const outcome = await this.#check(charges, at)
+    denials.put(name, outcome)
+    return outcome
+  }
+
+  #check(charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
+    const groups = this.#groups(charges)
+    if (groups === undefined) return this.#run(CHECK, charges, at)
+    return checkAcross(groups, at)
+  }
+
+  async decide(charges: readonly Charge[], at?: number): Promise<Outcome> {
+    const groups = this.#groups(charges)
+    return groups === undefined ? await this.#run(DECIDE, charges, at) : await decideAcross(groups, at)
+  }
+
+  checkMany(checks: readonly Check[]): Promise<Outcome[]> {
+    return Promise.all(checks.map((check) => this.check(check.charges, check.at)))
+  }
+
+  async charge(charges: readonly Charge[], at?: number): Promise<void> {
+    await this.#each(CHARGE, charges, at)
+    const longest = Math.max(0, ...charges.map(({ policy, cost }) => (policy.algorithm === block ? cost : 0)))
+    if (longest > 0) await this.#heartbeat.announceBlock(longest / 1000)
+  }
+
+  async refund(charges: readonly Charge[], at?: number): Promise<void> {
+    this.#denials?.clear()
+    await this.#each(REFUND, charges, at)
+  }
+
+  async reset(charges: readonly Charge[]): Promise<void> {
+    this.#start()
+    this.#denials?.clear()
+    const keys = charges.map(storageKey)
+    await Promise.all(keys.map((key) => this.#lane.command(key, ["UNLINK", key])))
+  }
+
+  mayBlock(_space: Space): boolean {
+    return this.#heartbeat.anyBlocks
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#heartbeat.stop()
+    this.#lane.close()
+    this.#ownership?.close()
+  }
+
+  #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
+    this.#start()
+    const time = at ?? (this.#clock === undefined ? undefined : Math.round(this.#clock.now() * 1000))
+    const request: Request = { operation, charges, keys: charges.map(storageKey), at: time }
+    return this.#lane.submit(request)
+  }
+
+  /** The charges by slot of a Cluster, when they live in several. A script may touch one slot only. */
+  #groups(charges: readonly Charge[]): Group[] | undefined {
+    if (!this.#isCluster || charges.every((charge) => charge.key === charges[0]?.key)) return undefined
+    const groups = groupCharges(charges, (charge) => keyslot(storageKey(charge)))
+    return groups.map((group) => ({ ...group, place: this.#place }))
+  }
+
+  async #each(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<void> {
+    const groups = this.#groups(charges) ?? [{ charges }]
+    await allDone(groups.map((group) => this.#run(operation, group.charges, at)))
+  }
+
+  #start(): void {
+    if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
+    if (this.#started) return
+    this.#started = true
+    this.#heartbeat.start()
+    void this.#warnIfEvicting()
+  }
+
+  /** A Redis that evicts keys forgets counts, silently: better said once at the start. */
+  async #warnIfEvicting(): Promise<void> {
+    const info = await this.#lane.command(undefined, ["INFO", "memory"]).catch(() => "")
+    const policy = /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1] ?? "noeviction"
+    if (policy === "noeviction") return
+    process.emitWarning(
+      new SluiceError("REDIS_EVICTS", {
+        place: "redisStore",
+        expected: "may lose counts: set maxmemory-policy to noeviction",
+        found: policy,
+      }),
+    )
+  }
+}

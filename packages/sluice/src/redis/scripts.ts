@@ -1,0 +1,469 @@
+// Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
+
+export const SCRIPT_DIGEST = "87464e0151a3b7d691bc25f881fa72a54bb4923a"
+
+export const SCRIPT = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+local MAX_EXACT = 9007199254740992
+local SPLITTER = 134217729
+local function product_error(a, b, product)
+  local t = a * SPLITTER
+  local a_high = t - (t - a)
+  local a_low = a - a_high
+  t = b * SPLITTER
+  local b_high = t - (t - b)
+  local b_low = b - b_high
+  return a_low * b_low - (product - a_high * b_high - a_low * b_high - a_high * b_low)
+end
+local function difference_of_products(a, b, c, d)
+  local ab = a * b
+  local cd = c * d
+  return ab - cd + (product_error(a, b, ab) - product_error(c, d, cd))
+end
+local function mul_div_floor(a, b, c)
+  local product = a * b
+  local quotient = floor(product / c)
+  if product <= MAX_EXACT then return quotient end
+  local rest = difference_of_products(a, b, quotient, c)
+  while rest < 0 do
+    quotient = quotient - 1
+    rest = rest + c
+  end
+  while rest >= c do
+    quotient = quotient + 1
+    rest = rest - c
+  end
+  return quotient
+end
+local function mul_div_ceil(a, b, c)
+  local product = a * b
+  if product <= MAX_EXACT then return ceil(product / c) end
+  local quotient = mul_div_floor(a, b, c)
+  if difference_of_products(a, b, quotient, c) > 0 then return quotient + 1 end
+  return quotient
+end
+local function floor_to(time, size)
+  return floor(time / size) * size
+end
+local bucket = { format = "<ddd", cells = 3 }
+function bucket.settle(policy, state, now)
+  local time = state[2]
+  local foreign = time - now > policy.window
+  local t = time
+  if time <= now or foreign then t = now end
+  local debt = state[1]
+  if debt ~= 0 then
+    if state[3] ~= policy.x then debt = mul_div_ceil(debt, policy.x, state[3]) end
+    local full = policy.capacity * policy.x
+    if debt > full then debt = full end
+    local elapsed = t - time
+    if elapsed > 0 then
+      local drained = elapsed * policy.y
+      if drained >= debt then debt = 0 else debt = debt - drained end
+    end
+  end
+  return { debt, t, policy.x }, foreign
+end
+function bucket.fits(policy, state, cost)
+  return cost <= policy.capacity and cost * policy.x <= policy.capacity * policy.x - state[1]
+end
+function bucket.charge(policy, state, cost)
+  state[1] = state[1] + cost * policy.x
+end
+function bucket.used(policy, state)
+  return state[1]
+end
+function bucket.refund(policy, state, cost)
+  state[1] = max(0, state[1] - cost * policy.x)
+end
+function bucket.expires(policy, state)
+  return state[2] + ceil(min(state[1], policy.capacity * policy.x) / policy.y)
+end
+local fixed_window = { format = "<ddd", cells = 3 }
+local function window_start(policy, time)
+  if policy.y == 1 then return time end
+  return floor_to(time, policy.window)
+end
+function fixed_window.settle(policy, state, now)
+  local start, length, count = state[1], state[2], state[3]
+  local window = policy.window
+  if now >= start + length then count = 0 end
+  if count == 0 then return { window_start(policy, now), window, 0 }, false end
+  if start - now > window then return { window_start(policy, now), window, count }, true end
+  if length == window then return { start, window, count }, false end
+  local t = max(start, now)
+  if policy.y ~= 1 then
+    start = floor_to(t, window)
+  elseif t - start >= window then
+    start = t
+  end
+  return { start, window, count }, true
+end
+function fixed_window.fits(policy, state, cost)
+  return cost <= policy.limit - state[3]
+end
+function fixed_window.charge(policy, state, cost)
+  state[3] = state[3] + cost
+end
+function fixed_window.used(policy, state)
+  return state[3]
+end
+function fixed_window.refund(policy, state, cost)
+  state[3] = max(0, state[3] - cost)
+end
+function fixed_window.expires(policy, state)
+  return state[1] + state[2]
+end
+local sliding_window_counter = {}
+local function counter_used(last, size, state, t)
+  local elapsed = t - state[1]
+  local steps = 0
+  if elapsed >= size then steps = floor(elapsed / size) end
+  if steps > last then return 0 end
+  local offset = max(elapsed - steps * size, 0)
+  local oldest = state[3 + last - steps]
+  local used = 0
+  if oldest ~= 0 then used = mul_div_floor(oldest, size - offset, size) end
+  for i = 0, last - steps - 1 do used = used + state[3 + i] end
+  return used
+end
+local function counter_time(policy, start, now)
+  if start <= now or start - now > policy.window then return now end
+  return start
+end
+function sliding_window_counter.settle(policy, state, now)
+  local size, last = policy.x, policy.y
+  local start, written = state[1], state[2]
+  local settled = {}
+  if written ~= size then
+    local t = counter_time(policy, start, now)
+    local used = 0
+    if written ~= 0 then used = counter_used(last, written, state, t) end
+    settled[1], settled[2], settled[3] = floor_to(t, size), size, used
+    for i = 1, last do settled[3 + i] = 0 end
+    return settled, written ~= 0
+  end
+  local steps = 0
+  local new_start = start
+  local foreign = start - now > policy.window
+  if now >= start + size then
+    new_start = floor_to(now, size)
+    steps = min((new_start - start) / size, last + 1)
+  elseif foreign then
+    new_start = floor_to(now, size)
+  end
+  settled[1], settled[2] = new_start, size
+  for i = 0, last do
+    if i < steps then settled[3 + i] = 0 else settled[3 + i] = state[3 + i - steps] end
+  end
+  return settled, foreign
+end
+function sliding_window_counter.used(policy, state, now)
+  return counter_used(policy.y, policy.x, state, counter_time(policy, state[1], now))
+end
+function sliding_window_counter.fits(policy, state, cost, now)
+  return cost <= policy.limit - sliding_window_counter.used(policy, state, now)
+end
+function sliding_window_counter.charge(policy, state, cost)
+  state[3] = state[3] + cost
+end
+function sliding_window_counter.refund(policy, state, cost)
+  for i = 3, 3 + policy.y do
+    local taken = min(state[i], cost)
+    state[i] = state[i] - taken
+    cost = cost - taken
+  end
+end
+function sliding_window_counter.expires(policy, state)
+  return state[1] + (policy.y + 1) * state[2]
+end
+local sliding_window_log = { is_log = true }
+local WRAP = 4503599627370496
+local function log_entry(found)
+  if found[1] == nil then return nil end
+  local total, units = string.match(found[1], "^(%d+):(%d+)$")
+  return { member = found[1], time = tonumber(found[2]), total = tonumber(total), units = tonumber(units) }
+end
+local function log_at_rank(key, rank)
+  return log_entry(redis.call("ZRANGE", key, rank, rank, "WITHSCORES"))
+end
+local function log_units(first, last)
+  local units = last.total - (first.total - first.units)
+  if units < 0 then units = units + WRAP end
+  if units >= WRAP then units = units - WRAP end
+  return units
+end
+local function log_add(key, time, total, units)
+  if total >= WRAP then total = total - WRAP end
+  redis.call("ZADD", key, string.format("%.0f", time), string.format("%.0f:%.0f", total, units))
+end
+function sliding_window_log.settle(policy, key, now)
+  local found = redis.pcall("ZRANGE", key, -1, -1, "WITHSCORES")
+  if found.err then return nil end
+  local last = log_entry(found)
+  if last == nil then return { used = 0, newest = now, time = now }, false end
+  local foreign = last.time - now > policy.window
+  local t = now
+  if last.time > now and not foreign then t = last.time end
+  local since = t - policy.window
+  if foreign then since = last.time - policy.window end
+  local from = string.format("(%.0f", since)
+  local first = log_entry(redis.call("ZRANGEBYSCORE", key, from, "+inf", "WITHSCORES", "LIMIT", 0, 1))
+  local log = { used = 0, newest = last.time, time = t, since = since, first = first, last = last, foreign = foreign }
+  if first ~= nil then log.used = log_units(first, last) end
+  if foreign then log.newest = now end
+  return log, foreign
+end
+function sliding_window_log.fits(policy, log, cost)
+  return cost <= policy.limit - log.used
+end
+local function log_frees(policy, key, log, cost, now)
+  local excess = cost - (policy.limit - log.used)
+  if log.foreign or log.first == nil then return now end
+  if log.first.units >= excess then return log.first.time end
+  local low = redis.call("ZRANK", key, log.first.member)
+  local high = redis.call("ZCARD", key) - 1
+  while low < high do
+    local middle = floor((low + high) / 2)
+    if log_units(log.first, log_at_rank(key, middle)) >= excess then high = middle else low = middle + 1 end
+  end
+  return log_at_rank(key, low).time
+end
+function sliding_window_log.reply(policy, key, log, cost, now)
+  local frees = 0
+  if cost <= policy.limit and not sliding_window_log.fits(policy, log, cost) then
+    frees = log_frees(policy, key, log, cost, now)
+  end
+  return struct.pack("<ddd", log.used, log.newest, frees)
+end
+function sliding_window_log.charge(policy, key, log, cost)
+  local last = log.last
+  if log.foreign then
+    redis.call("DEL", key)
+    log_add(key, log.time, last.total, log.used)
+    last = { time = log.time, total = last.total, units = log.used }
+    last.member = string.format("%.0f:%.0f", last.total, last.units)
+  elseif log.since ~= nil then
+    redis.call("ZREMRANGEBYSCORE", key, "-inf", string.format("%.0f", log.since))
+  end
+  if cost == 0 then return end
+  if log.used == 0 or last == nil then
+    log_add(key, log.time, cost, cost)
+  elseif last.time == log.time then
+    redis.call("ZREM", key, last.member)
+    log_add(key, log.time, last.total + cost, last.units + cost)
+  else
+    log_add(key, log.time, last.total + cost, cost)
+  end
+end
+function sliding_window_log.refund(policy, key, log, cost)
+  sliding_window_log.charge(policy, key, log, 0)
+  while cost > 0 do
+    local last = log_at_rank(key, -1)
+    if last == nil then return end
+    redis.call("ZREM", key, last.member)
+    if last.units > cost then
+      local total = last.total - cost
+      if total < 0 then total = total + WRAP end
+      log_add(key, last.time, total, last.units - cost)
+      return
+    end
+    cost = cost - last.units
+  end
+end
+function sliding_window_log.expires(policy, log)
+  return log.time + policy.window
+end
+local block = { format = "<d", cells = 1 }
+function block.settle(policy, state)
+  return { state[1] }, false
+end
+function block.fits(policy, state, cost, now)
+  return now >= state[1]
+end
+function block.charge(policy, state, cost, now)
+  if cost > 0 then state[1] = now + cost end
+end
+function block.used()
+  return 0
+end
+function block.refund()
+end
+function block.expires(policy, state)
+  return state[1]
+end
+local kinds = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
+local unpack_struct, pack_struct = struct.unpack, struct.pack
+local blob = ARGV[1]
+local buffer, least, policy_count, at = unpack_struct("<ddH", blob)
+local policies = {}
+for i = 1, policy_count do
+  local kind, limit, window, capacity, x, y
+  kind, limit, window, capacity, x, y, at = unpack_struct("<Bddddd", blob, at)
+  local algorithm = kinds[kind]
+  local policy = { algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y }
+  policy.cells = algorithm.cells or y + 3
+  policy.format = algorithm.format or ("<" .. string.rep("d", policy.cells))
+  policies[i] = policy
+end
+local server_time
+local function time_of_server()
+  if server_time == nil then
+    local time = redis.call("TIME")
+    server_time = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  end
+  return server_time
+end
+local values = redis.call("MGET", unpack(KEYS))
+local states, writes, bad = {}, {}, {}
+local function state_of(index, policy)
+  local state = states[index]
+  if state ~= nil then return state end
+  local value = values[index]
+  if not value then
+    state = {}
+    for i = 1, policy.cells do state[i] = 0 end
+  elseif #value == policy.cells * 8 then
+    state = { unpack_struct(policy.format, value) }
+  else
+    bad[index] = true
+    state = {}
+    for i = 1, policy.cells do state[i] = 0 end
+  end
+  states[index] = state
+  return state
+end
+local function time_to_live(expires, now)
+  return max(ceil((expires - now) / 1000) + buffer, least)
+end
+local function commit(charge, cost, now)
+  local policy, index = charge.policy, charge.index
+  local algorithm = policy.algorithm
+  if algorithm.is_log then
+    algorithm.charge(policy, KEYS[index], charge.settled, cost)
+    redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
+    return
+  end
+  local state = charge.settled
+  if charge.first ~= nil then state = states[index] end
+  algorithm.charge(policy, state, cost, now)
+  states[index] = state
+  writes[index] = { policy = policy, now = now }
+end
+local results = {}
+local function run(operation, now, charges)
+  local allowed, readable, foreign = true, true, false
+  for i = 1, #charges do
+    local charge = charges[i]
+    local policy, index = charge.policy, charge.index
+    local algorithm = policy.algorithm
+    if algorithm.is_log then
+      charge.settled, charge.foreign = algorithm.settle(policy, KEYS[index], now)
+      if charge.settled == nil then bad[index] = true end
+    else
+      charge.settled, charge.foreign = algorithm.settle(policy, state_of(index, policy), now)
+    end
+    if charge.foreign and charge.cost > 0 then foreign = true end
+    if bad[index] then
+      readable = false
+    else
+      local cost = charge.cost
+      if cost > 0 then
+        for j = 1, #charges do
+          if j ~= i and charges[j].index == index then
+            cost = cost + charges[j].cost
+            if j < i and charges[j].cost > 0 then charge.first = j end
+          end
+        end
+      end
+      if not algorithm.fits(policy, charge.settled, cost, now) then allowed = false end
+      if algorithm.is_log then
+        charge.reply = algorithm.reply(policy, KEYS[index], charge.settled, cost, now)
+      else
+        charge.reply = pack_struct(policy.format, unpack(charge.settled))
+      end
+    end
+  end
+  if not readable then return -1 end
+  if operation == 1 then return allowed and 1 or foreign and 2 or 0 end
+  for i = 1, #charges do
+    local charge = charges[i]
+    local policy, index, cost = charge.policy, charge.index, charge.cost
+    local algorithm = policy.algorithm
+    if charge.first ~= nil and algorithm.is_log then charge.settled = algorithm.settle(policy, KEYS[index], now) end
+    if operation == 3 and cost > 0 then
+      if algorithm.is_log then
+        if charge.settled.used > 0 then
+          algorithm.refund(policy, KEYS[index], charge.settled, cost)
+          redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
+        end
+      elseif algorithm.used(policy, charge.settled, now) > 0 then
+        local state = charge.first ~= nil and states[index] or charge.settled
+        algorithm.refund(policy, state, cost)
+        states[index] = state
+        writes[index] = { policy = policy, now = now }
+      end
+    elseif operation ~= 3 and cost > 0 and (allowed or operation == 2) then
+      commit(charge, cost, now)
+    elseif operation == 0 and cost > 0 and charge.foreign then
+      commit(charge, 0, now)
+    elseif operation == 0 and cost > 0 and not writes[index] then
+      redis.call("PEXPIRE", KEYS[index], time_to_live(now + 2 * policy.window, now), "NX")
+    end
+  end
+  return allowed and 1 or 0
+end
+local check_count
+check_count, at = unpack_struct("<H", blob, at)
+for c = 1, check_count do
+  local operation, now, charge_count
+  operation, now, charge_count, at = unpack_struct("<BdB", blob, at)
+  if now < 0 then now = time_of_server() end
+  local charges = {}
+  for i = 1, charge_count do
+    local index, policy, cost
+    index, policy, cost, at = unpack_struct("<HHd", blob, at)
+    charges[i] = { index = index, policy = policies[policy], cost = cost }
+  end
+  results[c] = { now = now, allowed = run(operation, now, charges), charges = charges }
+end
+for index, write in pairs(writes) do
+  local policy, state = write.policy, states[index]
+  local value = pack_struct(policy.format, unpack(state))
+  local ttl = time_to_live(policy.algorithm.expires(policy, state), write.now)
+  if values[index] then
+    redis.call("SET", KEYS[index], value, "PX", ttl)
+  elseif not redis.call("SET", KEYS[index], value, "PX", ttl, "NX") then
+    bad[index] = true
+  end
+end
+local reply = {}
+for c = 1, #results do
+  local result = results[c]
+  local allowed = result.allowed
+  for i = 1, #result.charges do
+    if bad[result.charges[i].index] then allowed = -1 end
+  end
+  reply[#reply + 1] = pack_struct("<dd", result.now, allowed)
+  if allowed >= 0 then
+    for i = 1, #result.charges do reply[#reply + 1] = result.charges[i].reply end
+  end
+end
+return table.concat(reply)
+`
+
+export const HEARTBEAT = `local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local patience = tonumber(ARGV[2])
+if patience > 0 then
+  redis.call("ZADD", KEYS[1], now, ARGV[1])
+  redis.call("ZREMRANGEBYSCORE", KEYS[1], "-inf", now - patience)
+  redis.call("PEXPIRE", KEYS[1], patience)
+else
+  redis.call("ZREM", KEYS[1], ARGV[1])
+end
+local blocked_for = tonumber(ARGV[3])
+if blocked_for > redis.call("PTTL", KEYS[2]) and blocked_for > 0 then
+  redis.call("SET", KEYS[2], "1", "PX", blocked_for)
+end
+return { redis.call("ZCARD", KEYS[1]), redis.call("EXISTS", KEYS[2]) }
+`

@@ -1,0 +1,33 @@
+/** Time that never steps, in milliseconds, and a way to be called back. `ManualClock` is one. */
+export interface Timers {
+  now(): number
+  /** Calls back after `ms`, and returns a function that cancels. */
+  schedule(ms: number, callback: () => void): () => void
+}
+
+/** Milliseconds since 1970 as they were known when the process started, plus the time since: no step of the clock shows. */
+export function monotonicNow(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+/**
+ * For deadlines: somebody waits for the answer, so the process stays for it. It cannot stay longer than the deadline, and
+ * the timer is gone as soon as the answer is there.
+ */
+export const answerTimers: Timers = {
+  now: monotonicNow,
+  schedule(ms, callback) {
+    const timer = setTimeout(callback, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** For work in the background: the process may end while these wait. */
+export const backgroundTimers: Timers = {
+  now: monotonicNow,
+  schedule(ms, callback) {
+    const timer = setTimeout(callback, ms)
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+}

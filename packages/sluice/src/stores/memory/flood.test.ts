@@ -1,0 +1,51 @@
+// Two million distinct keys through a store that may hold 100,000 (`npm run bench:memory` does it with ten million).
+
+import { expect, it } from "vitest"
+import { createLimiter } from "../../limiter.js"
+import { ManualClock } from "../../testing/manual-clock.js"
+import { memoryStore } from "./memory-store.js"
+
+const MAX_KEYS = 100_000
+const FLOOD = 2_000_000
+/** Clients that are limited while the flood goes on, and how many units each may have. */
+const SAMPLED = 1_000
+
+it("two million distinct keys stay within the cap in memory, and limited clients stay limited", async () => {
+  const clock = new ManualClock()
+  const store = memoryStore({ maxKeys: MAX_KEYS, clock })
+  const limiter = createLimiter({ store, clock, algorithm: "token-bucket", limit: 10, window: "1h" })
+  await limiter.block("blocked", "1h")
+  for (let i = 0; i < SAMPLED; i++) limiter.checkSync(`sampled ${i}`, { cost: 6 + (i % 5) })
+
+  const bytes: number[] = []
+  for (let i = 0; i < FLOOD; i++) {
+    if (!limiter.checkSync(`flood ${i}`).allowed) expect.fail(`flood ${i} was denied`)
+    if (i % 100_000 === 99_999) {
+      expect(store.stats.keys).toBeLessThanOrEqual(MAX_KEYS)
+      bytes.push(store.stats.bytes)
+    }
+  }
+  // The first 100,000 fill the store; from there on nothing grows.
+  expect(new Set(bytes.slice(2)).size, `bytes: ${bytes.join(", ")}`).toBe(1)
+  expect(bytes.at(-1)).toBeLessThanOrEqual(MAX_KEYS * 48 * 1.1)
+  expect(store.stats).toMatchObject({ keys: MAX_KEYS, refused: 0, evicted: FLOOD + SAMPLED + 1 - MAX_KEYS })
+
+  for (let i = 0; i < SAMPLED; i++) {
+    const left = 4 - (i % 5)
+    expect(limiter.checkSync(`sampled ${i}`, { cost: left + 1 }).allowed).toBe(false)
+    expect(limiter.checkSync(`sampled ${i}`, { cost: left }).remaining).toBe(0)
+  }
+  expect(limiter.checkSync("blocked").deniedBy).toBe("block")
+}, 30_000)
+
+it("a store full of limited clients refuses two hundred thousand new ones quickly, and forgets none", () => {
+  const clock = new ManualClock()
+  const store = memoryStore({ maxKeys: MAX_KEYS, clock })
+  const limiter = createLimiter({ store, clock, limit: 10, window: "1h" })
+  for (let i = 0; i < MAX_KEYS; i++) limiter.checkSync(`limited ${i}`, { cost: 10 })
+  for (let i = 0; i < 200_000; i++) limiter.checkSync(`flood ${i}`)
+  expect(store.stats).toMatchObject({ keys: MAX_KEYS, evicted: 0, refused: 200_000 })
+  for (let i = 0; i < MAX_KEYS; i++) {
+    if (limiter.checkSync(`limited ${i}`).allowed) expect.fail(`limited ${i} was let through`)
+  }
+}, 30_000)

@@ -1,0 +1,41 @@
+import type { Check } from "./store.js"
+
+/** Checks that may run at once without one of them seeing less than if they ran one by one. Numbers are places in the list. */
+export interface Wave {
+  /** By node: the checks it decides alone. It runs them in this order. */
+  readonly alone: Map<number, number[]>
+  /** Checks over several nodes. No two of them, and none above, share a key. */
+  readonly across: number[]
+}
+
+/**
+ * Cuts a list of checks into waves. Checks of one key keep their order: within a node it does so itself, and a check over
+ * several nodes waits for those before it on any of its keys. All checks of unrelated keys go in the first wave.
+ */
+export function planWaves(checks: readonly Check[], nodeOf: (key: string) => number): Wave[] {
+  const waves: Wave[] = []
+  /** The last check on each key: its wave, and whether it was one over several nodes. */
+  const last = new Map<string, { wave: number; across: boolean }>()
+  checks.forEach(({ charges }, index) => {
+    const keys = new Set(charges.map((charge) => charge.key))
+    const nodes = new Set(Array.from(keys, nodeOf))
+    const across = nodes.size > 1
+    let wave = 0
+    for (const key of keys) {
+      const before = last.get(key)
+      if (before !== undefined) wave = Math.max(wave, before.wave + Number(across || before.across))
+    }
+    for (const key of keys) last.set(key, { wave, across })
+    const here = waves[wave] ?? { alone: new Map<number, number[]>(), across: [] }
+    waves[wave] = here
+    if (across) here.across.push(index)
+    else append(here.alone, nodes.values().next().value ?? 0, index)
+  })
+  return waves
+}
+
+function append(lists: Map<number, number[]>, node: number, index: number): void {
+  const list = lists.get(node)
+  if (list === undefined) lists.set(node, [index])
+  else list.push(index)
+}

@@ -1,0 +1,219 @@
+import { SluiceError } from "../errors.js"
+import { checkFields, checkType, hasMethods } from "../options.js"
+import type { Group } from "./across.js"
+import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
+import { HashRing, VIRTUAL_NODES } from "./hash-ring.js"
+import { planWaves } from "./sharded-waves.js"
+import type { Charge, Check, Degraded, Outcome, Space, Store } from "./store.js"
+
+export interface ShardedNode {
+  /** What the node is known by in the whole fleet, usually its host and port. Another name is another node. */
+  name: string
+  store: Store
+  /** Its share of the keys, compared with the others. Default: 1. */
+  weight?: number
+}
+
+export interface ShardedStoreOptions {
+  /** Points on the ring for a node of weight 1. The same in the whole fleet. Default: 512. */
+  virtualNodes?: number
+}
+
+const isStore = hasMethods("check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close")
+const HEAVIEST = 100
+const MOST_VIRTUAL_NODES = 16_384
+
+/**
+ * A store spread over several, which know nothing of each other. Each key lives on one of them, found by consistent hashing
+ * of its name; a node that joins or leaves moves its share of the keys and no others. Those start anew on their new node.
+ *
+ * Plain stores are named "0", "1", … by their place: give every instance the same order and add new ones at the end.
+ */
+export function shardedStore(
+  nodes: readonly ShardedNode[] | readonly Store[],
+  options: ShardedStoreOptions = {},
+): ShardedStore {
+  return new ShardedStore(nodes, options)
+}
+
+/**
+ * A check whose charges share a key is decided by one node, in one round trip. One over several nodes takes two, and is
+ * all-or-nothing in the way that across.ts tells. A node that fails concerns the checks that touch it and no others: nodes
+ * made by `redisStore` then decide by `onStoreFailure`.
+ */
+export class ShardedStore implements Store {
+  readonly #nodes: readonly ShardedNode[]
+  readonly #ring: HashRing
+  #closed = false
+
+  constructor(nodes: readonly ShardedNode[] | readonly Store[], options: ShardedStoreOptions) {
+    checkFields(options, ["virtualNodes"], "shardedStore")
+    checkType(
+      options.virtualNodes,
+      "shardedStore.virtualNodes",
+      `an integer from 1 to ${MOST_VIRTUAL_NODES}`,
+      (n) => Number.isInteger(n) && (n as number) >= 1 && (n as number) <= MOST_VIRTUAL_NODES,
+    )
+    this.#nodes = readNodes(nodes)
+    this.#ring = new HashRing(this.#nodes, options.virtualNodes ?? VIRTUAL_NODES)
+  }
+
+  /** The name of the node that a key lives on. */
+  nodeOf(key: string): string {
+    return (this.#nodes[this.#ring.locate(key)] as ShardedNode).name
+  }
+
+  async check(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome> {
+    return checkAcross(this.#group(charges), at, onStoreFailure)
+  }
+
+  async decide(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome> {
+    return decideAcross(this.#group(charges), at, onStoreFailure)
+  }
+
+  /**
+   * Each node gets its checks in one call; checks over several nodes wait for those before them on the same keys. Checks of
+   * unrelated keys may be decided in another order.
+   */
+  async checkMany(checks: readonly Check[], onStoreFailure?: Degraded): Promise<Outcome[]> {
+    this.#assertOpen()
+    const outcomes = new Array<Outcome>(checks.length)
+    for (const { alone, across } of planWaves(checks, (key) => this.#ring.locate(key))) {
+      const batches = Array.from(alone, async ([node, list]) => {
+        const batch = list.map((index) => checks[index] as Check)
+        const answers = await this.#storeAt(node).checkMany(batch, onStoreFailure)
+        list.forEach((index, i) => {
+          outcomes[index] = answers[i] as Outcome
+        })
+      })
+      const others = across.map(async (index) => {
+        const { charges, at } = checks[index] as Check
+        outcomes[index] = await checkAcross(this.#group(charges), at, onStoreFailure)
+      })
+      await allDone([...batches, ...others])
+    }
+    return outcomes
+  }
+
+  async charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
+    await this.#onEach(charges, (store, own) => store.charge(own, at, onStoreFailure))
+  }
+
+  async refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
+    await this.#onEach(charges, (store, own) => store.refund(own, at, onStoreFailure))
+  }
+
+  async reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void> {
+    await this.#onEach(charges, (store, own) => store.reset(own, onStoreFailure))
+  }
+
+  mayBlock(space: Space): boolean {
+    return this.#nodes.some(({ store }) => store.mayBlock(space))
+  }
+
+  /** The most that any node knows of: one that was away may have lost count. */
+  get instances(): number {
+    return Math.max(...this.#nodes.map(({ store }) => store.instances ?? 1))
+  }
+
+  /** Closes every node, also when some of them fail to. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const results = await Promise.allSettled(this.#nodes.map(async ({ store }) => store.close()))
+    const errors = results.flatMap((result, i) =>
+      result.status === "rejected" ? [{ name: this.#nodes[i]?.name, reason: result.reason as unknown }] : [],
+    )
+    if (errors.length === 1) throw errors[0]?.reason
+    if (errors.length > 1) {
+      throw new AggregateError(
+        errors.map(({ reason }) => reason),
+        `shardedStore: ${errors.map(({ name }) => name).join(", ")} failed to close`,
+      )
+    }
+  }
+
+  /** One call to every node concerned. One that fails does not keep the others from theirs. */
+  async #onEach(
+    charges: readonly Charge[],
+    call: (store: Store, own: readonly Charge[]) => Promise<void>,
+  ): Promise<void> {
+    await allDone(this.#group(charges).map(async (group) => call(group.place, group.charges)))
+  }
+
+  #group(charges: readonly Charge[]): Group<Store>[] {
+    this.#assertOpen()
+    const first = charges[0]
+    // Nearly always: several limits on one key. Without charges any node will do.
+    if (first === undefined || charges.every((charge) => charge.key === first.key)) {
+      const store = this.#storeAt(first === undefined ? 0 : this.#ring.locate(first.key))
+      return [{ place: store, charges, positions: [...charges.keys()] }]
+    }
+    return groupCharges(charges, (charge) => this.#storeAt(this.#ring.locate(charge.key)))
+  }
+
+  #storeAt(node: number): Store {
+    return (this.#nodes[node] as ShardedNode).store
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "shardedStore", expected: "was closed" })
+  }
+}
+
+function readNodes(nodes: unknown): ShardedNode[] {
+  if (!Array.isArray(nodes)) {
+    throw new SluiceError("OPTION_TYPE", {
+      place: "shardedStore.nodes",
+      expected: "must be an array of stores or of { name, store }",
+      found: nodes,
+    })
+  }
+  if (nodes.length === 0) {
+    throw new SluiceError("OPTION_MISSING", {
+      place: "shardedStore.nodes",
+      expected: "needs at least one node",
+    })
+  }
+  const named = nodes.map((node: unknown, i) => {
+    return isStore(node)
+      ? { name: String(i), store: node as Store }
+      : readNode(node, `shardedStore.nodes[${i}]`)
+  })
+  named.forEach((node, i) => {
+    const place = `shardedStore.nodes[${i}]`
+    const before = named.slice(0, i)
+    if (before.some(({ name }) => name === node.name)) {
+      throw new SluiceError("OPTION_CONFLICT", {
+        place: `${place}.name`,
+        expected: "must be the name of one node only",
+        found: node.name,
+      })
+    }
+    if (before.some(({ store }) => store === node.store)) {
+      throw new SluiceError("OPTION_CONFLICT", {
+        place: `${place}.store`,
+        expected: "must not be the store of another node",
+      })
+    }
+  })
+  return named
+}
+
+function readNode(node: unknown, place: string): ShardedNode {
+  checkFields(node, ["name", "store", "weight"], place)
+  const { name, store, weight } = node as ShardedNode
+  for (const [field, value] of Object.entries({ name, store })) {
+    if (value === undefined) {
+      throw new SluiceError("OPTION_MISSING", { place: `${place}.${field}`, expected: "is required" })
+    }
+  }
+  checkType(name, `${place}.name`, "a string that is not empty", (v) => typeof v === "string" && v !== "")
+  checkType(store, `${place}.store`, "a store", isStore)
+  checkType(
+    weight,
+    `${place}.weight`,
+    `a number above 0 and up to ${HEAVIEST}`,
+    (v) => typeof v === "number" && v > 0 && v <= HEAVIEST,
+  )
+  return { name, store, weight: weight ?? 1 }
+}

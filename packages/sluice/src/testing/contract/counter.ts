@@ -1,0 +1,60 @@
+import type { Policy, Verdict } from "../../algorithms/algorithm.js"
+import { compilePolicy, type LimitOptions } from "../../policy.js"
+import { type Charge, Space, type Store } from "../../stores/store.js"
+
+/** What a verdict tells the caller. */
+export type Answer = Pick<Verdict, "allowed" | "remaining" | "retryAfter" | "resetAfter" | "delay">
+
+/**
+ * When the contract begins: a multiple of every window used here. Every call carries its time, so it does not matter what
+ * the store's own clock shows. Windows are 10 s or more, so that a store that lets keys expire by real time is still in
+ * them when the test ends.
+ */
+const START = Date.UTC(2026, 0, 1) * 1000
+
+/** A moment in microseconds, so many seconds after the start. */
+export function second(seconds: number): number {
+  return START + Math.round(seconds * 1e6)
+}
+
+/** A name that no other test and no other run uses: a store may be shared and may remember. */
+export function freshName(): string {
+  return `contract:${globalThis.crypto.randomUUID()}`
+}
+
+/** One limit on the store under test, in a space of its own. */
+export class Counter {
+  readonly store: Store
+  readonly policy: Policy
+  readonly space: Space
+
+  constructor(store: Store, limit: LimitOptions, space = new Space(freshName())) {
+    this.store = store
+    this.policy = compilePolicy(limit, "contract")
+    this.space = space
+  }
+
+  charge(cost = 1, key = "key"): Charge {
+    return { space: this.space, key, policy: this.policy, cost }
+  }
+
+  async check(at: number, cost = 1, key = "key"): Promise<Answer> {
+    const { verdicts } = await this.store.check([this.charge(cost, key)], at)
+    return answer(verdicts[0] as Verdict)
+  }
+
+  peek(at: number, key = "key"): Promise<Answer> {
+    return this.check(at, 0, key)
+  }
+
+  /** The same counter seen under another limit. */
+  under(limit: LimitOptions): Counter {
+    return new Counter(this.store, limit, this.space)
+  }
+}
+
+/** A copy without what is only for the store: some stores reuse their verdicts. */
+export function answer(verdict: Verdict): Answer {
+  const { allowed, remaining, retryAfter, resetAfter, delay } = verdict
+  return { allowed, remaining, retryAfter, resetAfter, delay }
+}

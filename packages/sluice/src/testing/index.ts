@@ -1,0 +1,2 @@
+export { ManualClock } from "./manual-clock.js"
+export { describeStoreContract, type StoreContractOptions } from "./store-contract.js"
