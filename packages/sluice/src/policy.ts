@@ -105,7 +105,12 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
   if (options.maxBurst !== undefined) capacity = wholeNumber(options.maxBurst, at(place, "maxBurst"), 0) + 1
   const anchored = options.anchor === "first-request"
   const queue = options.overflow === "queue"
-  return makePolicy({ algorithm: name, limit, window, capacity, buckets, anchored, queue }, place)
+  const widest = options.burst !== undefined ? "burst" : options.maxBurst !== undefined ? "maxBurst" : "limit"
+  return makePolicy(
+    { algorithm: name, limit, window, capacity, buckets, anchored, queue },
+    at(place, widest),
+    options[widest],
+  )
 }
 
 /** The same policy with another limit (and burst) for one call. The original is not touched. */
@@ -122,7 +127,8 @@ export function overridePolicy(policy: Policy, limit: number | undefined, burst:
   let capacity = newLimit
   if (burst !== undefined) capacity = wholeNumber(burst, "burst", 1)
   else if (limit === undefined || policy.capacity !== policy.limit) capacity = policy.capacity
-  return makePolicy({ ...savePolicy(policy), limit: newLimit, capacity }, "")
+  const widest = burst === undefined ? "limit" : "burst"
+  return makePolicy({ ...savePolicy(policy), limit: newLimit, capacity }, widest, burst ?? newLimit)
 }
 
 /** The numbers a policy is made of, as they are kept in a snapshot. Times in microseconds. */
@@ -142,10 +148,11 @@ export function savePolicy(policy: Policy): SavedPolicy {
 }
 
 export function restorePolicy(saved: SavedPolicy): Policy {
-  return saved.algorithm === "block" ? blockPolicy : makePolicy(saved, "")
+  return saved.algorithm === "block" ? blockPolicy : makePolicy(saved, "limit", saved.limit)
 }
 
-function makePolicy(numbers: SavedPolicy, place: string): Policy {
+/** `place` and `found` are blamed when the numbers are too large. */
+function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy {
   const { limit, window, capacity, buckets, anchored, queue } = numbers
   const algorithm = algorithms[numbers.algorithm as AlgorithmName]
   const drains = algorithm === tokenBucket || algorithm === leakyBucket || algorithm === gcra
@@ -153,11 +160,10 @@ function makePolicy(numbers: SavedPolicy, place: string): Policy {
   const token = drains ? window / divisor : 0
   const leak = drains ? limit / divisor : 0
   if (capacity * token > MAX_EXACT) {
-    const which = capacity > limit ? "burst" : "limit"
     throw new SluiceError("POLICY_TOO_LARGE", {
-      place: at(place, which),
+      place,
       expected: `is too large for exact arithmetic with this window (${capacity} × ${token} must not exceed 2^53); a rounder limit or a shorter window fits`,
-      found: capacity,
+      found,
     })
   }
   const bucketSize = window / buckets

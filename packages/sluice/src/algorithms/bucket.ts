@@ -16,9 +16,10 @@ const TOKEN = 2
 
 const CELLS = 3
 
-/** The time this state lives at: `now`, or its own if that is later by no more than one window. */
-function settledTime(policy: Policy, time: number, now: number): number {
-  return time <= now || time - now > policy.window ? now : time
+/** The time this state lives at: `now`, or its own if that is later by no more than one window. No debt, no time. */
+function settledTime(policy: Policy, cells: Float64Array, at: number, now: number): number {
+  const time = cells[at + TIME] as number
+  return time <= now || time - now > policy.window || cells[at + DEBT] === 0 ? now : time
 }
 
 /** The debt at `t`, in the ticks of this policy. */
@@ -45,7 +46,7 @@ function decide(
   now: number,
   verdict: Verdict,
 ): void {
-  const t = settledTime(policy, cells[at + TIME] as number, now)
+  const t = settledTime(policy, cells, at, now)
   judge(policy, settledDebt(policy, cells, at, t), t - now, cost, verdict)
   verdict.foreign = (cells[at + TIME] as number) - now > policy.window
 }
@@ -59,7 +60,7 @@ function check(
   now: number,
   verdict: Verdict,
 ): void {
-  const t = settledTime(policy, cells[at + TIME] as number, now)
+  const t = settledTime(policy, cells, at, now)
   const debt = settledDebt(policy, cells, at, t)
   judge(policy, debt, t - now, cost, verdict)
   verdict.foreign = (cells[at + TIME] as number) - now > policy.window
@@ -94,14 +95,14 @@ function judge(policy: Policy, debt: number, ahead: number, cost: number, verdic
 }
 
 function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const t = settledTime(policy, cells[at + TIME] as number, now)
+  const t = settledTime(policy, cells, at, now)
   cells[at + DEBT] = settledDebt(policy, cells, at, t) + cost * policy.token
   cells[at + TIME] = t
   cells[at + TOKEN] = policy.token
 }
 
 function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const t = settledTime(policy, cells[at + TIME] as number, now)
+  const t = settledTime(policy, cells, at, now)
   const debt = settledDebt(policy, cells, at, t)
   const given = cost * policy.token
   cells[at + DEBT] = given >= debt ? 0 : debt - given
@@ -110,7 +111,7 @@ function refund(policy: Policy, cells: Float64Array, at: number, cost: number, n
 }
 
 function used(policy: Policy, cells: Float64Array, at: number, now: number): number {
-  const t = settledTime(policy, cells[at + TIME] as number, now)
+  const t = settledTime(policy, cells, at, now)
   return Math.ceil(settledDebt(policy, cells, at, t) / policy.token)
 }
 

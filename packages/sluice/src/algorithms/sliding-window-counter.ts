@@ -48,6 +48,12 @@ function settledTime(policy: Policy, start: number, now: number): number {
   return start <= now || start - now > policy.window ? now : start
 }
 
+/** Nothing charged is no state at all, so its time binds nobody. */
+function isUnused(cells: Float64Array, at: number, last: number): boolean {
+  for (let i = 0; i <= last; i++) if (cells[at + COUNTS + i] !== 0) return false
+  return true
+}
+
 /** Writes into `to` (which may be `from`) what the state is at `now`: buckets moved on, other terms translated. */
 function settle(
   policy: Policy,
@@ -61,9 +67,10 @@ function settle(
   const last = policy.buckets
   const start = from[at + START] as number
   const writtenSize = from[at + SIZE] as number
-  if (writtenSize !== size) {
-    // Nobody gets a free reset from a changed window: what counts now goes into the newest bucket.
-    const t = settledTime(policy, start, now)
+  const unused = start > now && isUnused(from, at, last)
+  if (writtenSize !== size || start - now > policy.window || unused) {
+    // Nobody gets a free reset from a changed window or clock: what counts goes into the newest bucket.
+    const t = unused ? now : settledTime(policy, start, now)
     const used = writtenSize === 0 ? 0 : usedWithSize(last, writtenSize, from, at, t)
     to[toAt + START] = floorTo(t, size)
     to[toAt + SIZE] = size
@@ -76,8 +83,6 @@ function settle(
   if (now >= start + size) {
     newStart = floorTo(now, size)
     steps = (newStart - start) / size
-  } else if (start - now > policy.window) {
-    newStart = floorTo(now, size)
   }
   if (steps > last) steps = last + 1
   for (let i = last; i >= steps; i--) to[toAt + COUNTS + i] = from[at + COUNTS + i - steps] as number

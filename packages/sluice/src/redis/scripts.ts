@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "87464e0151a3b7d691bc25f881fa72a54bb4923a"
+export const SCRIPT_DIGEST = "8a9ff1af6b7421064f87c903edbe639f0f9c9e20"
 
 export const SCRIPT = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local MAX_EXACT = 9007199254740992
@@ -22,7 +22,7 @@ end
 local function mul_div_floor(a, b, c)
   local product = a * b
   local quotient = floor(product / c)
-  if product <= MAX_EXACT then return quotient end
+  if product < MAX_EXACT then return quotient end
   local rest = difference_of_products(a, b, quotient, c)
   while rest < 0 do
     quotient = quotient - 1
@@ -36,7 +36,7 @@ local function mul_div_floor(a, b, c)
 end
 local function mul_div_ceil(a, b, c)
   local product = a * b
-  if product <= MAX_EXACT then return ceil(product / c) end
+  if product < MAX_EXACT then return ceil(product / c) end
   local quotient = mul_div_floor(a, b, c)
   if difference_of_products(a, b, quotient, c) > 0 then return quotient + 1 end
   return quotient
@@ -49,11 +49,13 @@ function bucket.settle(policy, state, now)
   local time = state[2]
   local foreign = time - now > policy.window
   local t = time
-  if time <= now or foreign then t = now end
   local debt = state[1]
+  if time <= now or foreign or debt == 0 then t = now end
   if debt ~= 0 then
-    if state[3] ~= policy.x then debt = mul_div_ceil(debt, policy.x, state[3]) end
     local full = policy.capacity * policy.x
+    if state[3] ~= policy.x then
+      if debt >= policy.capacity * state[3] then debt = full else debt = mul_div_ceil(debt, policy.x, state[3]) end
+    end
     if debt > full then debt = full end
     local elapsed = t - time
     if elapsed > 0 then
@@ -130,32 +132,38 @@ local function counter_time(policy, start, now)
   if start <= now or start - now > policy.window then return now end
   return start
 end
+local function counter_unused(last, state)
+  for i = 0, last do
+    if state[3 + i] ~= 0 then return false end
+  end
+  return true
+end
 function sliding_window_counter.settle(policy, state, now)
   local size, last = policy.x, policy.y
   local start, written = state[1], state[2]
   local settled = {}
-  if written ~= size then
-    local t = counter_time(policy, start, now)
+  local foreign = start - now > policy.window
+  local unused = start > now and counter_unused(last, state)
+  if written ~= size or foreign or unused then
+    local t = now
+    if not unused then t = counter_time(policy, start, now) end
     local used = 0
     if written ~= 0 then used = counter_used(last, written, state, t) end
     settled[1], settled[2], settled[3] = floor_to(t, size), size, used
     for i = 1, last do settled[3 + i] = 0 end
-    return settled, written ~= 0
+    return settled, foreign or (written ~= size and written ~= 0)
   end
   local steps = 0
   local new_start = start
-  local foreign = start - now > policy.window
   if now >= start + size then
     new_start = floor_to(now, size)
     steps = min((new_start - start) / size, last + 1)
-  elseif foreign then
-    new_start = floor_to(now, size)
   end
   settled[1], settled[2] = new_start, size
   for i = 0, last do
     if i < steps then settled[3 + i] = 0 else settled[3 + i] = state[3 + i - steps] end
   end
-  return settled, foreign
+  return settled, false
 end
 function sliding_window_counter.used(policy, state, now)
   return counter_used(policy.y, policy.x, state, counter_time(policy, state[1], now))

@@ -9,11 +9,13 @@ function bucket.settle(policy, state, now)
   local time = state[2]
   local foreign = time - now > policy.window
   local t = time
-  if time <= now or foreign then t = now end
   local debt = state[1]
+  if time <= now or foreign or debt == 0 then t = now end
   if debt ~= 0 then
-    if state[3] ~= policy.x then debt = mul_div_ceil(debt, policy.x, state[3]) end
     local full = policy.capacity * policy.x
+    if state[3] ~= policy.x then
+      if debt >= policy.capacity * state[3] then debt = full else debt = mul_div_ceil(debt, policy.x, state[3]) end
+    end
     if debt > full then debt = full end
     local elapsed = t - time
     if elapsed > 0 then

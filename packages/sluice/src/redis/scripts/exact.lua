@@ -25,7 +25,7 @@ end
 local function mul_div_floor(a, b, c)
   local product = a * b
   local quotient = floor(product / c)
-  if product <= MAX_EXACT then return quotient end
+  if product < MAX_EXACT then return quotient end
   local rest = difference_of_products(a, b, quotient, c)
   while rest < 0 do
     quotient = quotient - 1
@@ -40,7 +40,7 @@ end
 
 local function mul_div_ceil(a, b, c)
   local product = a * b
-  if product <= MAX_EXACT then return ceil(product / c) end
+  if product < MAX_EXACT then return ceil(product / c) end
   local quotient = mul_div_floor(a, b, c)
   if difference_of_products(a, b, quotient, c) > 0 then return quotient + 1 end
   return quotient

@@ -23,32 +23,39 @@ local function counter_time(policy, start, now)
   return start
 end
 
+local function counter_unused(last, state)
+  for i = 0, last do
+    if state[3 + i] ~= 0 then return false end
+  end
+  return true
+end
+
 function sliding_window_counter.settle(policy, state, now)
   local size, last = policy.x, policy.y
   local start, written = state[1], state[2]
   local settled = {}
-  if written ~= size then
-    local t = counter_time(policy, start, now)
+  local foreign = start - now > policy.window
+  local unused = start > now and counter_unused(last, state)
+  if written ~= size or foreign or unused then
+    local t = now
+    if not unused then t = counter_time(policy, start, now) end
     local used = 0
     if written ~= 0 then used = counter_used(last, written, state, t) end
     settled[1], settled[2], settled[3] = floor_to(t, size), size, used
     for i = 1, last do settled[3 + i] = 0 end
-    return settled, written ~= 0
+    return settled, foreign or (written ~= size and written ~= 0)
   end
   local steps = 0
   local new_start = start
-  local foreign = start - now > policy.window
   if now >= start + size then
     new_start = floor_to(now, size)
     steps = min((new_start - start) / size, last + 1)
-  elseif foreign then
-    new_start = floor_to(now, size)
   end
   settled[1], settled[2] = new_start, size
   for i = 0, last do
     if i < steps then settled[3 + i] = 0 else settled[3 + i] = state[3 + i - steps] end
   end
-  return settled, foreign
+  return settled, false
 end
 
 function sliding_window_counter.used(policy, state, now)

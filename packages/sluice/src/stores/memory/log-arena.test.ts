@@ -6,11 +6,13 @@ const policy = compilePolicy({ algorithm: "sliding-window-log", limit: 1_000_000
 const START = Date.UTC(2026, 0, 1) * 1000
 
 function charge(arena: LogArena, reference: number, at: number): void {
-  policy.algorithm.charge(policy, arena.cells(reference), arena.at(reference), 1, at)
+  arena.locate(reference)
+  policy.algorithm.charge(policy, arena.cells, arena.at, 1, at)
 }
 
 function used(arena: LogArena, reference: number, at: number): number {
-  return policy.algorithm.used(policy, arena.cells(reference), arena.at(reference), at)
+  arena.locate(reference)
+  return policy.algorithm.used(policy, arena.cells, arena.at, at)
 }
 
 describe("the arena of logs", () => {
@@ -45,8 +47,8 @@ describe("the arena of logs", () => {
     const arena = new LogArena()
     let block = arena.take(1)
     for (let i = 0; i < 5_000; i++) {
-      const room = arena.cells(block)[arena.at(block)] as number
-      if (i === room) block = arena.grow(block)
+      arena.locate(block)
+      if (i === arena.cells[arena.at]) block = arena.grow(block)
       charge(arena, block, START + i)
     }
     expect(used(arena, block, START + 5_000)).toBe(5_000)
