@@ -58,15 +58,15 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
     checkFields(limit, LIMIT_FIELDS, `limits[${i}]`)
     return compileLimit(limit, `limits[${i}]`, prefix)
   })
-  for (const [i, limit] of limits.entries()) {
-    if (limits.findIndex((other) => other.name === limit.name || other.space === limit.space) < i) {
+  limits.forEach((limit, i) => {
+    if (limits.findIndex(({ name, space }) => name === limit.name || space === limit.space) < i) {
       throw new SluiceError("LIMIT_NAME_DUPLICATE", {
         place: `limits[${i}].name`,
         expected: "must be given and unique where algorithm and window are the same",
         found: limit.name,
       })
     }
-  }
+  })
   return { limits, prefix }
 }
 

@@ -14,7 +14,7 @@ import { overridePolicy } from "./policy.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "./stores/store.js"
 import { isSyncStore, Space } from "./stores/store.js"
-import { Turnstile } from "./turnstile.js"
+import type { Turnstile } from "./turnstile.js"
 
 export interface CheckOptions {
   /** Whole units. Default: 1. With 0 the check only looks. */
@@ -44,10 +44,11 @@ export interface CheckRequest extends CheckOptions {
 /** One limit of a limiter, with the space its counters live in. */
 interface Limit extends NamedPolicy {
   readonly space: Space
-  readonly overrides: Map<string, Policy>
+  readonly overrides: Map<unknown, Policy>
 }
 
 const CHECK_FIELDS = ["cost", "at", "limit", "burst"]
+const WAIT_FIELDS = ["cost", "limit", "burst", "signal", "maxWaitMs"]
 /** Distinct per-call limits whose numbers are kept worked out. */
 const MOST_OVERRIDES = 1_024
 /** The end of the representable dates: anything later is a mistake, often microseconds. */
@@ -68,7 +69,7 @@ export class Limiter {
   readonly #ownsStore: boolean
   readonly #clock: Clock | undefined
   readonly #onStoreFailure: Degraded
-  readonly #turnstile: Turnstile
+  #turnstile: Promise<Turnstile> | undefined
 
   constructor(options: LimiterOptions) {
     const { limits, prefix } = compileLimits(options)
@@ -80,7 +81,6 @@ export class Limiter {
     this.#ownsStore = options.store === undefined
     this.#store = options.store ?? memoryStore(options.clock === undefined ? {} : { clock: options.clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
-    this.#turnstile = new Turnstile(options.clock ?? systemClock)
   }
 
   /** Decides whether a request may pass, and charges it if so. */
@@ -124,11 +124,17 @@ export class Limiter {
    * take longer than `maxWaitMs` or for ever; rejects with the signal's reason when aborted.
    */
   async wait(key: string, options: WaitOptions = {}): Promise<Decision> {
+    checkFields(options, WAIT_FIELDS, "wait")
     const { signal, maxWaitMs, ...rest } = options
     checkType(signal, "wait.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
     checkType(maxWaitMs, "wait.maxWaitMs", "milliseconds ≥ 0", (ms) => typeof ms === "number" && ms >= 0)
-    const question = { check: () => this.check(key, rest), peek: () => this.peek(key) }
-    return this.#turnstile.pass(key, question, signal, maxWaitMs)
+    const question = {
+      check: () => this.check(key, rest),
+      peek: () => this.peek(key),
+      refund: () => this.refund(key, rest.cost),
+    }
+    const turnstile = await this.#openTurnstile()
+    return await turnstile.pass(key, question, signal, maxWaitMs)
   }
 
   /** Gives back what a request was charged, at most what is charged now. Returns the state after it. */
@@ -154,10 +160,19 @@ export class Limiter {
 
   /** Ends waiting and lets go of the store if the limiter made it. A store you passed in is yours to close. */
   async close(): Promise<void> {
-    this.#turnstile.close(
+    const turnstile = await this.#turnstile
+    turnstile?.close(
       new SluiceError("LIMITER_CLOSED", { place: "wait", expected: "ended: the limiter was closed" }),
     )
     if (this.#ownsStore) await this.#store.close()
+  }
+
+  /** Loaded with the first wait: most programs never wait, and need not carry it. */
+  #openTurnstile(): Promise<Turnstile> {
+    this.#turnstile ??= import("./turnstile.js").then(
+      ({ Turnstile }) => new Turnstile(this.#clock ?? systemClock),
+    )
+    return this.#turnstile
   }
 
   #checkSync(store: SyncStore, key: string, options: CheckOptions | undefined): Decision {
@@ -215,10 +230,10 @@ export class Limiter {
     if (this.#limits.length > 1) {
       throw new SluiceError("OPTION_CONFLICT", {
         place: "check",
-        expected: "limit and burst per call need a limiter with one limit",
+        expected: "needs a limiter with one limit for limit and burst",
       })
     }
-    const name = `${options.limit}/${options.burst}`
+    const name = options.burst === undefined ? options.limit : JSON.stringify([options.limit, options.burst])
     let policy = limit.overrides.get(name)
     if (policy === undefined) {
       policy = overridePolicy(limit.policy, options.limit, options.burst)
@@ -230,7 +245,7 @@ export class Limiter {
 
   /** The time of the request in microseconds, or undefined to let the store's clock decide. */
   #at(options: CheckOptions | undefined): number | undefined {
-    const ms = options?.at ?? this.#clock?.now()
+    const ms = options?.at === undefined ? this.#clock?.now() : options.at
     if (ms === undefined) return undefined
     if (typeof ms !== "number" || !(ms >= 0 && ms <= LATEST_TIME)) {
       throw new SluiceError("TIME_INVALID", {

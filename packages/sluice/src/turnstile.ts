@@ -6,16 +6,8 @@ import type { Decision } from "./decision.js"
 export interface Question {
   check(): Promise<Decision>
   peek(): Promise<Decision>
-}
-
-interface Waiting extends Question {
-  readonly deadline: number
-  readonly resolve: (decision: Decision) => void
-  readonly reject: (reason: unknown) => void
-  /** Cancels the one timer this request may have. */
-  stopTimer: () => void
-  /** Ends the wait, whatever it was doing. */
-  gone: boolean
+  /** Gives back what an allowed check has charged. */
+  refund(): Promise<unknown>
 }
 
 /**
@@ -24,113 +16,107 @@ interface Waiting extends Question {
  */
 export class Turnstile {
   readonly #clock: Clock
-  readonly #lines = new Map<string, Waiting[]>()
+  /** The end of each line: settled when everyone in it has left. */
+  readonly #lines = new Map<string, Promise<unknown>>()
+  readonly #waiting = new Set<AbortController>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  pass(
-    key: string,
-    question: Question,
-    signal?: AbortSignal,
-    maxWaitMs = Number.POSITIVE_INFINITY,
-  ): Promise<Decision> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason)
-        return
-      }
-      const onAbort = () => this.#leave(key, waiting, () => reject(signal?.reason))
-      const done = () => signal?.removeEventListener("abort", onAbort)
-      const waiting: Waiting = {
-        ...question,
-        deadline: this.#clock.now() + maxWaitMs,
-        resolve: (decision) => {
-          done()
-          resolve(decision)
-        },
-        reject: (reason) => {
-          done()
-          reject(reason)
-        },
-        stopTimer: () => {},
-        gone: false,
-      }
-      signal?.addEventListener("abort", onAbort, { once: true })
-      const line = this.#lines.get(key)
-      if (line === undefined) {
-        this.#lines.set(key, [waiting])
-        void this.#ask(key, waiting)
-      } else {
-        line.push(waiting)
-        if (maxWaitMs !== Number.POSITIVE_INFINITY) {
-          this.#after(waiting, maxWaitMs, () => void this.#giveUp(key, waiting))
-        }
-      }
+  async pass(key: string, question: Question, signal?: AbortSignal, maxWaitMs = Number.POSITIVE_INFINITY) {
+    signal?.throwIfAborted()
+    // One way out for the caller's signal and for close.
+    const stop = new AbortController()
+    const onAbort = () => stop.abort(signal?.reason)
+    signal?.addEventListener("abort", onAbort)
+    this.#waiting.add(stop)
+    const deadline = this.#clock.now() + maxWaitMs
+    const ahead = this.#lines.get(key)
+    const turn = this.#turn(ahead, question, stop.signal, deadline)
+    const line = Promise.allSettled([ahead, turn]).then(() => {
+      if (this.#lines.get(key) === line) this.#lines.delete(key)
     })
+    this.#lines.set(key, line)
+    try {
+      return await this.#hold(await turn, question, stop.signal, deadline)
+    } finally {
+      signal?.removeEventListener("abort", onAbort)
+      this.#waiting.delete(stop)
+    }
   }
 
   /** Rejects everyone who waits. */
   close(reason: unknown): void {
-    for (const [key, line] of this.#lines) {
-      for (const waiting of [...line]) this.#leave(key, waiting, () => waiting.reject(reason))
+    for (const stop of this.#waiting) stop.abort(reason)
+  }
+
+  /** Waits for those in front, then asks as often as it is told to come back. */
+  async #turn(
+    ahead: Promise<unknown> | undefined,
+    question: Question,
+    stop: AbortSignal,
+    deadline: number,
+  ): Promise<Decision> {
+    if (ahead !== undefined && !(await this.#sleep(deadline - this.#clock.now(), stop, ahead))) {
+      const state = await question.peek()
+      return { ...state, allowed: false, retryAfterMs: state.resetAfterMs || 1, deniedBy: "wait" }
+    }
+    for (;;) {
+      stop.throwIfAborted()
+      const decision = await question.check()
+      if (decision.allowed && stop.aborted) await question.refund()
+      stop.throwIfAborted()
+      const { retryAfterMs } = decision
+      const isInTime =
+        this.#clock.now() + retryAfterMs <= deadline && retryAfterMs !== Number.POSITIVE_INFINITY
+      if (decision.allowed || !isInTime) return decision
+      await this.#sleep(retryAfterMs, stop)
     }
   }
 
-  /** The first in line asks, again and again, as often as it is told to come back. */
-  async #ask(key: string, waiting: Waiting): Promise<void> {
+  /** A request from a queueing leaky bucket has its place, and its time. One that goes away frees it. */
+  async #hold(
+    decision: Decision,
+    question: Question,
+    stop: AbortSignal,
+    deadline: number,
+  ): Promise<Decision> {
+    const { allowed, delayMs } = decision
+    if (!allowed || delayMs === 0) return decision
+    if (this.#clock.now() + delayMs > deadline) {
+      await question.refund()
+      return { ...decision, allowed: false, retryAfterMs: delayMs, delayMs: 0, deniedBy: "wait" }
+    }
     try {
-      const decision = await waiting.check()
-      if (waiting.gone) return
-      if (decision.allowed) {
-        this.#leave(key, waiting, () => this.#hold(waiting, decision))
-      } else if (
-        this.#clock.now() + decision.retryAfterMs > waiting.deadline ||
-        decision.retryAfterMs === Number.POSITIVE_INFINITY
-      ) {
-        this.#leave(key, waiting, () => waiting.resolve(decision))
-      } else {
-        this.#after(waiting, decision.retryAfterMs, () => void this.#ask(key, waiting))
+      await this.#sleep(delayMs, stop)
+    } catch (reason) {
+      // The store may be closed by now, and its counters gone.
+      await question.refund().catch(() => {})
+      throw reason
+    }
+    return decision
+  }
+
+  /** True when `until` is settled before the time is up. Leaves no timer and no listener, whichever way it ends. */
+  #sleep(ms: number, stop: AbortSignal, until?: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const clock = this.#clock.schedule === undefined ? systemClock : this.#clock
+      const end = (settle: () => void) => () => {
+        cancel?.()
+        stop.removeEventListener("abort", onAbort)
+        settle()
       }
-    } catch (error) {
-      this.#leave(key, waiting, () => waiting.reject(error))
-    }
-  }
-
-  /** A request from a queueing leaky bucket has its place, and its time. */
-  #hold(waiting: Waiting, decision: Decision): void {
-    if (decision.delayMs === 0) waiting.resolve(decision)
-    else this.#after(waiting, decision.delayMs, () => waiting.resolve(decision))
-  }
-
-  /** Its time is up while others are still in front. */
-  async #giveUp(key: string, waiting: Waiting): Promise<void> {
-    this.#leave(key, waiting, () => {
-      waiting
-        .peek()
-        .then((state) => waiting.resolve({ ...state, allowed: false, deniedBy: "wait" }), waiting.reject)
+      const onAbort = end(() => reject(stop.reason))
+      const cancel =
+        ms === Number.POSITIVE_INFINITY
+          ? undefined
+          : clock.schedule?.(
+              ms,
+              end(() => resolve(false)),
+            )
+      stop.addEventListener("abort", onAbort)
+      void until?.then(end(() => resolve(true)))
     })
-  }
-
-  #leave(key: string, waiting: Waiting, then: () => void): void {
-    if (waiting.gone) return
-    waiting.gone = true
-    waiting.stopTimer()
-    const line = this.#lines.get(key) as Waiting[]
-    const wasFirst = line[0] === waiting
-    line.splice(line.indexOf(waiting), 1)
-    const next = line[0]
-    if (next === undefined) this.#lines.delete(key)
-    else if (wasFirst) {
-      next.stopTimer()
-      void this.#ask(key, next)
-    }
-    then()
-  }
-
-  #after(waiting: Waiting, ms: number, callback: () => void): void {
-    const clock = this.#clock.schedule === undefined ? systemClock : this.#clock
-    waiting.stopTimer = clock.schedule?.(ms, callback) ?? waiting.stopTimer
   }
 }

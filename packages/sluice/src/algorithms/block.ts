@@ -30,7 +30,7 @@ export const block: Algorithm = {
   expiresAt: (_policy, cells, at) => cells[at + UNTIL] as number,
 }
 
-export const blockPolicy: Policy = Object.freeze({
+export const blockPolicy: Policy = {
   algorithm: block,
   limit: Number.MAX_SAFE_INTEGER,
   window: 1,
@@ -42,4 +42,4 @@ export const blockPolicy: Policy = Object.freeze({
   full: 0,
   anchored: false,
   queue: false,
-})
+}

@@ -115,9 +115,14 @@ function used(policy: Policy, cells: Float64Array, at: number, now: number): num
   return Math.ceil(settledDebt(policy, cells, at, t) / policy.token)
 }
 
+/** Not clipped to this policy's burst: another may have let the debt grow beyond it. */
 function expiresAt(policy: Policy, cells: Float64Array, at: number): number {
+  const debt = cells[at + DEBT] as number
+  const token = cells[at + TOKEN] as number
   const time = cells[at + TIME] as number
-  return time + drainTime(policy, settledDebt(policy, cells, at, time))
+  if (debt === 0 || token === policy.token) return time + drainTime(policy, debt)
+  // In other ticks: one µs more than the fraction says is late enough.
+  return time + Math.ceil(((debt / token) * policy.token) / policy.leak) + 1
 }
 
 /** A bucket under one of the names people know it by. */

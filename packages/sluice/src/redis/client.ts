@@ -23,6 +23,7 @@ interface IoRedis extends EventSource {
   readonly isCluster?: boolean
   connect(): Promise<unknown>
   callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
+  unlink(...keys: (string | Buffer)[]): Promise<unknown>
   evalshaBuffer(digest: string, numberOfKeys: number, ...args: (string | Buffer)[]): Promise<unknown>
   evalBuffer(source: string, numberOfKeys: number, ...args: (string | Buffer)[]): Promise<unknown>
 }
@@ -57,7 +58,8 @@ export function connectionOf(client: UserClient): RedisConnection {
 }
 
 function ioRedisConnection(client: IoRedis): RedisConnection {
-  let wasReady = false
+  /** The first attempt to connect has ended, one way or the other. */
+  let tried = false
   let connecting: Promise<void> | undefined
   return {
     isCluster: client.isCluster === true,
@@ -69,17 +71,23 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
         const run = command === "EVAL" ? client.evalBuffer : client.evalshaBuffer
         return run.call(client, script, Number(count), ...others)
       }
+      if (command === "UNLINK") return client.unlink(...rest)
       return client.callBuffer(command, ...rest)
     },
     ready() {
       if (client.status === "ready") {
-        wasReady = true
+        tried = true
         return undefined
       }
-      // Only the first connection is waited for: later, requests never queue behind a server that is away.
-      if (wasReady || client.status === "end" || client.status === "close") throw notConnected(client.status)
+      // Only the first attempt is waited for: later, requests never queue behind a server that is away.
+      if (tried || client.status === "end" || client.status === "close") throw notConnected(client.status)
       if (client.status === "wait") client.connect().catch(() => {})
-      connecting ??= new Promise((resolve) => client.once("ready", resolve))
+      connecting ??= new Promise((resolve) => {
+        client.once("ready", resolve)
+        client.once("close", () => {
+          tried = true
+        })
+      })
       return connecting
     },
   }

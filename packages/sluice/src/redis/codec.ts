@@ -25,7 +25,7 @@ export interface Request {
 
 const HEADER = 8 + 8 + 2
 const POLICY = 1 + 5 * 8
-const CHECK_HEADER = 1 + 8 + 1
+const CHECK_HEADER = 1 + 8 + 2
 const CHARGE_SIZE = 2 + 2 + 8
 
 /** Places in `kinds` of main.lua. */
@@ -68,7 +68,7 @@ export function encode(
   for (const request of requests) {
     at = blob.writeUInt8(request.operation, at)
     at = blob.writeDoubleLE(request.at ?? -1, at)
-    at = blob.writeUInt8(request.charges.length, at)
+    at = blob.writeUInt16LE(request.charges.length, at)
     for (let i = 0; i < request.charges.length; i++) {
       const charge = request.charges[i] as Charge
       at = blob.writeUInt16LE(keyIndex.get(request.keys[i] as string) as number, at)

@@ -10,7 +10,9 @@ import type { RedisAddress, RedisTarget } from "./url.js"
 import { parseRedisUrl } from "./url.js"
 
 const CONNECT_TIMEOUT_MS = 1_000
-const LONGEST_RECONNECT_MS = 1_000
+const LONGEST_RECONNECT_MS = 500
+/** A question without any answer for this long: the socket is dead, also one that never got through its handshake. */
+const SILENCE_MS = 500
 
 /** Opens a store by URL. Needs the package ioredis. Does not wait for Redis: while it is away, decisions are degraded. */
 export async function connectRedis(url: string, options: RedisStoreOptions = {}): Promise<Store> {
@@ -22,6 +24,10 @@ export async function connectRedis(url: string, options: RedisStoreOptions = {})
       clusterRetryStrategy: reconnectDelay,
       enableOfflineQueue: false,
       slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+      // What was under way when a connection broke may have been carried out, and after 100 ms nobody waits for the rest.
+      retryDelayOnFailover: 0,
+      retryDelayOnClusterDown: 0,
+      retryDelayOnTryAgain: 10,
       // Names in a certificate are names of hosts; the cluster speaks in addresses.
       dnsLookup: (address, callback) => callback(null, address),
     })
@@ -55,6 +61,8 @@ function clientOptions(target: RedisTarget) {
     ...(target.password === undefined ? {} : { password: target.password }),
     ...(target.tls ? { tls: {} } : {}),
     connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS,
+    maxLoadingRetryTime: SILENCE_MS,
     retryStrategy: reconnectDelay,
     // Both would make counts jump when Redis comes back.
     enableOfflineQueue: false,
@@ -75,7 +83,9 @@ function owned(client: Redis | Cluster, options: RedisStoreOptions): RedisStore 
   // Without a listener ioredis writes to the console. Failures of calls are told by the calls.
   client.on("error", () => {})
   return new RedisStore(client, options, {
-    abandon: () => client.disconnect(true),
+    // Destroyed, not ended: a frozen server never says goodbye. The other nodes of a Cluster still answer, so there only
+    // `socketTimeout` gives a socket up.
+    abandon: () => void ("stream" in client && client.stream?.destroy()),
     close: () => client.disconnect(),
   })
 }

@@ -26,6 +26,9 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT")
 }
 
+/** A command that the user may not run, met inside a script: an ERR, in the words of Redis 7.0 and of later ones. */
+const SCRIPT_NOT_PERMITTED = /^ERR (The user executing the script can't|ACL failure in script)/
+
 /** How the clients name what happens to a connection. */
 const CONNECTION =
   /^(E[A-Z]+|CONNECTION_|NR_)|Socket|Connection|Disconnect|ClientClosed|ClientOffline|MaxRetries|closed|offline|timed? ?out|Stream isn't writeable/i
@@ -35,7 +38,7 @@ export function failureOf(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error
   const message = error instanceof Error ? error.message : String(error)
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? ""
-  const kind = KINDS[word]
+  const kind = SCRIPT_NOT_PERMITTED.test(message) ? "no-permission" : KINDS[word]
   if (kind !== undefined) return new StoreFailure(kind, message, { cause: error })
   const { code = "", name = "" } = error instanceof Error ? (error as Error & { code?: string }) : {}
   // What was already sent when a connection broke may have been carried out.

@@ -10,7 +10,8 @@ const PATIENCE = 3
 export class Heartbeat {
   /** Live instances as last known: the number still holds when Redis is away. */
   instances = 1
-  anyBlocks = false
+  /** True until a beat has said otherwise: a block from before this instance started counts, too. */
+  anyBlocks = true
   readonly #lane: Lane
   readonly #everyMs: number
   readonly #id = randomUUID()
@@ -50,7 +51,7 @@ export class Heartbeat {
   }
 
   async #say(patienceMs: number, blockedMs: number): Promise<void> {
-    const args = [this.#id, String(patienceMs), String(blockedMs)]
+    const args = [this.#id, String(Math.ceil(patienceMs)), String(blockedMs)]
     const reply = await this.#lane.command(KEYS[0], ["EVAL", HEARTBEAT, "2", ...KEYS, ...args])
     const [instances, blocks] = reply as [number, number]
     this.instances = Math.max(1, Number(instances))

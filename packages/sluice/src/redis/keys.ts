@@ -8,18 +8,25 @@ const LONGEST = 128
 
 /**
  * What Redis or a person could misread inside a key: braces would end the hash tag early and let a caller pick the slot,
- * control characters would break a log line, and `%` and `#` mark what was encoded.
+ * control characters would break a log line, half a surrogate pair has no bytes of its own, and `%` and `#` mark what was
+ * encoded.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-const UNSAFE = /[{}%#\u0000-\u0020\u007f]/g
+const UNSAFE = /[{}%#\u0000-\u0020\u007f\p{Surrogate}]/gu
 
 export function storageKey(charge: Charge): string {
-  return `s1:${charge.space.name}:{${encodeKey(charge.key)}}`
+  return `s1:${escape(charge.space.name)}:{${encodeKey(charge.key)}}`
 }
 
 export function encodeKey(key: string): string {
-  if (key.length > LONGEST) return `#${sha256(key)}`
-  return key.replace(UNSAFE, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`)
+  // An empty hash tag is none: the slot would depend on the space.
+  if (key === "") return "%"
+  if (key.length > LONGEST) return `#${sha256(escape(key))}`
+  return escape(key)
+}
+
+function escape(text: string): string {
+  return text.replace(UNSAFE, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`)
 }
 
 function sha256(text: string): string {

@@ -168,7 +168,13 @@ export class Lane {
 
   async #send(key: string | undefined, args: (string | Buffer)[]): Promise<unknown> {
     const connecting = this.#connection.ready()
-    if (connecting !== undefined) await connecting
+    if (connecting !== undefined) {
+      const askedAt = performance.now()
+      await connecting
+      // The caller has been answered without Redis: what is sent now would be counted although nobody waits for it.
+      if (performance.now() - askedAt > this.#options.deadlineMs)
+        throw new StoreFailure("connection", "connected too late")
+    }
     return await this.#connection.send(key, args)
   }
 

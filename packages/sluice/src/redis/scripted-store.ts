@@ -107,7 +107,8 @@ export class ScriptedStore implements Store {
   async check(charges: readonly Charge[], at?: number): Promise<Outcome> {
     const denials = at === undefined ? this.#denials : undefined
     if (denials === undefined) return await this.#check(charges, at)
-    const name = charges.map((charge) => `${storageKey(charge)} ${charge.cost}`).join("\n")
+    this.#start()
+    const name = charges.map(nameOfDenial).join("\n")
     const known = denials.get(name)
     if (known !== undefined) return known
     const outcome = await this.#check(charges, at)
@@ -137,15 +138,16 @@ export class ScriptedStore implements Store {
   }
 
   async refund(charges: readonly Charge[], at?: number): Promise<void> {
-    this.#denials?.clear()
     await this.#each(REFUND, charges, at)
+    // Afterwards: a denial from before may have been learnt meanwhile.
+    this.#denials?.clear()
   }
 
   async reset(charges: readonly Charge[]): Promise<void> {
     this.#start()
-    this.#denials?.clear()
     const keys = charges.map(storageKey)
     await Promise.all(keys.map((key) => this.#lane.command(key, ["UNLINK", key])))
+    this.#denials?.clear()
   }
 
   mayBlock(_space: Space): boolean {
@@ -200,4 +202,10 @@ export class ScriptedStore implements Store {
       }),
     )
   }
+}
+
+/** What a denial is remembered by: another cost or another limit on the same key is another question. */
+function nameOfDenial(charge: Charge): string {
+  const { limit, capacity, window } = charge.policy
+  return `${storageKey(charge)} ${charge.cost} ${limit} ${capacity} ${window}`
 }

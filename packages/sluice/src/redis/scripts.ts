@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "8a9ff1af6b7421064f87c903edbe639f0f9c9e20"
+export const SCRIPT_DIGEST = "cba4792e890429f04f76c449aba259b3592a3dce"
 
 export const SCRIPT = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local MAX_EXACT = 9007199254740992
@@ -209,6 +209,7 @@ function sliding_window_log.settle(policy, key, now)
   if found.err then return nil end
   local last = log_entry(found)
   if last == nil then return { used = 0, newest = now, time = now }, false end
+  if last.units == nil then return nil end
   local foreign = last.time - now > policy.window
   local t = now
   if last.time > now and not foreign then t = last.time end
@@ -216,6 +217,7 @@ function sliding_window_log.settle(policy, key, now)
   if foreign then since = last.time - policy.window end
   local from = string.format("(%.0f", since)
   local first = log_entry(redis.call("ZRANGEBYSCORE", key, from, "+inf", "WITHSCORES", "LIMIT", 0, 1))
+  if first ~= nil and first.units == nil then return nil end
   local log = { used = 0, newest = last.time, time = t, since = since, first = first, last = last, foreign = foreign }
   if first ~= nil then log.used = log_units(first, last) end
   if foreign then log.newest = now end
@@ -330,12 +332,11 @@ local function state_of(index, policy)
   if not value then
     state = {}
     for i = 1, policy.cells do state[i] = 0 end
-  elseif #value == policy.cells * 8 then
-    state = { unpack_struct(policy.format, value) }
   else
-    bad[index] = true
-    state = {}
-    for i = 1, policy.cells do state[i] = 0 end
+    if #value == policy.cells * 8 then state = { unpack_struct(policy.format, value) } else bad[index], state = true, {} end
+    for i = 1, policy.cells do
+      if not (state[i] and state[i] >= 0 and state[i] < math.huge) then bad[index], state[i] = true, 0 end
+    end
   end
   states[index] = state
   return state
@@ -352,7 +353,7 @@ local function commit(charge, cost, now)
     return
   end
   local state = charge.settled
-  if charge.first ~= nil then state = states[index] end
+  if charge.first ~= nil then state = algorithm.settle(policy, states[index], now) end
   algorithm.charge(policy, state, cost, now)
   states[index] = state
   writes[index] = { policy = policy, now = now }
@@ -369,6 +370,8 @@ local function run(operation, now, charges)
       if charge.settled == nil then bad[index] = true end
     else
       charge.settled, charge.foreign = algorithm.settle(policy, state_of(index, policy), now)
+      local unseen = #charges > 1 and charge.cost > 0 and operation ~= 1 and not values[index] and not writes[index]
+      if unseen and redis.call("EXISTS", KEYS[index]) == 1 then bad[index] = true end
     end
     if charge.foreign and charge.cost > 0 then foreign = true end
     if bad[index] then
@@ -393,6 +396,7 @@ local function run(operation, now, charges)
   end
   if not readable then return -1 end
   if operation == 1 then return allowed and 1 or foreign and 2 or 0 end
+  local refunded = {}
   for i = 1, #charges do
     local charge = charges[i]
     local policy, index, cost = charge.policy, charge.index, charge.cost
@@ -404,11 +408,13 @@ local function run(operation, now, charges)
           algorithm.refund(policy, KEYS[index], charge.settled, cost)
           redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
         end
-      elseif algorithm.used(policy, charge.settled, now) > 0 then
-        local state = charge.first ~= nil and states[index] or charge.settled
-        algorithm.refund(policy, state, cost)
-        states[index] = state
-        writes[index] = { policy = policy, now = now }
+      else
+        local state = refunded[index] or charge.settled
+        if algorithm.used(policy, state, now) > 0 then
+          algorithm.refund(policy, state, cost)
+          refunded[index], states[index] = state, state
+          writes[index] = { policy = policy, now = now }
+        end
       end
     elseif operation ~= 3 and cost > 0 and (allowed or operation == 2) then
       commit(charge, cost, now)
@@ -416,6 +422,8 @@ local function run(operation, now, charges)
       commit(charge, 0, now)
     elseif operation == 0 and cost > 0 and not writes[index] then
       redis.call("PEXPIRE", KEYS[index], time_to_live(now + 2 * policy.window, now), "NX")
+    elseif operation == 0 and algorithm == block and not block.fits(policy, charge.settled, cost, now) then
+      redis.call("PEXPIRE", KEYS[index], time_to_live(block.expires(policy, charge.settled), now), "NX")
     end
   end
   return allowed and 1 or 0
@@ -424,7 +432,7 @@ local check_count
 check_count, at = unpack_struct("<H", blob, at)
 for c = 1, check_count do
   local operation, now, charge_count
-  operation, now, charge_count, at = unpack_struct("<BdB", blob, at)
+  operation, now, charge_count, at = unpack_struct("<BdH", blob, at)
   if now < 0 then now = time_of_server() end
   local charges = {}
   for i = 1, charge_count do

@@ -19,7 +19,7 @@ export interface RedisTarget {
   readonly name: string | undefined
 }
 
-const FORM = /^(redis|rediss)(?:\+(sentinel|cluster|ring))?:\/\/(?:([^@/]*)@)?([^/?#]+)(?:\/([^?#]*))?$/
+const FORM = /^(redis|rediss)(?:\+(sentinel|cluster|ring))?:\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?$/
 
 export function parseRedisUrl(url: string): RedisTarget {
   const parts = typeof url === "string" ? FORM.exec(url) : null
@@ -27,46 +27,50 @@ export function parseRedisUrl(url: string): RedisTarget {
   const [, scheme, kind = "single", login, hosts, path = ""] = parts as unknown as string[]
   const topology = kind as RedisTarget["topology"]
   const [username, password] = splitLogin(login, url)
-  if (topology === "sentinel" && path === "")
+  const name = topology === "sentinel" ? decode(path, url) : undefined
+  if (name === "" || name?.includes("/"))
     throw misread(url, "must name the group: redis+sentinel://h1,h2,h3/name")
-  const database = topology === "single" && path !== "" ? Number(path) : 0
-  if (!Number.isInteger(database) || database < 0) throw misread(url, "must end in the number of a database")
+  if (name === undefined && !/^\d*$/.test(path)) throw misread(url, "must end in the number of a database")
   if (topology === "cluster" && path !== "")
     throw misread(url, "must not name a database: a Cluster has only one")
+  const addresses = (hosts as string)
+    .split(",")
+    .map((host) => parseAddress(host, topology === "sentinel" ? 26379 : 6379, url))
+  if (topology === "single" && addresses.length > 1)
+    throw misread(url, "must have one host; several need redis+sentinel, redis+cluster or redis+ring")
   return {
     topology,
     tls: scheme === "rediss",
-    addresses: (hosts as string)
-      .split(",")
-      .map((host) => parseAddress(host, topology === "sentinel" ? 26379 : 6379, url)),
+    addresses,
     username,
     password,
-    database,
-    name: topology === "sentinel" ? decodeURIComponent(path) : undefined,
+    database: name === undefined ? Number(path) : 0,
+    name,
   }
 }
 
-/** A URL as it may be shown: without its password. */
+/** A URL as it may be shown: without its password, also where that was not encoded or put in the wrong place. */
 export function redactUrl(url: string): string {
-  return String(url).replace(/\/\/[^@/]*@/, "//***@")
+  return url.replace(/^([a-z+]*:\/\/)?(?:.*[?#].*|.*(?=@))/is, "$1***")
 }
 
 function splitLogin(login: string | undefined, url: string): [string | undefined, string | undefined] {
   if (login === undefined || login === "") return [undefined, undefined]
   const colon = login.indexOf(":")
+  const username = decode(colon < 0 ? login : login.slice(0, colon), url)
+  return [username === "" ? undefined : username, colon < 0 ? undefined : decode(login.slice(colon + 1), url)]
+}
+
+function decode(text: string, url: string): string {
   try {
-    const username = decodeURIComponent(colon < 0 ? login : login.slice(0, colon))
-    return [
-      username === "" ? undefined : username,
-      colon < 0 ? undefined : decodeURIComponent(login.slice(colon + 1)),
-    ]
+    return decodeURIComponent(text)
   } catch {
-    throw misread(url, "must have its user and password percent-encoded")
+    throw misread(url, "must have its user, password and name percent-encoded")
   }
 }
 
 function parseAddress(text: string, otherwise: number, url: string): RedisAddress {
-  const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text.trim())
+  const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]@\s]+)(?::(\d{1,5}))?$/.exec(text.trim())
   const port = parts?.[2] === undefined ? otherwise : Number(parts[2])
   if (parts === null || port < 1 || port > 65_535)
     throw misread(url, "must have hosts like name, name:6379 or [::1]:6379")

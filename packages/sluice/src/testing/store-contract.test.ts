@@ -225,7 +225,11 @@ it("runs under node:test, and needs nothing that is not part of Node", async () 
       describeStoreContract({ name: "memory", open: () => memoryStore(), describe, it })`,
     )
     const build = await rolldown({ input: entry, platform: "node" })
-    const { output } = await build.write({ file: join(folder, "contract.test.mjs"), format: "esm" })
+    const { output } = await build.write({
+      codeSplitting: false,
+      file: join(folder, "contract.test.mjs"),
+      format: "esm",
+    })
     await build.close()
     expect(output[0].imports).toEqual(["node:test"])
     // Not the settings of the runner around this one, which the inner one would take for its own.

@@ -3,7 +3,7 @@
 -- KEYS: every key the checks touch, once each.
 -- ARGV[1]: packed little-endian: double expiry buffer (ms), double least time to live (ms), ushort number of policies; per
 --   policy: byte kind, doubles limit, window, capacity, x, y; ushort number of checks; per check: byte operation
---   (0 check, 1 decide, 2 charge, 3 refund), double time (negative: the server's), byte number of charges; per charge:
+--   (0 check, 1 decide, 2 charge, 3 refund), double time (negative: the server's), ushort number of charges; per charge:
 --   ushort index into KEYS, ushort index of the policy, double cost.
 -- Reply: one string of packed doubles; per check: its time, 1 allowed / 0 denied / 2 denied on a state that
 --   a check would have settled / -1 a key of a foreign type; per charge,
@@ -45,12 +45,12 @@ local function state_of(index, policy)
   if not value then
     state = {}
     for i = 1, policy.cells do state[i] = 0 end
-  elseif #value == policy.cells * 8 then
-    state = { unpack_struct(policy.format, value) }
   else
-    bad[index] = true
-    state = {}
-    for i = 1, policy.cells do state[i] = 0 end
+    if #value == policy.cells * 8 then state = { unpack_struct(policy.format, value) } else bad[index], state = true, {} end
+    -- Somebody else's bytes may have the right length; NaN would end in an error for every check of this call.
+    for i = 1, policy.cells do
+      if not (state[i] and state[i] >= 0 and state[i] < math.huge) then bad[index], state[i] = true, 0 end
+    end
   end
   states[index] = state
   return state
@@ -70,7 +70,7 @@ local function commit(charge, cost, now)
   end
   -- The same key twice in one check: the second charge goes on top of the first.
   local state = charge.settled
-  if charge.first ~= nil then state = states[index] end
+  if charge.first ~= nil then state = algorithm.settle(policy, states[index], now) end
   algorithm.charge(policy, state, cost, now)
   states[index] = state
   writes[index] = { policy = policy, now = now }
@@ -89,6 +89,9 @@ local function run(operation, now, charges)
       if charge.settled == nil then bad[index] = true end
     else
       charge.settled, charge.foreign = algorithm.settle(policy, state_of(index, policy), now)
+      -- What is no string looks as if it were not there until it is written; by then others of this check have been.
+      local unseen = #charges > 1 and charge.cost > 0 and operation ~= 1 and not values[index] and not writes[index]
+      if unseen and redis.call("EXISTS", KEYS[index]) == 1 then bad[index] = true end
     end
     if charge.foreign and charge.cost > 0 then foreign = true end
     if bad[index] then
@@ -114,6 +117,7 @@ local function run(operation, now, charges)
   end
   if not readable then return -1 end
   if operation == 1 then return allowed and 1 or foreign and 2 or 0 end
+  local refunded = {}
   for i = 1, #charges do
     local charge = charges[i]
     local policy, index, cost = charge.policy, charge.index, charge.cost
@@ -125,11 +129,14 @@ local function run(operation, now, charges)
           algorithm.refund(policy, KEYS[index], charge.settled, cost)
           redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
         end
-      elseif algorithm.used(policy, charge.settled, now) > 0 then
-        local state = charge.first ~= nil and states[index] or charge.settled
-        algorithm.refund(policy, state, cost)
-        states[index] = state
-        writes[index] = { policy = policy, now = now }
+      else
+        -- The same key twice: the second refund takes from what the first has left.
+        local state = refunded[index] or charge.settled
+        if algorithm.used(policy, state, now) > 0 then
+          algorithm.refund(policy, state, cost)
+          refunded[index], states[index] = state, state
+          writes[index] = { policy = policy, now = now }
+        end
       end
     elseif operation ~= 3 and cost > 0 and (allowed or operation == 2) then
       commit(charge, cost, now)
@@ -138,6 +145,8 @@ local function run(operation, now, charges)
     elseif operation == 0 and cost > 0 and not writes[index] then
       -- A key somebody made permanent gets its expiry back.
       redis.call("PEXPIRE", KEYS[index], time_to_live(now + 2 * policy.window, now), "NX")
+    elseif operation == 0 and algorithm == block and not block.fits(policy, charge.settled, cost, now) then
+      redis.call("PEXPIRE", KEYS[index], time_to_live(block.expires(policy, charge.settled), now), "NX")
     end
   end
   return allowed and 1 or 0
@@ -147,7 +156,7 @@ local check_count
 check_count, at = unpack_struct("<H", blob, at)
 for c = 1, check_count do
   local operation, now, charge_count
-  operation, now, charge_count, at = unpack_struct("<BdB", blob, at)
+  operation, now, charge_count, at = unpack_struct("<BdH", blob, at)
   if now < 0 then now = time_of_server() end
   local charges = {}
   for i = 1, charge_count do

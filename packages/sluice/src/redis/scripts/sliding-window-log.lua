@@ -35,6 +35,7 @@ function sliding_window_log.settle(policy, key, now)
   if found.err then return nil end
   local last = log_entry(found)
   if last == nil then return { used = 0, newest = now, time = now }, false end
+  if last.units == nil then return nil end
   local foreign = last.time - now > policy.window
   local t = now
   if last.time > now and not foreign then t = last.time end
@@ -42,6 +43,7 @@ function sliding_window_log.settle(policy, key, now)
   if foreign then since = last.time - policy.window end
   local from = string.format("(%.0f", since)
   local first = log_entry(redis.call("ZRANGEBYSCORE", key, from, "+inf", "WITHSCORES", "LIMIT", 0, 1))
+  if first ~= nil and first.units == nil then return nil end
   local log = { used = 0, newest = last.time, time = t, since = since, first = first, last = last, foreign = foreign }
   if first ~= nil then log.used = log_units(first, last) end
   if foreign then log.newest = now end

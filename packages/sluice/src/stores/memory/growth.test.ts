@@ -142,7 +142,7 @@ describe.each(loads)("$keys keys under $limit", ({ keys, limit }) => {
     expect(denied).toBeGreaterThan(keys * 0.01)
     expect(store.stats).toMatchObject({ evicted: 0, refused: 0 })
     await store.close()
-  }, 30_000)
+  }, 120_000)
 })
 
 function isSame(a: Verdict, b: Verdict): boolean {

@@ -1,5 +1,6 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { newVerdict } from "../../algorithms/algorithm.js"
+import { blockPolicy } from "../../algorithms/block.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
@@ -46,7 +47,7 @@ export class MemoryStore implements SyncStore {
   readonly #clock: Clock | undefined
   readonly #onFull: Degraded & ("deny" | "allow")
   readonly #snapshot: Snapshot | undefined
-  readonly #tables: Tables
+  #tables: Tables
   readonly #hash: KeyHash
   #timer: ReturnType<typeof setInterval> | undefined
   #closed = false
@@ -63,6 +64,7 @@ export class MemoryStore implements SyncStore {
     )
     checkOneOf(options.onFull, ["deny", "allow"], "memoryStore.onFull")
     checkType(options.snapshot, "memoryStore.snapshot", "a fileSnapshot", hasMethods("read", "write"))
+    checkType(options.onWarning, "memoryStore.onWarning", "a function", (v) => typeof v === "function")
     checkType(options.clock, "memoryStore.clock", "a clock with now()", hasMethods("now"))
     this.#clock = options.clock
     this.#onFull = options.onFull ?? "deny"
@@ -108,7 +110,7 @@ export class MemoryStore implements SyncStore {
   checkSync(charges: readonly Charge[], at?: number): Outcome {
     const outcome = this.#decide(charges, at)
     const { now, verdicts } = outcome
-    if (outcome.allowed && !this.#roomForNew(charges, now)) {
+    if (outcome.allowed && !this.#makeRoomFor(charges, now)) {
       for (const verdict of verdicts) outcome.degraded = this.#refuse(verdict)
       this.#refused++
       outcome.allowed = this.#onFull === "allow"
@@ -172,8 +174,12 @@ export class MemoryStore implements SyncStore {
     const now = at ?? this.#now()
     for (const charge of charges) {
       if (charge.cost === 0) continue
-      if (this.#find(charge) !== undefined || this.#roomFor(1, now)) this.#chargeOne(charge, now)
-      else this.#refused++
+      // A block always gets in: somebody asked for it by name.
+      if (this.#find(charge) !== undefined || this.#roomFor(1, now) || charge.policy === blockPolicy) {
+        this.#chargeOne(charge, now)
+      } else {
+        this.#refused++
+      }
     }
   }
 
@@ -199,7 +205,7 @@ export class MemoryStore implements SyncStore {
     try {
       this.#snapshot?.write(this.#tables, this.#hash.key, this.#now())
     } finally {
-      this.#tables.clear()
+      this.#tables = new Tables(this.#tables.maxKeys)
     }
   }
 
@@ -228,9 +234,17 @@ export class MemoryStore implements SyncStore {
     if (this.#timer === undefined) this.#startTimer()
   }
 
-  #roomForNew(charges: readonly Charge[], now: number): boolean {
-    const missing = charges.filter((charge) => charge.cost > 0 && this.#find(charge) === undefined)
-    return this.#roomFor(missing.length, now)
+  /** Whether every key of a check is there or fits. Again after keys were dropped: they may be of this check. */
+  #makeRoomFor(charges: readonly Charge[], now: number): boolean {
+    for (;;) {
+      const missing = new Set<string>()
+      for (const charge of charges) {
+        if (charge.cost > 0 && this.#find(charge) === undefined)
+          missing.add(`${charge.space.name}\n${charge.key}`)
+      }
+      if (this.#tables.keys + missing.size <= this.#tables.maxKeys) return true
+      if (!this.#tables.makeRoom(missing.size, now)) return false
+    }
   }
 
   #roomFor(keys: number, now: number): boolean {
@@ -263,12 +277,12 @@ export class MemoryStore implements SyncStore {
 
   #load(snapshot: Snapshot, onWarning: (warning: SluiceError) => void) {
     try {
-      const key = snapshot.read(this.#tables)
+      const key = snapshot.read(this.#tables, this.#now())
       if (this.#tables.keys > 0) this.#startTimer()
       return key
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
-      this.#tables.clear()
+      this.#tables = new Tables(this.#tables.maxKeys)
       onWarning(error)
       return undefined
     }

@@ -57,7 +57,7 @@ describe.each([
     )
     expect(longest.ms, `check ${longest.call}`).toBeLessThan(LONGEST)
     expect(bytes).toBeLessThanOrEqual(48)
-  }, 30_000)
+  }, 60_000)
 
   it("keys that take the place of expired ones cost what the first ones did", () => {
     // Sweeping must leave the rest evenly spread: a stretch that stays full while others empty makes runs of thousands.
@@ -94,9 +94,9 @@ describe.each([
       for (let i = 0; i < 200_000; i++) check(`user:${i}`, i % 20 === 0 ? 10 : 1)
       for (let i = 0; i < 3; i++) measure(() => void vi.advanceTimersByTime(1_000))
       clock.advance(10_000)
-      for (let i = 0; i < 15; i++) measure(() => void vi.advanceTimersByTime(1_000))
+      for (let i = 0; i < 60; i++) measure(() => void vi.advanceTimersByTime(1_000))
       clock.advance(111_000)
-      for (let i = 0; i < 15; i++) measure(() => void vi.advanceTimersByTime(1_000))
+      for (let i = 0; i < 60; i++) measure(() => void vi.advanceTimersByTime(1_000))
       expect(store.stats.keys).toBe(0)
       vi.useRealTimers()
     })

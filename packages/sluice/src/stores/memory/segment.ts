@@ -5,9 +5,9 @@
 import { gcd } from "../../algorithms/exact.js"
 
 const TO_UNIT = 2 ** -32
-const CHUNK_DOUBLES = 2 ** 17
 /** Slots that a sweep looks at in a row. Capacities are multiples of it. */
 const BLOCK = 16
+const CHUNK_DOUBLES = 2 ** 17
 
 export class Segment {
   readonly capacity: number
@@ -19,11 +19,13 @@ export class Segment {
   readonly #chunks: (Float64Array | undefined)[] = []
   readonly #words: (Int32Array | undefined)[] = []
   readonly #blocks: number
-  readonly #blockStride: number
+  #blockStride: number
 
   constructor(capacity: number, slotCells: number) {
     this.#blocks = Math.ceil(capacity / BLOCK)
     this.capacity = this.#blocks * BLOCK
+    this.#blockStride = Math.floor(this.#blocks * 0.618) | 1
+    while (gcd(this.#blockStride, this.#blocks) !== 1) this.#blockStride++
     this.stride = slotCells + 1
     this.#shift = Math.floor(Math.log2(CHUNK_DOUBLES / this.stride))
     this.#mask = 2 ** this.#shift - 1
@@ -31,9 +33,6 @@ export class Segment {
       this.#chunks.push(undefined)
       this.#words.push(undefined)
     }
-    let blockStride = Math.floor(this.#blocks * 0.618) | 1
-    while (gcd(blockStride, this.#blocks) !== 1) blockStride++
-    this.#blockStride = blockStride
   }
 
   /** The array a slot's cells are in. */

@@ -34,15 +34,15 @@ const sha256 = (bytes: Uint8Array) =>
 /** Where a memory store keeps its counters while it is not running. */
 export interface Snapshot {
   /** Fills the tables and returns their hash key; undefined when there is nothing saved yet. */
-  read(tables: Tables): HashKey | undefined
+  read(tables: Tables, now: number): HashKey | undefined
   write(tables: Tables, hashKey: HashKey, now: number): void
 }
 
 /** Keeps the counters in a file: `memoryStore({ snapshot: fileSnapshot("/var/lib/app/limits") })`. */
 export function fileSnapshot(path: string): Snapshot {
-  checkType(path, "fileSnapshot", "a file path", (value) => typeof value === "string" && value !== "")
+  checkType(path ?? "", "fileSnapshot", "a file path", (value) => typeof value === "string" && value !== "")
   return {
-    read: (tables) => readSnapshot(path, tables),
+    read: (tables, now) => readSnapshot(path, tables, now),
     write: (tables, hashKey, now) => writeSnapshot(path, tables, hashKey, now),
   }
 }
@@ -72,21 +72,33 @@ function writeSnapshot(path: string, tables: Tables, hashKey: HashKey, now: numb
   }
 }
 
-function readSnapshot(path: string, tables: Tables): HashKey | undefined {
+function readSnapshot(path: string, tables: Tables, now: number): HashKey | undefined {
   const content = readIfThere(path)
   if (content === undefined) return undefined
-  const { header, states } = open(path, content)
+  try {
+    const { header, states } = open(path, content)
+    restore(tables, header, states, now)
+    return header.hashKey
+  } catch (cause) {
+    if (cause instanceof SluiceError) throw cause
+    throw new SluiceError("SNAPSHOT_INVALID", { place: path, expected: "is not what a store wrote", cause })
+  }
+}
+
+function restore(tables: Tables, header: Header, states: Float64Array, now: number): void {
   let at = 0
   for (const saved of header.tables) {
     const table = tables.named(saved.space, restorePolicy(saved.policy))
-    for (let key = 0; key < saved.keys && tables.keys < tables.maxKeys; key++) {
+    for (let key = 0; key < saved.keys; key++) {
       const cells = states[at + 2] as number
       const state = states.subarray(at + STATE_HEADER, at + STATE_HEADER + cells)
-      table.restore(states[at] as number, states[at + 1] as number, state, tables.maxKeys)
+      // A smaller store than before keeps the keys that are being limited.
+      if (tables.keys < tables.maxKeys || tables.makeRoom(1, now)) {
+        table.restore(states[at] as number, states[at + 1] as number, state, tables.maxKeys)
+      }
       at += STATE_HEADER + cells
     }
   }
-  return header.hashKey
 }
 
 function readIfThere(path: string): Buffer | undefined {
@@ -107,6 +119,7 @@ function open(path: string, content: Buffer): { header: Header; states: Float64A
     throw bad("is damaged: its checksum does not match")
   const end = body.indexOf(10, MAGIC.length)
   const header = JSON.parse(body.toString("utf8", MAGIC.length, end)) as Header
+  if (header.hashKey.length !== 4) throw bad("has no hash key")
   // Copied, because the states do not start at a multiple of eight.
   return { header, states: new Float64Array(new Uint8Array(body.subarray(end + 1)).buffer) }
 }

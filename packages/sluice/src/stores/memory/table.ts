@@ -16,6 +16,12 @@ const DOUBLE_BELOW = 65_536
 /** Slots moved per check while growing. A quarter more slots needs at least 5 per insert to be done in time. */
 const MOVED_PER_CHECK = 16
 
+/** Slots looked at for expired keys per new key. */
+const SWEPT_PER_INSERT = 4
+
+/** Slots drawn at random in search of a key that may go, before walking. */
+const DRAWN = 64
+
 const NO_CELLS = new Float64Array(0)
 
 /** Who keeps count over all tables. */
@@ -29,6 +35,8 @@ export class Table {
   owner: TableOwner
   /** The policy in use here. */
   policy: Policy
+  /** The policy met here that forgets the slowest: states are kept as long as it counts them. */
+  slowest: Policy
   /** Where the state found or inserted last is. */
   cells: Float64Array
   at = 0
@@ -47,14 +55,13 @@ export class Table {
   #slot = -1
   /** Where the sweep for expired keys is. */
   #hand = 0
-  /** The policies met here that forget the slowest and hold the least: what may be dropped must be idle for all. */
-  #slowest: Policy
+  /** The least that any policy met here holds: what may be dropped must be idle for all. */
   #leastCapacity: number
 
   constructor(owner: TableOwner, policy: Policy) {
     this.owner = owner
     this.policy = policy
-    this.#slowest = policy
+    this.slowest = policy
     this.#leastCapacity = policy.capacity
     this.#algorithm = isCompact(policy) ? compactCounter : policy.algorithm
     this.#arena = policy.algorithm.name === "sliding-window-log" ? new LogArena() : undefined
@@ -77,12 +84,12 @@ export class Table {
   meet(policy: Policy): void {
     this.policy = policy
     if (policy.capacity < this.#leastCapacity) this.#leastCapacity = policy.capacity
-    const slowest = this.#slowest
+    const slowest = this.slowest
     const slower =
       policy.token > 0
         ? policy.limit * slowest.window < slowest.limit * policy.window
         : policy.window > slowest.window
-    if (slower) this.#slowest = policy
+    if (slower) this.slowest = policy
     if (this.#algorithm === compactCounter && !isCompact(policy)) this.#widen(policy)
   }
 
@@ -130,8 +137,8 @@ export class Table {
 
   /** Adds a hash that `find` did not find, with a state never used. */
   insert(low: number, high: number, now: number, mostKeys: number): void {
-    // Each new key looks at two old ones: a table that is in use tidies itself.
-    this.sweep(this.#old === undefined ? 2 : MOVED_PER_CHECK, now)
+    // Each new key looks at some old ones: a table that is in use tidies itself.
+    this.sweep(SWEPT_PER_INSERT, now)
     if (this.count + 1 > this.#segment.capacity * MAX_LOAD) this.#resize(this.#larger(mostKeys))
     const segment = this.#segment
     const slot = segment.take(low, high)
@@ -183,22 +190,23 @@ export class Table {
   }
 
   /**
-   * Forgets one key whose state has expired or that is idle; one at its limit or more than half used stays. Starts at a
-   * random place: thinning the table out in order would leave it overfull elsewhere. Returns after how many slots it was
-   * found, negative when it was not.
+   * Forgets one key whose state has expired or that is idle; one at its limit or more than half used stays. Returns after
+   * how many slots it was found, or 0. Draws slots at random: walking on from one would take the first of every run, and
+   * what remains would grow into ever longer runs. Only when hardly any may go does it walk.
    */
   evict(slots: number, now: number): number {
-    this.#finishMove()
+    if (this.#old !== undefined) this.#finishMove()
     const segment = this.#segment
-    let slot = Math.floor(Math.random() * segment.capacity)
+    let slot = 0
     for (let looked = 1; looked <= slots; looked++) {
-      if (!segment.isEmpty(slot) && (this.#hasExpired(segment, slot, now) || this.#isIdle(now))) {
+      slot = looked <= DRAWN ? randomBelow(segment.capacity) : (slot + 1) % segment.capacity
+      if (segment.isEmpty(slot)) continue
+      if (this.#hasExpired(segment, slot, now) || this.#isIdle(now)) {
         this.#erase(segment, slot)
         return looked
       }
-      if (++slot === segment.capacity) slot = 0
     }
-    return -slots
+    return 0
   }
 
   /** Gives memory back after most keys have gone. */
@@ -206,11 +214,6 @@ export class Table {
     if (this.#old !== undefined || this.#segment.capacity <= FIRST_CAPACITY) return
     if (this.count > this.#segment.capacity * 0.2) return
     this.#resize(Math.max(FIRST_CAPACITY, Math.ceil((this.count * 2) / MAX_LOAD)))
-  }
-
-  /** The policy under which the states here are kept the longest. */
-  get slowest(): Policy {
-    return this.#slowest
   }
 
   /** Calls back with every state not yet expired, in its full form. */
@@ -257,12 +260,12 @@ export class Table {
 
   #hasExpired(segment: Segment, slot: number, now: number): boolean {
     this.#point(segment, slot)
-    return this.#algorithm.expiresAt(this.#slowest, this.cells, this.at) <= now
+    return this.#algorithm.expiresAt(this.slowest, this.cells, this.at) <= now
   }
 
   /** Whether the state pointed to is at most half used. */
   #isIdle(now: number): boolean {
-    return this.#algorithm.used(this.#slowest, this.cells, this.at, now) * 2 <= this.#leastCapacity
+    return this.#algorithm.used(this.slowest, this.cells, this.at, now) * 2 <= this.#leastCapacity
   }
 
   #erase(segment: Segment, slot: number): void {
@@ -325,4 +328,8 @@ export class Table {
     old.release(end)
     if (end === old.capacity) this.#old = undefined
   }
+}
+
+function randomBelow(bound: number): number {
+  return Math.floor(Math.random() * bound)
 }

@@ -82,15 +82,16 @@ export class Tables {
     let search = this.#fruitless >= this.slots ? SEARCH_WHEN_SATURATED : SEARCH
     while (over > 0 && search > 0) {
       const table = this.#row[this.#hand % this.#row.length] as Table
-      const looked = table.evict(Math.min(search, table.slots), now)
-      search -= Math.abs(looked)
-      this.#fruitless = looked > 0 ? 0 : this.#fruitless - looked
+      const step = Math.min(search, table.slots)
+      const looked = table.evict(step, now)
+      search -= looked || step
+      this.#fruitless = looked === 0 ? this.#fruitless + step : 0
       if (looked > 0) {
         over--
         this.evicted++
       }
       // Each table gives in proportion to its size.
-      if (looked < 0 || ++this.#given * GIVEN_SHARE > table.slots) {
+      if (looked === 0 || ++this.#given * GIVEN_SHARE > table.slots) {
         this.#hand++
         this.#given = 0
       }
@@ -116,14 +117,5 @@ export class Tables {
     }
     if (this.#row.length > this.#bySpace.size) this.#row = [...this.#bySpace.values()]
     return this.keys > 0
-  }
-
-  clear(): void {
-    for (const table of this.#row) table.owner = NOBODY
-    this.#bySpace.clear()
-    this.#row = []
-    this.keys = 0
-    this.blocks = 0
-    this.slots = 0
   }
 }
