@@ -5,7 +5,8 @@ import { type OutputChunk, rolldown } from "rolldown"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Packed, packSluice } from "./packed.js"
 
-const maxGzippedBytes = 12_000
+/** 12 KB. */
+const maxGzippedBytes = 12 * 1024
 
 let packed: Packed
 

@@ -53,7 +53,7 @@ function readMicros(): number {
 }
 
 /** The system's time. Within a burst of checks one reading may serve several; see docs/memory-store.md. */
-export const systemClock: Clock = {
+export const systemClock: Required<Clock> = {
   now: () => systemMicros() / 1000,
 
   schedule(ms, callback) {

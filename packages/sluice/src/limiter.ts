@@ -169,9 +169,14 @@ export class Limiter {
 
   /** Loaded with the first wait: most programs never wait, and need not carry it. */
   #openTurnstile(): Promise<Turnstile> {
-    this.#turnstile ??= import("./turnstile.js").then(
-      ({ Turnstile }) => new Turnstile(this.#clock ?? systemClock),
-    )
+    const clock = this.#clock ?? systemClock
+    const schedule = clock.schedule ?? systemClock.schedule
+    this.#turnstile ??= import("./turnstile.js").then(({ Turnstile }) => {
+      return new Turnstile({
+        now: () => clock.now(),
+        schedule: (ms, callback) => schedule.call(clock, ms, callback),
+      })
+    })
     return this.#turnstile
   }
 

@@ -1,5 +1,4 @@
 import type { Clock } from "./clock.js"
-import { systemClock } from "./clock.js"
 import type { Decision } from "./decision.js"
 
 /** How a turnstile asks about one request. */
@@ -15,12 +14,12 @@ export interface Question {
  * others wait for it.
  */
 export class Turnstile {
-  readonly #clock: Clock
+  readonly #clock: Required<Clock>
   /** The end of each line: settled when everyone in it has left. */
   readonly #lines = new Map<string, Promise<unknown>>()
   readonly #waiting = new Set<AbortController>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Required<Clock>) {
     this.#clock = clock
   }
 
@@ -101,7 +100,6 @@ export class Turnstile {
   /** True when `until` is settled before the time is up. Leaves no timer and no listener, whichever way it ends. */
   #sleep(ms: number, stop: AbortSignal, until?: Promise<unknown>): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      const clock = this.#clock.schedule === undefined ? systemClock : this.#clock
       const end = (settle: () => void) => () => {
         cancel?.()
         stop.removeEventListener("abort", onAbort)
@@ -111,7 +109,7 @@ export class Turnstile {
       const cancel =
         ms === Number.POSITIVE_INFINITY
           ? undefined
-          : clock.schedule?.(
+          : this.#clock.schedule(
               ms,
               end(() => resolve(false)),
             )

@@ -17,7 +17,25 @@ const SILENCE_MS = 500
 /** Opens a store by URL. Needs the package ioredis. Does not wait for Redis: while it is away, decisions are degraded. */
 export async function connectRedis(url: string, options: RedisStoreOptions = {}): Promise<Store> {
   const target = parseRedisUrl(url)
-  const { Cluster, Redis } = await loadClient()
+  const library = await loadClient()
+  const clients: (Redis | Cluster)[] = []
+  try {
+    return open(target, library, (client) => {
+      clients.push(client)
+      return owned(client, options)
+    })
+  } catch (error) {
+    // A mistake in the options. Nobody else would ever close them.
+    for (const client of clients) client.disconnect()
+    throw error
+  }
+}
+
+function open(
+  target: RedisTarget,
+  { Cluster, Redis }: Awaited<ReturnType<typeof loadClient>>,
+  own: (client: Redis | Cluster) => RedisStore,
+): Store {
   if (target.topology === "cluster") {
     const cluster = new Cluster([...target.addresses], {
       redisOptions: clientOptions(target),
@@ -31,7 +49,7 @@ export async function connectRedis(url: string, options: RedisStoreOptions = {})
       // Names in a certificate are names of hosts; the cluster speaks in addresses.
       dnsLookup: (address, callback) => callback(null, address),
     })
-    return owned(cluster, options)
+    return own(cluster)
   }
   if (target.topology === "sentinel") {
     const { password, username } = target
@@ -44,10 +62,10 @@ export async function connectRedis(url: string, options: RedisStoreOptions = {})
       ...(password === undefined ? {} : { sentinelPassword: password }),
       ...(username === undefined ? {} : { sentinelUsername: username }),
     }
-    return owned(new Redis(sentinel), options)
+    return own(new Redis(sentinel))
   }
   const single = ({ host, port }: RedisAddress) =>
-    owned(new Redis({ ...clientOptions(target), host, port }), options)
+    own(new Redis({ ...clientOptions(target), host, port }))
   if (target.topology === "single") return single(target.addresses[0] as RedisAddress)
   return shardedStore(
     target.addresses.map((address) => ({ name: `${address.host}:${address.port}`, store: single(address) })),

@@ -231,7 +231,7 @@ it("runs under node:test, and needs nothing that is not part of Node", async () 
       format: "esm",
     })
     await build.close()
-    expect(output[0].imports).toEqual(["node:test"])
+    expect(output[0].imports.filter((name) => !name.startsWith("node:"))).toEqual([])
     // Not the settings of the runner around this one, which the inner one would take for its own.
     const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env
     const args = ["--test", "--test-reporter=tap", join(folder, "contract.test.mjs")]
