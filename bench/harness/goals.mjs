@@ -43,3 +43,15 @@ export function shown(value) {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US")
   return String(Number(value.toPrecision(3)))
 }
+
+/**
+ * @param {readonly Verdict[]} verdicts
+ * @returns {import("./table.mjs").Table}
+ */
+export function goalTable(verdicts) {
+  return {
+    title: "Goals",
+    head: ["", "goal", "measured", "met"],
+    rows: verdicts.map(({ goal, target, measured, met }) => [goal, target, measured, met ? "yes" : "NO"]),
+  }
+}

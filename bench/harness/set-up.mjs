@@ -21,16 +21,35 @@ export function setUp() {
   installPeers()
 }
 
-/** The exact version of every package the benchmarks measure. */
-export function measuredVersions() {
+/**
+ * The exact version of each package.
+ * @param {readonly string[]} packages
+ */
+export function measuredVersions(packages) {
   const { dependencies } = readJson(join(benchFolder, "package.json"))
   /** @type {Record<string, string>} */
   const versions = {}
-  for (const [name, version] of Object.entries(dependencies)) {
+  for (const name of packages) {
+    const version = dependencies[name]
+    if (version === undefined) throw new Error(`bench/package.json does not have ${name}`)
     const folder = version.startsWith("file:") ? join(benchFolder, version.slice("file:".length)) : undefined
     versions[name] = folder === undefined ? version : readJson(join(folder, "package.json")).version
   }
   return versions
+}
+
+/**
+ * The path of a program that npm does not carry.
+ * @param {"redis"} tool
+ */
+export function ensureTool(tool) {
+  const { status, stdout } = spawnSync(process.execPath, [`scripts/ensure-${tool}.mjs`], {
+    cwd: repository,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", 2],
+  })
+  if (status !== 0) throw new Error(`${tool} is needed to run this benchmark`)
+  return stdout.trim()
 }
 
 function installPeers() {

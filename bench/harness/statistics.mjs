@@ -19,3 +19,14 @@ export function spread(values) {
   const high = sorted[Math.ceil((sorted.length - 1) * 0.75)]
   return (high - low) / 2 / median(values)
 }
+
+/**
+ * The value that this share of all values does not exceed.
+ * @param {readonly number[]} values
+ * @param {number} share
+ */
+export function percentile(values, share) {
+  if (values.length === 0) throw new RangeError("a percentile of nothing")
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
+}

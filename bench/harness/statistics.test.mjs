@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { rotated } from "./rounds.mjs"
-import { median, spread } from "./statistics.mjs"
+import { median, percentile, spread } from "./statistics.mjs"
 
 describe("median", () => {
   it("is the middle value, whatever the order", () => expect(median([30, 1, 2])).toBe(2))
@@ -14,6 +14,13 @@ describe("spread", () => {
   })
   it("does not notice one round that went wrong", () => {
     expect(spread([10, 10, 10, 10, 1_000])).toBe(0)
+  })
+})
+
+describe("percentile", () => {
+  it("is a value that was measured, not one in between", () => {
+    const values = Array.from({ length: 200 }, (_, i) => 200 - i)
+    expect([0, 0.5, 0.99, 1].map((share) => percentile(values, share))).toEqual([1, 100, 198, 200])
   })
 })
 

@@ -9,6 +9,7 @@ import { seededRandom, shuffled, zipf } from "../harness/random.mjs"
  * @property {string} short  for the head of a column
  * @property {number} keys
  * @property {number} calls  per round
+ * @property {readonly Answer[]} answers
  */
 
 /** @typedef {"allowed" | "denied"} Answer */
@@ -20,14 +21,16 @@ export const answers = ["allowed", "denied"]
 export function timingCases(quick = false) {
   const calls = (/** @type {number} */ full) => (quick ? full / 4 : full)
   return [
-    { name: "hot", title: "one hot key", short: "hot", keys: 1, calls: calls(2_000_000) },
-    { name: "10k", title: "10,000 keys", short: "10 k", keys: 10_000, calls: calls(2_000_000) },
+    { name: "hot", title: "one hot key", short: "hot", keys: 1, calls: calls(2_000_000), answers },
+    { name: "10k", title: "10,000 keys", short: "10 k", keys: 10_000, calls: calls(2_000_000), answers },
     {
       name: "1m",
       title: "1,000,000 keys, Zipf, fresh strings",
       short: "1 M",
       keys: 1_000_000,
       calls: calls(1_000_000),
+      // Filling every contender with a million keys takes longer than all the rest.
+      answers: quick ? ["allowed"] : answers,
     },
   ]
 }

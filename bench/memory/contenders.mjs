@@ -30,7 +30,7 @@ export const contenders = [
   {
     name: "sluice token-bucket, own clock",
     kind: "sluice",
-    call: "checkSync with `clock: { now: Date.now }`, which is read on every check",
+    call: "checkSync with `clock: { now: () => Date.now() }`: the same way through the store, but the time is read and validated on every check",
     returns: "a new Decision object",
     cases: ["hot"],
     async open(terms) {
@@ -157,6 +157,16 @@ export const contenders = [
       return { check: () => Date.now(), isAllowed: (now) => now > 0, awaited: false }
     },
   },
+]
+
+/** Whose versions the figures depend on. */
+export const packages = [
+  "sluice",
+  "hono-rate-limiter",
+  "@fastify/rate-limit",
+  "express-rate-limit",
+  "limiter",
+  "rate-limiter-flexible",
 ]
 
 /** @param {string} name */

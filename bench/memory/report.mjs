@@ -1,6 +1,6 @@
 // The figures of one run as tables.
 
-import { shown } from "../harness/goals.mjs"
+import { goalTable, shown } from "../harness/goals.mjs"
 import { answers, timingCases } from "./cases.mjs"
 import { contenders } from "./contenders.mjs"
 
@@ -30,7 +30,7 @@ export function tables(figures, verdicts) {
 function timingTable({ timings }) {
   const columns = timingCases()
     .flatMap(({ name, short }) => answers.map((answer) => ({ name, answer, head: `${short} ${answer}` })))
-    .filter(({ name }) => timings.some((timing) => timing.case === name))
+    .filter(({ name, answer }) => timings.some((t) => t.case === name && t.answer === answer))
   const measured = contenders.filter(({ name }) => timings.some(({ contender }) => contender === name))
   return {
     title: "Nanoseconds per call",
@@ -129,18 +129,6 @@ function floodTable({ flood }) {
       `Wrong decisions: ${wrong.limited} and ${wrong.halfUsed} on ${checked.watched} keys that were limited or more than half used before the flood ` +
       `(asked after every step), ${wrong.visitors} on ${checked.visitors} clients that used up their limit during it, ` +
       `${wrong.fresh} on ${thousands(checked.fresh)} new keys.`,
-  }
-}
-
-/**
- * @param {readonly import("../harness/goals.mjs").Verdict[]} verdicts
- * @returns {Table}
- */
-function goalTable(verdicts) {
-  return {
-    title: "Goals",
-    head: ["", "goal", "measured", "met"],
-    rows: verdicts.map(({ goal, target, measured, met }) => [goal, target, measured, met ? "yes" : "NO"]),
   }
 }
 

@@ -1,17 +1,13 @@
 // Runs the cases that were asked for and gathers their figures. Progress goes to stderr.
 
 import { askOnce } from "../harness/child.mjs"
+import { say } from "../harness/command.mjs"
 import { interleave } from "../harness/rounds.mjs"
 import { median, spread } from "../harness/statistics.mjs"
-import { answers, otherCases, timingCases } from "./cases.mjs"
+import { otherCases, timingCases } from "./cases.mjs"
 import { contenderNamed, contenders } from "./contenders.mjs"
 
-/**
- * @typedef {object} Plan
- * @property {boolean} quick
- * @property {readonly string[]} cases
- * @property {readonly string[]} contenders  names; all when empty
- */
+/** @typedef {import("../harness/command.mjs").Plan} Plan */
 
 /**
  * @typedef {object} Figures
@@ -56,7 +52,7 @@ async function timings(plan) {
   const figures = []
   for (const timingCase of timingCases(plan.quick)) {
     if (!plan.cases.includes(timingCase.name)) continue
-    for (const expected of answers) {
+    for (const expected of timingCase.answers) {
       say(`${timingCase.title}, ${expected}`)
       const samples = await interleave({
         module: new URL("timing.mjs", import.meta.url),
@@ -65,7 +61,7 @@ async function timings(plan) {
           detail: { contender: name, timingCase, expected },
         })),
         generations: plan.quick ? 1 : 3,
-        roundsPerGeneration: 3,
+        roundsPerGeneration: plan.quick ? 2 : 3,
       })
       for (const [contender, taken] of samples) {
         const rounds = taken.map(({ nsPerCall }) => nsPerCall)
@@ -159,12 +155,4 @@ function wanted(plan, caseName) {
     .filter(({ notLargeWhenQuick }) => !(plan.quick && notLargeWhenQuick && caseName === "1m"))
     .map(({ name }) => name)
     .filter((name) => plan.contenders.length === 0 || plan.contenders.includes(name))
-}
-
-const started = performance.now()
-
-/** @param {string} what */
-function say(what) {
-  const seconds = Math.round((performance.now() - started) / 1000)
-  process.stderr.write(`${String(seconds).padStart(4)} s  ${what}\n`)
 }

@@ -9,6 +9,7 @@ const folder = "packages/sluice/src/redis/scripts"
 
 /** In the order of their dependence: Lua sees only what was defined before. */
 const parts = [
+  "uniform",
   "exact",
   "bucket",
   "fixed-window",

@@ -1,5 +1,5 @@
 import type { Policy, Verdict } from "./algorithms/algorithm.js"
-import type { Degraded, Outcome, SingleVerdict } from "./stores/store.js"
+import type { Degraded, Outcome } from "./stores/store.js"
 
 /** What one of several limits says. Durations are milliseconds, exact to a microsecond. */
 export interface LimitDecision {
@@ -44,17 +44,23 @@ export interface NamedPolicy {
 }
 
 /** The decision of a limiter with a single limit. */
-export function decisionOfOne(name: string, policy: Policy, verdict: SingleVerdict): Decision {
+export function decisionOfOne(
+  name: string,
+  policy: Policy,
+  verdict: Verdict,
+  now: number,
+  degraded: Degraded | undefined,
+): Decision {
   return {
     allowed: verdict.allowed,
     limit: policy.capacity,
     remaining: verdict.remaining,
     retryAfterMs: verdict.allowed ? 0 : verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,
-    resetAt: (verdict.now + verdict.resetAfter) / 1000,
+    resetAt: (now + verdict.resetAfter) / 1000,
     delayMs: verdict.delay === 0 ? 0 : verdict.delay / 1000,
     deniedBy: verdict.allowed ? undefined : name,
-    degraded: verdict.degraded,
+    degraded,
     limits: undefined,
   }
 }

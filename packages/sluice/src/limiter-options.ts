@@ -1,5 +1,6 @@
 import type { Policy } from "./algorithms/algorithm.js"
 import type { Clock } from "./clock.js"
+import { formatDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
 import { checkFields, checkOneOf, checkType, hasMethods } from "./options.js"
 import type { LimitOptions } from "./policy.js"
@@ -33,6 +34,16 @@ export interface CompiledLimit {
 }
 
 const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure"]
+/** Short, because they are part of every key in Redis. */
+const CODES = {
+  "fixed-window": "fw",
+  "sliding-window-log": "sl",
+  "sliding-window-counter": "sc",
+  "token-bucket": "tb",
+  "leaky-bucket": "lb",
+  gcra: "gcra",
+  block: "block",
+} as const
 const STORE_METHODS = ["check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close"]
 
 export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[]; prefix: string } {
@@ -75,8 +86,8 @@ function compileLimit(options: LimitOptions, place: string, prefix: string): Com
   const policy = compilePolicy(options, place)
   const { algorithm, buckets, window } = policy
   // An unnamed limit is known by what does not change when somebody raises it.
-  const id = options.name ?? `${window}us`
-  const shape = buckets > 1 ? `${algorithm.name}-${buckets}` : algorithm.name
+  const id = options.name ?? formatDuration(window / 1000)
+  const shape = CODES[algorithm.name] + (buckets > 1 ? buckets : "")
   return { name: options.name ?? defaultName(policy), space: `${prefix}:${shape}:${id}`, policy }
 }
 

@@ -187,22 +187,26 @@ export class Limiter {
     }
     checkKey(key)
     if (options === undefined && this.#clock === undefined) {
-      return decisionOfOne(only.name, only.policy, store.checkOneSync(only.space, key, only.policy, 1))
+      const verdict = store.checkOneSync(only.space, key, only.policy, 1)
+      return decisionOfOne(only.name, only.policy, verdict, verdict.now, verdict.degraded)
     }
     checkCallOptions(options)
     const policy = this.#policyFor(only, options)
     const verdict = store.checkOneSync(only.space, key, policy, costOf(options), this.#at(options))
-    return decisionOfOne(only.name, policy, verdict)
+    return decisionOfOne(only.name, policy, verdict, verdict.now, verdict.degraded)
   }
 
   #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {
+    const { degraded, now, verdicts } = outcome
+    const only = this.#only
+    if (only !== undefined && verdicts.length === 1) {
+      return decisionOfOne(only.name, this.#policyFor(only, options), verdicts[0] as Verdict, now, degraded)
+    }
     const limits = this.#limits.map((limit) => ({
       name: limit.name,
       policy: this.#policyFor(limit, options),
     }))
-    const { verdicts } = outcome
-    const blocked = verdicts.length > limits.length ? verdicts[limits.length] : undefined
-    return decisionOfMany(limits, verdicts as readonly Verdict[], outcome, blocked)
+    return decisionOfMany(limits, verdicts, outcome, verdicts[limits.length])
   }
 
   /** What a check charges: every limit, and the block of the key if there may be one. */

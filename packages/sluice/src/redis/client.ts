@@ -4,6 +4,7 @@
 import { SluiceError } from "../errors.js"
 import { hasMethods } from "../options.js"
 import { StoreFailure } from "../resilience/store-failure.js"
+import { failureOf } from "./failure.js"
 
 export interface RedisConnection {
   readonly isCluster: boolean
@@ -38,6 +39,9 @@ interface NodeRedis extends EventSource {
 
 /** A client of yours: ioredis `Redis` or `Cluster`; node-redis `createClient`, `createCluster` or `createSentinel`. */
 export type UserClient = object
+
+/** Why a client of the store's own is not connected, such as a wrong password: ioredis tells it in an event only. */
+export const reasons = new WeakMap<object, Error>()
 
 /** RESP's `$`: replies that node-redis should leave as bytes. */
 const BLOB_STRING = 36
@@ -80,7 +84,8 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
         return undefined
       }
       // Only the first attempt is waited for: later, requests never queue behind a server that is away.
-      if (tried || client.status === "end" || client.status === "close") throw notConnected(client.status)
+      if (tried || client.status === "end" || client.status === "close")
+        throw notConnected(client, client.status)
       if (client.status === "wait") client.connect().catch(() => {})
       connecting ??= new Promise((resolve) => {
         client.once("ready", resolve)
@@ -106,11 +111,16 @@ function nodeRedisConnection(client: NodeRedis): RedisConnection {
     },
     ready() {
       if (client.isReady ?? client.isOpen) return undefined
-      throw notConnected(client.isOpen ? "connecting" : "not connected; call its connect() first")
+      throw notConnected(client, client.isOpen ? "connecting" : "not connected; call its connect() first")
     },
   }
 }
 
-function notConnected(status: string): StoreFailure {
-  return new StoreFailure("connection", `the Redis client is ${status}`)
+function notConnected(client: object, status: string): StoreFailure {
+  const reason = reasons.get(client)
+  return reason === undefined
+    ? new StoreFailure("connection", `the Redis client is ${status}`)
+    : new StoreFailure(failureOf(reason).kind, `the Redis client is ${status}: ${reason.message}`, {
+        cause: reason,
+      })
 }

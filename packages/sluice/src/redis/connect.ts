@@ -4,6 +4,7 @@ import type { Cluster, Redis } from "ioredis"
 import { SluiceError } from "../errors.js"
 import { shardedStore } from "../stores/sharded.js"
 import type { Store } from "../stores/store.js"
+import { reasons } from "./client.js"
 import type { RedisStoreOptions } from "./redis-store.js"
 import { RedisStore } from "./redis-store.js"
 import type { RedisAddress, RedisTarget } from "./url.js"
@@ -64,8 +65,7 @@ function open(
     }
     return own(new Redis(sentinel))
   }
-  const single = ({ host, port }: RedisAddress) =>
-    own(new Redis({ ...clientOptions(target), host, port }))
+  const single = ({ host, port }: RedisAddress) => own(new Redis({ ...clientOptions(target), host, port }))
   if (target.topology === "single") return single(target.addresses[0] as RedisAddress)
   return shardedStore(
     target.addresses.map((address) => ({ name: `${address.host}:${address.port}`, store: single(address) })),
@@ -99,7 +99,8 @@ function reconnectDelay(attempt: number): number {
 /** A store that owns its client: it gives up a dead socket, and closes the client with itself. */
 function owned(client: Redis | Cluster, options: RedisStoreOptions): RedisStore {
   // Without a listener ioredis writes to the console. Failures of calls are told by the calls.
-  client.on("error", () => {})
+  client.on("error", (error: Error) => reasons.set(client, error))
+  client.on("ready", () => reasons.delete(client))
   return new RedisStore(client, options, {
     // Destroyed, not ended: a frozen server never says goodbye. The other nodes of a Cluster still answer, so there only
     // `socketTimeout` gives a socket up.

@@ -29,9 +29,10 @@ export function isNoScript(error: unknown): boolean {
 /** A command that the user may not run, met inside a script: an ERR, in the words of Redis 7.0 and of later ones. */
 const SCRIPT_NOT_PERMITTED = /^ERR (The user executing the script can't|ACL failure in script)/
 
-/** How the clients name what happens to a connection. */
+/** How the system and the clients name what happens to a connection: by code, and by name or message. */
+const CONNECTION_CODE = /^(E(?!RR)[A-Z]+$|ERR_(SOCKET|STREAM|SSL|TLS)|CONNECTION_|NR_)/
 const CONNECTION =
-  /^(E[A-Z]+|CONNECTION_|NR_)|Socket|Connection|Disconnect|ClientClosed|ClientOffline|MaxRetries|closed|offline|timed? ?out|Stream isn't writeable/i
+  /Socket|Connection|Disconnect|ClientClosed|ClientOffline|MaxRetries|closed|offline|timed? ?out|Stream isn't writeable/i
 
 /** Any error of a client as a typed failure. Messages of servers carry no passwords; those of sockets only an address. */
 export function failureOf(error: unknown): StoreFailure {
@@ -44,7 +45,7 @@ export function failureOf(error: unknown): StoreFailure {
   // What was already sent when a connection broke may have been carried out.
   if (
     word !== "ERR" &&
-    (CONNECTION.test(String(code)) || CONNECTION.test(name) || CONNECTION.test(message))
+    (CONNECTION_CODE.test(String(code)) || CONNECTION.test(name) || CONNECTION.test(message))
   ) {
     return new StoreFailure("connection", message, { ambiguous: true, cause: error })
   }

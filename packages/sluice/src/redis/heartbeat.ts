@@ -17,10 +17,13 @@ export class Heartbeat {
   readonly #id = randomUUID()
   #timer: ReturnType<typeof setTimeout> | undefined
   #started = false
+  #onFirst: (() => void) | undefined
 
-  constructor(lane: Lane, everyMs: number) {
+  /** `onFirst` is called once, when Redis has answered for the first time. */
+  constructor(lane: Lane, everyMs: number, onFirst: () => void) {
     this.#lane = lane
     this.#everyMs = everyMs
+    this.#onFirst = onFirst
   }
 
   start(): void {
@@ -56,5 +59,7 @@ export class Heartbeat {
     const [instances, blocks] = reply as [number, number]
     this.instances = Math.max(1, Number(instances))
     this.anyBlocks = Number(blocks) === 1
+    this.#onFirst?.()
+    this.#onFirst = undefined
   }
 }

@@ -4,16 +4,19 @@
 // A Cluster has a breaker for every sixteenth of its slots. Nodes own long ranges of slots, so that this is nearly a breaker
 // per node, without having to know the nodes: one dead primary degrades its own share of the keys only.
 
+import { blockPolicy } from "../algorithms/block.js"
 import { Breaker } from "../resilience/breaker.js"
 import { withDeadline } from "../resilience/deadline.js"
 import { StoreFailure } from "../resilience/store-failure.js"
 import type { Outcome } from "../stores/store.js"
+import { Space } from "../stores/store.js"
 import type { RedisConnection } from "./client.js"
 import type { Request } from "./codec.js"
-import { DECIDE, decode, encode } from "./codec.js"
+import { CHARGE, DECIDE, decode, encode } from "./codec.js"
 import { failureOf, isNoScript } from "./failure.js"
 import { keyslot } from "./keyslot.js"
 import { SCRIPT, SCRIPT_DIGEST } from "./scripts.js"
+import { decodeUniform, encodeUniform } from "./uniform.js"
 
 /** Checks per call. More in one call makes client and server take turns; 32 keeps both at work. */
 const MOST_CHECKS = 32
@@ -29,6 +32,8 @@ export interface LaneOptions {
   /** Called when a server that had been sent calls has stopped answering: its socket is of no more use. */
   readonly onSilence?: () => void
 }
+
+const PROBE = new Space("probe")
 
 interface Pending {
   readonly request: Request
@@ -117,9 +122,7 @@ export class Lane {
   async #call(together: readonly Pending[]): Promise<void> {
     const requests = together.map((pending) => pending.request)
     try {
-      const { keys, blob } = encode(requests, this.#options.expiryBufferMs, this.#options.leastExpiryMs)
-      const reply = (await this.#guarded(keys[0], () => this.#run(keys, blob))) as Buffer
-      const outcomes = decode(requests, reply)
+      const outcomes = await this.#ask(requests)
       for (let i = 0; i < together.length; i++) {
         const outcome = outcomes[i] as Outcome | StoreFailure
         if (outcome instanceof StoreFailure) (together[i] as Pending).reject(outcome)
@@ -133,9 +136,20 @@ export class Lane {
     }
   }
 
+  async #ask(requests: readonly Request[]): Promise<(Outcome | StoreFailure)[]> {
+    const { expiryBufferMs, leastExpiryMs } = this.#options
+    const uniform = encodeUniform(requests, expiryBufferMs, leastExpiryMs)
+    if (uniform !== undefined) {
+      const { keys, args } = uniform
+      return decodeUniform(requests, (await this.#guarded(keys[0], () => this.#run(keys, args))) as Buffer)
+    }
+    const { keys, blob } = encode(requests, expiryBufferMs, leastExpiryMs)
+    return decode(requests, (await this.#guarded(keys[0], () => this.#run(keys, [blob]))) as Buffer)
+  }
+
   /** Sends the script's source only to a server that does not have it. NOSCRIPT is the one error safe to repeat after. */
-  async #run(keys: string[], blob: Buffer): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, blob]
+  async #run(keys: string[], args: (string | Buffer)[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args]
     try {
       return await this.#send(keys[0], ["EVALSHA", SCRIPT_DIGEST, ...rest])
     } catch (error) {
@@ -178,10 +192,12 @@ export class Lane {
     return await this.#connection.send(key, args)
   }
 
-  /** The smallest real call: the same script, on a key of its own, so that it fails for the same reasons. */
+  /** The smallest real call: the same script, with a write, so that it fails for the same reasons as a check would. */
   async #probe(key: string): Promise<void> {
-    const { blob } = encode([], this.#options.expiryBufferMs, this.#options.leastExpiryMs)
-    await this.#run([key], blob)
+    const charges = [{ space: PROBE, key, policy: blockPolicy, cost: 1 }]
+    const request: Request = { operation: CHARGE, charges, keys: [key], at: undefined }
+    const { blob } = encode([request], this.#options.expiryBufferMs, this.#options.leastExpiryMs)
+    await this.#run([key], [blob])
   }
 }
 

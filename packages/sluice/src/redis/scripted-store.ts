@@ -61,7 +61,6 @@ export class ScriptedStore implements Store {
   readonly #heartbeat: Heartbeat
   readonly #ownership: Ownership | undefined
   #closed = false
-  #started = false
   /** One slot, as checks over several see it. */
   readonly #place: Place = {
     decide: (charges, at) => this.#run(DECIDE, charges, at),
@@ -86,7 +85,7 @@ export class ScriptedStore implements Store {
       leastExpiryMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
       onSilence: () => ownership?.abandon(),
     })
-    this.#heartbeat = new Heartbeat(this.#lane, ms("heartbeat", 1_000))
+    this.#heartbeat = new Heartbeat(this.#lane, ms("heartbeat", 1_000), () => void this.#warnIfEvicting())
     const { denyCache = false } = options
     if (denyCache !== false) {
       this.#denials = new DenyCache(
@@ -104,14 +103,17 @@ export class ScriptedStore implements Store {
     return this.#lane.breakers.map((breaker) => breaker.state)
   }
 
-  async check(charges: readonly Charge[], at?: number): Promise<Outcome> {
+  check(charges: readonly Charge[], at?: number): Promise<Outcome> {
     const denials = at === undefined ? this.#denials : undefined
-    if (denials === undefined) return await this.#check(charges, at)
+    return denials === undefined ? this.#check(charges, at) : this.#checkCached(denials, charges)
+  }
+
+  async #checkCached(denials: DenyCache, charges: readonly Charge[]): Promise<Outcome> {
     this.#start()
     const name = charges.map(nameOfDenial).join("\n")
     const known = denials.get(name)
     if (known !== undefined) return known
-    const outcome = await this.#check(charges, at)
+    const outcome = await this.#check(charges, undefined)
     denials.put(name, outcome)
     return outcome
   }
@@ -183,10 +185,7 @@ export class ScriptedStore implements Store {
 
   #start(): void {
     if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
-    if (this.#started) return
-    this.#started = true
     this.#heartbeat.start()
-    void this.#warnIfEvicting()
   }
 
   /** A Redis that evicts keys forgets counts, silently: better said once at the start. */

@@ -1,8 +1,96 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "cba4792e890429f04f76c449aba259b3592a3dce"
+export const SCRIPT_DIGEST = "af71aedfd402e6689f1a36f02ebc5401601fd04e"
 
-export const SCRIPT = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+export const SCRIPT = `local blob, reply_head = ARGV[1], ""
+local function uniform(window, token, leak, capacity, buffer, least)
+  local now = tonumber(ARGV[7])
+  if not now then
+    local time = redis.call("TIME")
+    now = time[1] * 1000000 + time[2]
+  end
+  local order, full, keys = ARGV[8], capacity * token, #KEYS
+  local values = redis.call("MGET", unpack(KEYS))
+  local debts, times, changes = {}, {}, {}
+  for i = 1, keys do
+    local value = values[i]
+    local debt, t = 0, now
+    if value then
+      if #value ~= 24 then return nil end
+      local time, written
+      debt, time, written = struct.unpack("<ddd", value)
+      if not (written == token and debt >= 0 and debt <= full and time >= 0 and time - now <= window) then return nil end
+      if time <= now then
+        debt = debt - (now - time) * leak
+        if debt < 0 then debt = 0 end
+      elseif debt > 0 then
+        t = time
+      end
+    end
+    debts[i], times[i] = debt, t
+  end
+  local checks = keys
+  if order ~= "" then checks = #order / 2 end
+  local reply = { now }
+  for c = 1, checks do
+    local i, cost = c, 1
+    if order ~= "" then
+      i, cost = string.byte(order, c * 2 - 1, c * 2)
+      i, cost = i - 32, cost - 32
+    end
+    local debt = debts[i]
+    reply[c * 2], reply[c * 2 + 1] = debt, times[i] - now
+    if cost <= capacity and cost * token <= full - debt then
+      if cost > 0 then
+        debts[i] = debt + cost * token
+        changes[i] = 1
+      end
+    elseif not changes[i] then
+      changes[i] = 0
+    end
+  end
+  local foreign
+  for i = 1, keys do
+    if changes[i] == 1 then
+      local ttl = math.ceil((times[i] + math.ceil(debts[i] / leak) - now) / 1000) + buffer
+      if ttl < least then ttl = least end
+      local value = struct.pack("<ddd", debts[i], times[i], token)
+      ttl = string.format("%.0f", ttl)
+      if values[i] then
+        redis.call("SET", KEYS[i], value, "PX", ttl)
+      elseif not redis.call("SET", KEYS[i], value, "PX", ttl, "NX") then
+        foreign = foreign or {}
+        foreign[i] = true
+      end
+    elseif changes[i] == 0 and values[i] then
+      redis.call("PEXPIRE", KEYS[i], string.format("%.0f", math.ceil(2 * window / 1000) + buffer), "NX")
+    end
+  end
+  if foreign then
+    for c = 1, checks do
+      local i = c
+      if order ~= "" then i = string.byte(order, c * 2 - 1) - 32 end
+      if foreign[i] then reply[c * 2] = -1 end
+    end
+  end
+  return struct.pack("<" .. string.rep("d", #reply), unpack(reply))
+end
+if ARGV[2] then
+  local window, token, leak, capacity = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  local buffer, least, order = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8]
+  local reply = uniform(window, token, leak, capacity, buffer, least)
+  if reply then return reply end
+  local checks = #KEYS
+  if order ~= "" then checks = #order / 2 end
+  local parts = { struct.pack("<ddHBdddddH", buffer, least, 1, 1, 0, window, capacity, token, leak, checks) }
+  for c = 1, checks do
+    local i, cost = c + 32, 33
+    if order ~= "" then i, cost = string.byte(order, c * 2 - 1, c * 2) end
+    parts[c + 1] = struct.pack("<BdHHHd", 0, tonumber(ARGV[7]) or -1, 1, i - 32, 1, cost - 32)
+  end
+  blob, reply_head = table.concat(parts), struct.pack("<d", -1)
+end
+local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local MAX_EXACT = 9007199254740992
 local SPLITTER = 134217729
 local function product_error(a, b, product)
@@ -303,7 +391,6 @@ function block.expires(policy, state)
 end
 local kinds = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
 local unpack_struct, pack_struct = struct.unpack, struct.pack
-local blob = ARGV[1]
 local buffer, least, policy_count, at = unpack_struct("<ddH", blob)
 local policies = {}
 for i = 1, policy_count do
@@ -464,7 +551,7 @@ for c = 1, #results do
     for i = 1, #result.charges do reply[#reply + 1] = result.charges[i].reply end
   end
 end
-return table.concat(reply)
+return reply_head .. table.concat(reply)
 `
 
 export const HEARTBEAT = `local time = redis.call("TIME")

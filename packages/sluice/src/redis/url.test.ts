@@ -31,7 +31,10 @@ describe("a Redis URL", () => {
     ["redis://app:secret@localhost:6379/2", { username: "app", password: "secret", database: 2 }],
     ["redis://app:p%40ss%2Fw%3Ard%25@localhost", { username: "app", password: "p@ss/w:rd%" }],
     ["redis://app:a:b@localhost", { username: "app", password: "a:b" }],
-    ["redis+cluster://h1,h2:7000", { topology: "cluster", addresses: [...hosts("h1"), { host: "h2", port: 7000 }] }],
+    [
+      "redis+cluster://h1,h2:7000",
+      { topology: "cluster", addresses: [...hosts("h1"), { host: "h2", port: 7000 }] },
+    ],
     ["rediss+cluster://h1", { topology: "cluster", tls: true, addresses: hosts("h1") }],
     ["redis+ring://h1,h2,h3", { topology: "ring", addresses: hosts("h1", "h2", "h3") }],
     ["redis+ring://h1,h2/4", { topology: "ring", addresses: hosts("h1", "h2"), database: 4 }],

@@ -68,6 +68,8 @@ export class StoreGuard implements Store {
   readonly #degraded: Record<Degraded, number> = { allow: 0, deny: 0, local: 0 }
   #ambiguous = 0
   #dropped = 0
+  #underWay = 0
+  #onIdle: (() => void) | undefined
 
   constructor(store: Store, options: StoreGuardOptions = {}) {
     const { clock } = options
@@ -104,10 +106,13 @@ export class StoreGuard implements Store {
     onStoreFailure = this.#onStoreFailure,
   ): Promise<Outcome> {
     let outcome: Outcome
+    this.#underWay++
     try {
       outcome = await this.#store.check(charges, at)
     } catch (error) {
       return await this.#instead("check", error, charges, at, onStoreFailure)
+    } finally {
+      if (--this.#underWay === 0) this.#onIdle?.()
     }
     if (onStoreFailure === "local") this.#remember(charges, outcome, at)
     return outcome
@@ -184,12 +189,20 @@ export class StoreGuard implements Store {
     try {
       await this.#store.close()
     } finally {
+      // Checks under way still get their answer, from the local counters if need be.
+      if (this.#underWay > 0) await this.#idle()
       await this.#local.close()
     }
   }
 
   #remember(charges: readonly Charge[], outcome: Outcome, at: number | undefined): void {
     if (outcome.degraded === undefined) this.#local.remember(charges, outcome, at)
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve
+    })
   }
 
   #instead(

@@ -11,7 +11,6 @@
 
 local kinds = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
 local unpack_struct, pack_struct = struct.unpack, struct.pack
-local blob = ARGV[1]
 local buffer, least, policy_count, at = unpack_struct("<ddH", blob)
 
 local policies = {}
@@ -191,4 +190,4 @@ for c = 1, #results do
     for i = 1, #result.charges do reply[#reply + 1] = result.charges[i].reply end
   end
 end
-return table.concat(reply)
+return reply_head .. table.concat(reply)

@@ -1,0 +1,65 @@
+// What Sluice promises on Redis, held against the figures of one run.
+
+import { atLeast, atMost } from "../harness/goals.mjs"
+import { timingCases } from "./cases.mjs"
+import { contenderNamed, contenders, PROMISED } from "./contenders.mjs"
+
+/** @typedef {import("../harness/goals.mjs").Verdict} Verdict */
+/** @typedef {import("./run.mjs").Figures} Figures */
+
+/** How many times the fastest peer, by checks in flight. @type {Record<number, number>} */
+const RATIOS = { 1: 1, 64: 2.5, 512: 3 }
+const MOST_SERVER_MICROS = 4
+const peers = contenders.filter(({ kind }) => kind === "peer").map(({ name }) => name)
+
+/**
+ * Only what was measured is judged.
+ * @param {Figures} figures
+ * @returns {Verdict[]}
+ */
+export function judge({ timings, bytes }) {
+  /** @type {Verdict[]} */
+  const verdicts = []
+  for (const { name, keys, inFlight, answer } of timingCases) {
+    if (answer === "denied") continue
+    const timingOf = (/** @type {string} */ contender) =>
+      timings.find((timing) => timing.case === name && timing.contender === contender)
+    const own = timingOf(PROMISED)
+    const fastest = Math.max(...peers.map((peer) => timingOf(peer)?.perSecond ?? 0))
+    if (own === undefined || fastest === 0) continue
+    const title = `${keys === "many" ? "many keys" : "one key"}, ${inFlight} in flight`
+    verdicts.push(
+      atLeast(
+        `${title}: checks per second against the fastest peer`,
+        own.perSecond / fastest,
+        RATIOS[inFlight],
+      ),
+    )
+    if (inFlight === 512)
+      verdicts.push(atMost(`${title}: server time per check`, own.serverMicros, MOST_SERVER_MICROS, "µs"))
+  }
+  return [...verdicts, ...bytesGoals(bytes)]
+}
+
+/**
+ * @param {Figures["bytes"]} bytes
+ * @returns {Verdict[]}
+ */
+function bytesGoals(bytes) {
+  const own = bytes.find(({ contender }) => contender === PROMISED)
+  const smallest = (/** @type {(peer: string) => boolean} */ counts) =>
+    Math.min(
+      ...bytes.filter(({ contender: c }) => peers.includes(c) && counts(c)).map(({ perKey }) => perKey),
+    )
+  const all = smallest(() => true)
+  if (own === undefined || all === Number.POSITIVE_INFINITY) return []
+  return [
+    atMost("bytes per key against the smallest peer", own.perKey, all, "bytes"),
+    atMost(
+      "bytes per key against the smallest peer that keeps a token bucket",
+      own.perKey,
+      smallest((peer) => contenderNamed(peer).isBucket === true),
+      "bytes",
+    ),
+  ]
+}

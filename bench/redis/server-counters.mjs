@@ -1,0 +1,42 @@
+// What the server itself counts. `usec` of a command is the time it ran, without reading the request and writing the reply;
+// the processor time of the main thread is everything.
+
+/**
+ * @typedef {object} Counters
+ * @property {number} calls
+ * @property {number} usec       the time they ran
+ * @property {number} cpuMicros  processor time of the thread that runs commands
+ */
+
+/**
+ * Starts counting, and returns how to read what has been counted since.
+ * @param {import("ioredis").Redis} admin
+ * @param {string} command  the one that checks are sent by
+ * @returns {Promise<() => Promise<Counters>>}
+ */
+export async function startCounting(admin, command) {
+  const read = async () => parseCounters(await admin.info("commandstats", "cpu"), command)
+  await admin.config("RESETSTAT")
+  const before = await read()
+  return async () => {
+    const { calls, usec, cpuMicros } = await read()
+    if (calls === 0) throw new Error(`no check was sent by ${command}`)
+    return { calls, usec, cpuMicros: cpuMicros - before.cpuMicros }
+  }
+}
+
+/**
+ * A script's own commands are counted again under their names, and other clients send a heartbeat now and then: only the
+ * one command counts.
+ * @param {string} info
+ * @param {string} command
+ * @returns {Counters}
+ */
+export function parseCounters(info, command) {
+  const [, calls = 0, usec = 0] =
+    new RegExp(`^cmdstat_${command}:calls=(\\d+),usec=(\\d+)`, "m").exec(info) ?? []
+  const [user, system] = ["user", "sys"].map((kind) =>
+    Number(new RegExp(`^used_cpu_${kind}_main_thread:([\\d.]+)`, "m").exec(info)?.[1] ?? Number.NaN),
+  )
+  return { calls: Number(calls), usec: Number(usec), cpuMicros: (user + system) * 1e6 }
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest"
+import { compilePolicy } from "../policy.js"
+import { Space } from "../stores/store.js"
+import { redisStore } from "./redis-store.js"
+import { ScriptedStore } from "./scripted-store.js"
+
+const policy = compilePolicy({ algorithm: "gcra", limit: 1, window: "1m" }, "test")
+const charges = [{ space: new Space("test"), key: "key", policy, cost: 1 }]
+
+/** An ioredis client as far as the store can tell, which writes down what it is sent and never answers. */
+function silentClient(status = "ready") {
+  const sent: string[] = []
+  const send =
+    (name: string) =>
+    (...args: unknown[]): Promise<never> => {
+      sent.push(`${name} ${args[0]}`)
+      return new Promise(() => undefined)
+    }
+  const listeners = new Map<string, () => void>()
+  const client = {
+    status,
+    sent,
+    connected: 0,
+    once: (event: string, listener: () => void) => listeners.set(event, listener),
+    emit: (event: string) => listeners.get(event)?.(),
+    async connect() {
+      client.connected++
+    },
+    callBuffer: send("call"),
+    unlink: send("unlink"),
+    evalshaBuffer: send("evalsha"),
+    evalBuffer: send("eval"),
+  }
+  return client
+}
+
+function turnOfTheLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+describe("a check", () => {
+  it("that is alone goes out before the event loop turns", async () => {
+    const client = silentClient()
+    const store = new ScriptedStore(client, { heartbeat: 0 })
+    store.check(charges).catch(() => undefined)
+    expect(client.sent.filter((command) => command.startsWith("evalsha"))).toEqual([])
+    // All that was scheduled by this turn runs before the next one, timers and sockets included.
+    await turnOfTheLoop()
+    expect(client.sent.filter((command) => command.startsWith("evalsha"))).toHaveLength(1)
+    await store.close()
+  })
+
+  it("waits for the first connection, and then goes out", async () => {
+    const client = silentClient("connecting")
+    const store = new ScriptedStore(client, { heartbeat: 0, deadline: "10s" })
+    store.check(charges).catch(() => undefined)
+    await turnOfTheLoop()
+    expect(client.sent).toEqual([])
+    client.status = "ready"
+    client.emit("ready")
+    await turnOfTheLoop()
+    expect(client.sent.filter((command) => command.startsWith("evalsha"))).toHaveLength(1)
+    await store.close()
+  })
+
+  it("starts a client that waits for its first command", async () => {
+    const client = silentClient("wait")
+    const store = new ScriptedStore(client, { heartbeat: 0 })
+    store.check(charges).catch(() => undefined)
+    await turnOfTheLoop()
+    expect(client.connected).toBeGreaterThan(0)
+    await store.close()
+  })
+
+  it.each(["reconnecting", "close", "end"])(
+    "is not queued on a connection that is lost (%s)",
+    async (status) => {
+      const client = silentClient()
+      const store = new ScriptedStore(client, { heartbeat: 0 })
+      store.check(charges).catch(() => undefined)
+      await turnOfTheLoop()
+      client.status = status
+      client.sent.length = 0
+      await expect(store.check(charges)).rejects.toMatchObject({ kind: "connection", ambiguous: false })
+      expect(client.sent).toEqual([])
+      await store.close()
+    },
+  )
+})
+
+describe("redisStore refuses", () => {
+  it.each([[undefined], [null], ["redis://localhost"], [{}], [{ get() {}, set() {} }], [new Map()]])(
+    "%o for a client",
+    (client) => {
+      expect(() => redisStore(client as object)).toThrow(
+        expect.objectContaining({ code: "OPTION_TYPE", place: "redisStore" }),
+      )
+    },
+  )
+
+  it.each([
+    [{ deadlineMs: 5 }, "OPTION_UNKNOWN", "redisStore.deadlineMs"],
+    [{ deadline: "soon" }, "DURATION_INVALID", "redisStore.deadline"],
+    [{ expiryBuffer: -1 }, "DURATION_INVALID", "redisStore.expiryBuffer"],
+    [{ minExpiry: Number.NaN }, "DURATION_INVALID", "redisStore.minExpiry"],
+    [{ heartbeat: "1 parsec" }, "DURATION_INVALID", "redisStore.heartbeat"],
+    [{ denyCache: "long" }, "DURATION_INVALID", "redisStore.denyCache"],
+    [{ time: "server" }, "OPTION_TYPE", "redisStore.time"],
+    [{ clock: 5 }, "OPTION_TYPE", "redisStore.clock"],
+    [{ onFailure: "log" }, "OPTION_TYPE", "redisStore.onFailure"],
+  ])("%o with %s at %s", (options, code, place) => {
+    expect(() => redisStore(silentClient(), options as object)).toThrow(
+      expect.objectContaining({ code, place }),
+    )
+  })
+})

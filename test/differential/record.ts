@@ -1,0 +1,178 @@
+// Plays a scenario on the memory store and writes down what it came to: a trace that another store can be given, and the
+// answers it must give.
+
+import { memoryStore, type Outcome } from "sluice"
+import type { Policy, Verdict } from "../../packages/sluice/src/algorithms/algorithm.js"
+import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
+import { type Answer, Counters, call, describe } from "./play.js"
+import { LATEST, type Part, type Scenario, type Step } from "./scenario.js"
+import type { Call, Trace, TraceCharge, TraceStep } from "./trace.js"
+
+export interface Recording {
+  readonly trace: Trace
+  readonly answers: readonly Answer[]
+}
+
+/**
+ * The memory store sweeps expired keys when a new one comes in its space; Redis drops them by real time. A clock that then
+ * steps back finds a state in one and none in the other, which is allowed. Here each space has one key, and the store's
+ * own clock stands at 0, so that neither happens and all answers must agree.
+ */
+export function forgetful() {
+  return memoryStore({ clock: { now: () => 0 } })
+}
+
+export async function record(scenario: Scenario): Promise<Recording> {
+  const recorder = new Recorder(scenario)
+  for (const step of scenario.steps) await recorder.take(step)
+  return recorder
+}
+
+/**
+ * Charging without asking has no bound of its own, but stores have: the compact form in memory stops counting at 2^26, far
+ * above every limit it is used for.
+ */
+const MOST_CHARGED = 100_000
+
+function bounded([counter, policy, cost]: TraceCharge): TraceCharge {
+  return [counter, policy, Math.min(cost, MOST_CHARGED)]
+}
+
+class Recorder implements Recording {
+  readonly answers: Answer[] = []
+  readonly #scenario: Scenario
+  readonly #steps: TraceStep[] = []
+  readonly #policies: Policy[] = [blockPolicy]
+  /** Which policy of its list each counter has now. */
+  readonly #versions: number[]
+  readonly #store = forgetful()
+  readonly #counters = new Counters("recorded")
+  #now: number
+  #last: Verdict[] = []
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario
+    this.#now = scenario.start
+    this.#policies.push(...scenario.counters.flat())
+    this.#versions = scenario.counters.map(() => 0)
+  }
+
+  get trace(): Trace {
+    const { manner } = this.#scenario
+    return { about: "", manner, policies: this.#policies, steps: this.#steps }
+  }
+
+  async take(step: Step): Promise<void> {
+    const first = step.parts[0] as Part
+    this.#now = Math.min(Math.max(0, this.#next(step, this.#policyOf(this.#counterOf(first)))), LATEST)
+    const charges = step.parts.map((part) => this.#charge(part, step.far))
+    switch (step.act) {
+      case "check":
+      case "decide":
+        await this.#call(step.act, [...charges, ["block", 0, 0]])
+        return
+      case "change":
+        this.#change(this.#counterOf(first))
+        break
+      case "block":
+        await this.#call("charge", [["block", 0, 1 + step.far * 1_000]])
+        break
+      case "charge":
+        await this.#call("charge", charges.map(bounded))
+        break
+      default:
+        await this.#call(step.act, charges)
+    }
+    // What it came to.
+    await this.#call("check", this.#looks(charges))
+  }
+
+  async #call(name: Call, charges: readonly TraceCharge[]): Promise<void> {
+    const step = { call: name, at: this.#now, charges }
+    this.#steps.push(step)
+    const asked = this.#counters.charges(this.#policies, charges)
+    if (name !== "check" && name !== "decide") {
+      this.answers.push(await call(this.#store, step, asked))
+      return
+    }
+    const outcome: Outcome = await this.#store[name](asked, this.#now)
+    this.#last = outcome.verdicts.map((verdict) => ({ ...verdict }))
+    this.answers.push(describe(outcome))
+  }
+
+  #counterOf(part: Part): number {
+    return part.counter % this.#scenario.counters.length
+  }
+
+  #policyIndex(counter: number): number {
+    const before = this.#scenario.counters.slice(0, counter).reduce((sum, list) => sum + list.length, 1)
+    const list = this.#scenario.counters[counter] as readonly Policy[]
+    return before + ((this.#versions[counter] as number) % list.length)
+  }
+
+  #policyOf(counter: number): Policy {
+    return this.#policies[this.#policyIndex(counter)] as Policy
+  }
+
+  #change(counter: number): void {
+    this.#versions[counter] = (this.#versions[counter] as number) + 1
+  }
+
+  #charge(part: Part, far: number): TraceCharge {
+    const counter = this.#counterOf(part)
+    const { capacity } = this.#policyOf(counter)
+    return [`counter${counter}`, this.#policyIndex(counter), this.#costOf(part, capacity, far)]
+  }
+
+  #looks(charges: readonly TraceCharge[]): TraceCharge[] {
+    const counters = [...new Set(charges.map(([name]) => Number(name.slice("counter".length))))]
+    const looks = counters.map((counter): TraceCharge => [`counter${counter}`, this.#policyIndex(counter), 0])
+    return [...looks, ["block", 0, 0]]
+  }
+
+  #costOf(part: Part, capacity: number, far: number): number {
+    switch (part.cost) {
+      case "none":
+        return 0
+      case "one":
+        return 1
+      case "few":
+        return 1 + part.more
+      case "part":
+        return Math.floor((capacity / 1_000) * far)
+      case "rest":
+        return Math.min(this.#last[0]?.remaining ?? 1, 2 ** 51) + (part.more % 2)
+      case "all":
+        return capacity + part.more
+      case "huge":
+        return [2 ** 31, 2 ** 52, Number.MAX_SAFE_INTEGER][part.more] as number
+    }
+  }
+
+  #next(step: Step, policy: Policy): number {
+    const { window, bucketSize } = policy
+    const { shift, far } = step
+    const now = this.#now
+    const waits = this.#last.map(({ retryAfter }) => retryAfter).filter(Number.isFinite)
+    switch (step.pause) {
+      case "none":
+        return now
+      case "short":
+        return now + 1 + (far % 3)
+      case "edge":
+        return (Math.floor(now / bucketSize) + 1) * bucketSize + shift
+      case "retry":
+        return now + Math.max(0, ...waits) + shift
+      case "reset":
+        return now + Math.max(0, ...this.#last.map(({ resetAfter }) => resetAfter)) + shift
+      case "windows":
+        return now + (1 + (far % 3)) * window + shift
+      case "part":
+        return now + Math.floor((window / 500) * far)
+      case "back":
+        return now - Math.floor((window / 1_000) * far) + shift
+      case "far-back":
+        return now - (1 + (far % 4)) * window + shift
+    }
+  }
+}

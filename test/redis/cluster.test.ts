@@ -1,0 +1,56 @@
+import { redisStore } from "sluice/redis"
+import { afterAll, beforeAll, describe } from "vitest"
+import { ScriptedStore } from "../../packages/sluice/src/redis/scripted-store.js"
+import { type RedisCluster, startCluster } from "../support/redis/cluster.js"
+import { LIBRARIES, type OpenClient, openCluster } from "./clients.js"
+import { describeConnected } from "./connected.js"
+import { describeContractOn, PATIENT } from "./contract.js"
+import { describeCrossSlot } from "./cross-slot.js"
+import { expectOnlyExpiringKeys } from "./expiry-scan.js"
+
+let cluster: RedisCluster
+
+beforeAll(async () => {
+  cluster = await startCluster()
+}, 60_000)
+afterAll(async () => {
+  await expectOnlyExpiringKeys(cluster.nodes)
+  await cluster.stop()
+})
+
+for (const library of LIBRARIES) {
+  describeContractOn({
+    name: `a Cluster through ${library}`,
+    clients: async () => [await openCluster(library, cluster)],
+    store: ([opened], options) => redisStore(opened?.client as object, options),
+  })
+}
+
+// It gathers the commands of a tick by slot, and must find the slot in the key and not in the script's digest.
+describeContractOn({
+  name: "a Cluster through ioredis with auto-pipelining",
+  clients: async () => [await openCluster("ioredis", cluster, { enableAutoPipelining: true })],
+  store: ([opened], options) => redisStore(opened?.client as object, options),
+})
+
+describeConnected(
+  () => cluster.url,
+  () => cluster.nodes,
+)
+
+describe.each(LIBRARIES)("checks over several slots, through %s", (library) => {
+  let opened: OpenClient
+  let store: ScriptedStore
+  beforeAll(async () => {
+    opened = await openCluster(library, cluster)
+    store = new ScriptedStore(opened.client, { ...PATIENT, heartbeat: 0 })
+  })
+  afterAll(async () => {
+    await store.close()
+    await opened.close()
+  })
+  describeCrossSlot(
+    () => store,
+    () => cluster.nodes,
+  )
+})

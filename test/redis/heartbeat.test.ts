@@ -1,0 +1,145 @@
+import { createLimiter } from "sluice"
+import { redisStore } from "sluice/redis"
+import { describe, expect, it } from "vitest"
+import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
+import { ScriptedStore } from "../../packages/sluice/src/redis/scripted-store.js"
+import { Space } from "../../packages/sluice/src/stores/store.js"
+import { eventually } from "../support/eventually.js"
+import { openSingle } from "./clients.js"
+import { PATIENT } from "./contract.js"
+import { Counter, chargeOf, times, useRedis } from "./one-server.js"
+
+const redis = useRedis()
+const EVERY = 60
+const limit = { limit: 10, window: "1m" } as const
+
+/** A store that has been used, and so has begun to beat. */
+async function beating(every: number | string = EVERY): Promise<ScriptedStore> {
+  const store = await redis.store({ heartbeat: every })
+  await new Counter(store, limit).check(1)
+  return store
+}
+
+async function forgetFleet(): Promise<void> {
+  await redis.server.cli("DEL", "s1:{fleet}:instances", "s1:{fleet}:blocks")
+}
+
+describe("instances", () => {
+  it("are counted by every one of them", async () => {
+    await forgetFleet()
+    const stores = await Promise.all(times(4, () => beating()))
+    await eventually(() => stores.every((store) => store.instances === 4), { what: "all count four" })
+  })
+
+  it("that close are forgotten at the next beat", async () => {
+    await forgetFleet()
+    const stores = await Promise.all(times(3, () => beating()))
+    await eventually(() => stores.every((store) => store.instances === 3), { what: "all count three" })
+    await stores[0]?.close()
+    expect(await redis.server.cli("ZCARD", "s1:{fleet}:instances")).toBe(2)
+    const rest = stores.slice(1)
+    await eventually(() => rest.every((store) => store.instances === 2), { what: "the others count two" })
+  })
+
+  it("that die are forgotten after three beats", async () => {
+    await forgetFleet()
+    const survivor = await beating()
+    const opened = await openSingle("ioredis", redis.server)
+    const victim = redis.later(new ScriptedStore(opened.client, { deadline: "200ms", heartbeat: EVERY }))
+    await new Counter(victim, limit).check(1)
+    await eventually(() => survivor.instances === 2, { what: "the survivor counts two" })
+    await opened.close()
+    const died = performance.now()
+    await eventually(() => survivor.instances === 1, { every: 2, what: "the survivor counts one" })
+    expect(performance.now() - died).toBeGreaterThan(EVERY)
+    // The dead one does not know better than what it knew last.
+    expect(victim.instances).toBe(2)
+  })
+
+  it("are one as long as nobody has beaten, and without a heartbeat", async () => {
+    await forgetFleet()
+    await beating()
+    expect((await redis.store({ heartbeat: "1h" })).instances).toBe(1)
+    const silent = await beating(0)
+    expect(silent.instances).toBe(1)
+    expect(await redis.server.cli("ZCARD", "s1:{fleet}:instances")).toBe(1)
+  })
+
+  it("are counted at any pace, also one that is no whole number of milliseconds", async () => {
+    await forgetFleet()
+    const stores = await Promise.all([beating(33.3), beating("0.07s"), beating(50.5)])
+    await eventually(() => stores.every((store) => store.instances === 3), { what: "all count three" })
+  })
+
+  it("leave nothing behind when all have gone", async () => {
+    await forgetFleet()
+    const stores = await Promise.all(times(3, () => beating()))
+    await Promise.all(stores.map((store) => store.close()))
+    expect(await redis.server.cli("EXISTS", "s1:{fleet}:instances")).toBe(0)
+  })
+})
+
+describe("a block", () => {
+  const space = new Space("heartbeat:block")
+
+  it("is known to other instances within a beat", async () => {
+    await forgetFleet()
+    const [one, other] = [await beating(), await beating()]
+    await eventually(() => !other.mayBlock(space), { what: "nothing is blocked" })
+    const counter = new Counter(one, limit)
+    await one.charge([chargeOf(counter, blockPolicy, 60_000_000)])
+    expect(one.mayBlock(space)).toBe(true)
+    await eventually(() => other.mayBlock(space), { within: 10 * EVERY, every: 2, what: "the other knows" })
+  })
+
+  it("denies on other instances, and ends with unblock", async () => {
+    await forgetFleet()
+    const limiters = await Promise.all(
+      times(2, async () => {
+        const { client } = await redis.client()
+        const store = redis.later(redisStore(client, { ...PATIENT, heartbeat: EVERY }))
+        return createLimiter({ store, prefix: "blocked", ...limit })
+      }),
+    )
+    const [one, other] = limiters as [(typeof limiters)[0], (typeof limiters)[0]]
+    await other.check("bad")
+    await one.block("bad", "1m")
+    expect(await one.check("bad")).toMatchObject({ allowed: false, deniedBy: "block" })
+    await eventually(async () => (await other.check("bad")).deniedBy === "block", { what: "it is denied" })
+    expect(await other.check("good")).toMatchObject({ allowed: true })
+    await one.unblock("bad")
+    expect(await other.check("bad")).toMatchObject({ allowed: true })
+  })
+
+  it("is not missed by an instance that has just started", async () => {
+    await forgetFleet()
+    const counter = new Counter(await beating(), limit)
+    await counter.store.charge([chargeOf(counter, blockPolicy, 60_000_000)])
+    const late = await redis.store({ heartbeat: "1h" })
+    expect(late.mayBlock(space)).toBe(true)
+  })
+
+  it("is not missed by an instance without a heartbeat", async () => {
+    await forgetFleet()
+    const silent = await beating(0)
+    expect(silent.mayBlock(space)).toBe(true)
+  })
+
+  it("is forgotten by the fleet when its time is over", async () => {
+    await forgetFleet()
+    const store = await beating()
+    const counter = new Counter(store, limit)
+    await store.charge([chargeOf(counter, blockPolicy, 90_000)])
+    expect(store.mayBlock(space)).toBe(true)
+    await eventually(() => !store.mayBlock(space), { what: "nothing is blocked any more" })
+  })
+
+  it("that is short does not end the notice of a longer one", async () => {
+    await forgetFleet()
+    const store = await beating()
+    const counter = new Counter(store, limit)
+    await store.charge([chargeOf(counter, blockPolicy, 60_000_000, "long")])
+    await store.charge([chargeOf(counter, blockPolicy, 1_000, "short")])
+    expect(await redis.server.cli("PTTL", "s1:{fleet}:blocks")).toBeGreaterThan(50_000)
+  })
+})

@@ -1,0 +1,124 @@
+// The short form of a call (scripts/uniform.lua) decides as memory does, also when the server goes over to the general form.
+
+import { Redis } from "ioredis"
+import { memoryStore } from "sluice"
+import { redisStore } from "sluice/redis"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { compilePolicy } from "../../packages/sluice/src/policy.js"
+import { type Check, type Outcome, Space } from "../../packages/sluice/src/stores/store.js"
+import { type RedisServer, startRedis } from "../support/redis/single.js"
+
+const STEPS = 8_000
+const ALGORITHMS = ["token-bucket", "leaky-bucket", "gcra"] as const
+const WINDOWS_MS = [1, 7, 100, 1_000, 60_000]
+const KEYS = ["a", "b", "c", "d"]
+
+let server: RedisServer
+let client: Redis
+
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis(server.port, server.host)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+/** Whole numbers from a seed, so that a failure can be run again. */
+function numbers(seed: number): (low: number, high: number) => number {
+  let state = seed
+  return (low, high) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return low + Math.floor((state / 2 ** 32) * (high - low + 1))
+  }
+}
+
+function fields(outcomes: readonly Outcome[]) {
+  return outcomes.map(({ allowed, degraded, verdicts }) => ({
+    allowed,
+    degraded,
+    verdicts: verdicts.map(({ foreign: _foreign, ...rest }) => rest),
+  }))
+}
+
+const seed = Number(process.env["SLUICE_SEED"] ?? Math.floor(Math.random() * 2 ** 31))
+
+it(`decides as memory does over ${STEPS} checks (SLUICE_SEED=${seed})`, async () => {
+  const pick = numbers(seed)
+  const store = redisStore(client, { deadline: "10s", expiryBuffer: "5m", heartbeat: 0 })
+  let steps = 0
+  for (let trial = 0; steps < STEPS; trial++) {
+    const algorithm = ALGORITHMS[pick(0, 2)] as (typeof ALGORITHMS)[number]
+    const window = WINDOWS_MS[pick(0, 4)] as number
+    const options = {
+      algorithm,
+      window,
+      limit: pick(1, 12),
+      ...(algorithm === "gcra" ? {} : { burst: pick(1, 20) }),
+    }
+    const policy = compilePolicy(options, "")
+    const changed = compilePolicy({ ...options, limit: pick(1, 12) }, "")
+    const space = new Space(`trial ${trial}`)
+    // Keys are touched first, and its clock stands still: memory must not sweep what a step back would revive.
+    const memory = memoryStore({ clock: { now: () => 0 } })
+    let now = 1_700_000_000_000_000 + pick(0, 1_000_000)
+    const first = KEYS.map((key) => ({ space, key, policy, cost: 1 }))
+    await Promise.all([memory.charge(first, now), store.charge(first, now)])
+    for (let call = 0; call < 25; call++) {
+      const gaps = [
+        0,
+        0,
+        1,
+        policy.window,
+        pick(0, policy.window),
+        pick(0, 2 * policy.window),
+        -pick(0, 3 * policy.window),
+      ]
+      now += gaps[pick(0, gaps.length - 1)] as number
+      const used = pick(0, 9) === 0 ? changed : policy
+      const checks: Check[] = Array.from({ length: pick(1, 6) }, () => ({
+        charges: [
+          {
+            space,
+            key: KEYS[pick(0, 3)] as string,
+            policy: used,
+            cost: [0, 1, 1, 2, 3, 200][pick(0, 5)] as number,
+          },
+        ],
+        at: now,
+      }))
+      const expected = await memory.checkMany(checks)
+      expect(fields(await store.checkMany(checks))).toEqual(fields(expected))
+      steps += checks.length
+    }
+    await memory.close()
+  }
+  await store.close()
+}, 60_000)
+
+it("leaves a key of another type alone, and fails only the checks on it", async () => {
+  const store = redisStore(client, { deadline: "10s", heartbeat: 0 })
+  const policy = compilePolicy({ algorithm: "token-bucket", limit: 5, window: "1m" }, "")
+  const space = new Space("foreign")
+  await client.rpush("s1:foreign:{list}", "not ours")
+  const check = (key: string) => ({ charges: [{ space, key, policy, cost: 1 }] })
+  const [good, bad, again] = await store.checkMany([check("good"), check("list"), check("good")])
+  expect([good?.degraded, bad?.degraded, again?.degraded]).toEqual([undefined, "local", undefined])
+  expect(again?.verdicts[0]?.remaining).toBe(3)
+  expect(await client.lrange("s1:foreign:{list}", 0, -1)).toEqual(["not ours"])
+  expect(store.stats.failures).toEqual({ "wrong-type": 1 })
+  await store.close()
+})
+
+it("gives a key that somebody made permanent its expiry back when it is denied", async () => {
+  const store = redisStore(client, { deadline: "10s", heartbeat: 0 })
+  const policy = compilePolicy({ algorithm: "token-bucket", limit: 1, window: "1m" }, "")
+  const charges = [{ space: new Space("permanent"), key: "k", policy, cost: 1 }]
+  await store.check(charges)
+  await client.persist("s1:permanent:{k}")
+  expect((await store.check(charges)).allowed).toBe(false)
+  expect(await client.pttl("s1:permanent:{k}")).toBeGreaterThan(0)
+  await store.close()
+})
