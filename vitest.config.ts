@@ -5,7 +5,13 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   resolve: { alias: sourceAliases("sluice") },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.mjs"],
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "test/**/*.test.ts",
+      "scripts/**/*.test.mjs",
+      "bench/harness/**/*.test.mjs",
+      "bench/redis/**/*.test.mjs",
+    ],
   },
 })
 

@@ -141,12 +141,19 @@ class Recorder implements Recording {
       case "part":
         return Math.floor((capacity / 1_000) * far)
       case "rest":
-        return Math.min(this.#last[0]?.remaining ?? 1, 2 ** 51) + (part.more % 2)
+        return this.#remaining(this.#counterOf(part)) + (part.more % 2)
       case "all":
         return capacity + part.more
       case "huge":
         return [2 ** 31, 2 ** 52, Number.MAX_SAFE_INTEGER][part.more] as number
     }
+  }
+
+  /** What would just fit now. */
+  #remaining(counter: number): number {
+    const look: TraceCharge = [`counter${counter}`, this.#policyIndex(counter), 0]
+    const { verdicts } = this.#store.checkSync(this.#counters.charges(this.#policies, [look]), this.#now)
+    return verdicts[0]?.remaining ?? 0
   }
 
   #next(step: Step, policy: Policy): number {
