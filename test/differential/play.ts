@@ -17,12 +17,13 @@ export class Counters {
 
   charges(policies: readonly Policy[], charges: readonly TraceCharge[]): Charge[] {
     return charges.map(([counter, policy, cost]) => {
-      let space = this.#spaces.get(counter)
+      const [name = "", key = "key"] = counter.split("/")
+      let space = this.#spaces.get(name)
       if (space === undefined) {
-        space = new Space(`${this.#name}:${counter}`)
-        this.#spaces.set(counter, space)
+        space = new Space(`${this.#name}:${name}`)
+        this.#spaces.set(name, space)
       }
-      return { space, key: "key", policy: policies[policy] as Policy, cost }
+      return { space, key, policy: policies[policy] as Policy, cost }
     })
   }
 }
@@ -50,8 +51,8 @@ export async function play(store: Store, trace: Trace, name: string): Promise<An
   for (let i = 0; i < steps.length; i++) {
     const step = steps[i] as TraceStep
     const charges = counters.charges(policies, step.charges)
-    if (manner === "many" && step.call === "check") {
-      const end = endOfChecks(steps, i)
+    if ((manner === "many" || manner === "bursts") && step.call === "check") {
+      const end = endOfChecks(steps, i, manner === "bursts")
       const checks = steps.slice(i, end).map((check) => ({
         charges: counters.charges(policies, check.charges),
         at: check.at,
@@ -70,9 +71,10 @@ export async function play(store: Store, trace: Trace, name: string): Promise<An
   return Promise.all(answers)
 }
 
-function endOfChecks(steps: readonly TraceStep[], start: number): number {
+function endOfChecks(steps: readonly TraceStep[], start: number, sameTime: boolean): number {
+  const at = steps[start]?.at
   let end = start
-  while (steps[end]?.call === "check") end++
+  while (steps[end]?.call === "check" && (!sameTime || steps[end]?.at === at)) end++
   return end
 }
 

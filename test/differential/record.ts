@@ -15,8 +15,8 @@ export interface Recording {
 
 /**
  * The memory store sweeps expired keys when a new one comes in its space; Redis drops them by real time. A clock that then
- * steps back finds a state in one and none in the other, which is allowed. Here each space has one key, and the store's
- * own clock stands at 0, so that neither happens and all answers must agree.
+ * steps back finds a state in one and none in the other, which is allowed. Here the store's own clock stands at 0, and where
+ * a space has several keys all of them come at the start and stay, so that neither happens and all answers must agree.
  */
 export function forgetful() {
   return memoryStore({ clock: { now: () => 0 } })
@@ -24,6 +24,7 @@ export function forgetful() {
 
 export async function record(scenario: Scenario): Promise<Recording> {
   const recorder = new Recorder(scenario)
+  await recorder.begin()
   for (const step of scenario.steps) await recorder.take(step)
   return recorder
 }
@@ -62,14 +63,27 @@ class Recorder implements Recording {
     return { about: "", manner, policies: this.#policies, steps: this.#steps }
   }
 
+  async begin(): Promise<void> {
+    const { counters, keys } = this.#scenario
+    if (keys === 1) return
+    for (let counter = 0; counter < counters.length; counter++) {
+      for (let key = 0; key < keys; key++) {
+        await this.#call("charge", [[`counter${counter}/key${key}`, this.#policyIndex(counter), 1]])
+      }
+    }
+  }
+
   async take(step: Step): Promise<void> {
+    const { blocks, keys } = this.#scenario
     const first = step.parts[0] as Part
     this.#now = Math.min(Math.max(0, this.#next(step, this.#policyOf(this.#counterOf(first)))), LATEST)
     const charges = step.parts.map((part) => this.#charge(part, step.far))
-    switch (step.act) {
+    let { act } = step
+    if ((act === "block" && !blocks) || (act === "reset" && keys > 1)) act = "check"
+    switch (act) {
       case "check":
       case "decide":
-        await this.#call(step.act, [...charges, ["block", 0, 0]])
+        for (let i = 0; i <= step.repeats; i++) await this.#call(act, [...charges, ...this.#block()])
         return
       case "change":
         this.#change(this.#counterOf(first))
@@ -81,10 +95,14 @@ class Recorder implements Recording {
         await this.#call("charge", charges.map(bounded))
         break
       default:
-        await this.#call(step.act, charges)
+        await this.#call(act, charges)
     }
     // What it came to.
     await this.#call("check", this.#looks(charges))
+  }
+
+  #block(): TraceCharge[] {
+    return this.#scenario.blocks ? [["block", 0, 0]] : []
   }
 
   async #call(name: Call, charges: readonly TraceCharge[]): Promise<void> {
@@ -118,16 +136,22 @@ class Recorder implements Recording {
     this.#versions[counter] = (this.#versions[counter] as number) + 1
   }
 
+  #nameOf(part: Part): string {
+    return `counter${this.#counterOf(part)}/key${part.key % this.#scenario.keys}`
+  }
+
   #charge(part: Part, far: number): TraceCharge {
     const counter = this.#counterOf(part)
     const { capacity } = this.#policyOf(counter)
-    return [`counter${counter}`, this.#policyIndex(counter), this.#costOf(part, capacity, far)]
+    return [this.#nameOf(part), this.#policyIndex(counter), this.#costOf(part, capacity, far)]
   }
 
   #looks(charges: readonly TraceCharge[]): TraceCharge[] {
-    const counters = [...new Set(charges.map(([name]) => Number(name.slice("counter".length))))]
-    const looks = counters.map((counter): TraceCharge => [`counter${counter}`, this.#policyIndex(counter), 0])
-    return [...looks, ["block", 0, 0]]
+    const names = [...new Set(charges.map(([name]) => name))]
+    const looks = names.map((name): TraceCharge => {
+      return [name, this.#policyIndex(Number(/\d+/.exec(name)?.[0])), 0]
+    })
+    return [...looks, ...this.#block()]
   }
 
   #costOf(part: Part, capacity: number, far: number): number {
@@ -141,7 +165,7 @@ class Recorder implements Recording {
       case "part":
         return Math.floor((capacity / 1_000) * far)
       case "rest":
-        return this.#remaining(this.#counterOf(part)) + (part.more % 2)
+        return this.#remaining(part) + (part.more % 2)
       case "all":
         return capacity + part.more
       case "huge":
@@ -150,8 +174,8 @@ class Recorder implements Recording {
   }
 
   /** What would just fit now. */
-  #remaining(counter: number): number {
-    const look: TraceCharge = [`counter${counter}`, this.#policyIndex(counter), 0]
+  #remaining(part: Part): number {
+    const look: TraceCharge = [this.#nameOf(part), this.#policyIndex(this.#counterOf(part)), 0]
     const { verdicts } = this.#store.checkSync(this.#counters.charges(this.#policies, [look]), this.#now)
     return verdicts[0]?.remaining ?? 0
   }

@@ -11,6 +11,7 @@ import type { Manner } from "./trace.js"
 /** One charge of a step: on which counter, and how much of what. */
 export interface Part {
   readonly counter: number
+  readonly key: number
   readonly cost: "none" | "one" | "few" | "part" | "rest" | "all" | "huge"
   readonly more: number
 }
@@ -24,12 +25,18 @@ export interface Step {
   readonly far: number
   /** The same counter may come twice. */
   readonly parts: readonly Part[]
+  /** The same check again, at the same time. */
+  readonly repeats: number
 }
 
 export interface Scenario {
   readonly manner: Manner
   /** Per counter: the first policy holds at the start, a change moves on to the next. */
   readonly counters: readonly (readonly Policy[])[]
+  /** Keys of each counter. */
+  readonly keys: number
+  /** Whether some are blocked, and every check asks whether it is. */
+  readonly blocks: boolean
   readonly start: number
   readonly steps: readonly Step[]
 }
@@ -85,6 +92,7 @@ const draws = fc.record({
 
 const parts = fc.record<Part>({
   counter: fc.nat(5),
+  key: fc.nat(5),
   cost: weighted(["none", 1], ["one", 5], ["few", 3], ["part", 3], ["rest", 3], ["all", 1], ["huge", 1]),
   more: fc.nat(2),
 })
@@ -112,7 +120,8 @@ const steps = fc.record<Step>({
   ),
   shift: fc.constantFrom(-1, 0, 0, 1),
   far: fc.nat(1_000),
-  parts: fc.array(parts, { minLength: 1, maxLength: 3 }),
+  parts: fc.oneof(fc.tuple(parts), fc.array(parts, { minLength: 1, maxLength: 3 })),
+  repeats: fc.constantFrom(0, 0, 0, 0, 1, 2),
 })
 
 /** Traffic on counters whose shapes are among the given ones. */
@@ -128,7 +137,9 @@ export function scenarios(among: readonly Shape[]): fc.Arbitrary<Scenario> {
       return draws.map((draw) => policyOf(shape, draw, buckets))
     })
   return fc.record({
-    manner: fc.constantFrom<Manner>("each", "together", "many"),
+    manner: fc.constantFrom<Manner>("each", "together", "many", "bursts"),
+    keys: fc.constantFrom(1, 2, 3),
+    blocks: fc.boolean(),
     counters: fc.array(counter, { minLength: 1, maxLength: 3 }),
     start: fc.oneof(fc.constantFrom(0, 1_704_067_200_000_000), fc.integer({ min: 0, max: LATEST / 2 })),
     steps: fc.array(steps, { minLength: 1, maxLength: 80, size: "max" }),

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import type { Policy } from "../../packages/sluice/src/algorithms/algorithm.js"
 import { restorePolicy, type SavedPolicy, savePolicy } from "../../packages/sluice/src/policy.js"
 
-/** One counter of the trace, the place of its policy in `policies`, and the cost. */
+/** One counter of the trace (a space, or `space/key`), the place of its policy in `policies`, and the cost. */
 export type TraceCharge = readonly [counter: string, policy: number, cost: number]
 
 export type Call = "check" | "decide" | "charge" | "refund" | "reset"
@@ -17,8 +17,11 @@ export interface TraceStep {
   readonly charges: readonly TraceCharge[]
 }
 
-/** How the calls reach the store: each awaited, all of them in one tick, or runs of checks by `checkMany`. */
-export type Manner = "each" | "together" | "many"
+/**
+ * How the calls reach the store: each awaited, all of them in one tick, runs of checks by `checkMany`, or only runs of checks
+ * of the same time.
+ */
+export type Manner = "each" | "together" | "many" | "bursts"
 
 export interface Trace {
   readonly about: string

@@ -40,6 +40,11 @@ export class Segment {
     return this.#chunks[slot >> this.#shift] as Float64Array
   }
 
+  /** The same array as words. */
+  words(slot: number): Int32Array {
+    return this.#words[slot >> this.#shift] as Int32Array
+  }
+
   /** Where in it they start. */
   at(slot: number): number {
     return (slot & this.#mask) * this.stride + 1

@@ -22,7 +22,8 @@ const SWEPT_PER_INSERT = 4
 /** Slots drawn at random in search of a key that may go, before walking. */
 const DRAWN = 64
 
-const NO_CELLS = new Float64Array(0)
+const NO_CELLS: Float64Array = new Float64Array(0)
+const NO_WORDS: Int32Array = new Int32Array(2)
 
 /** Who keeps count over all tables. */
 export interface TableOwner {
@@ -53,6 +54,10 @@ export class Table {
   #frontier = 0
   #found: Segment
   #slot = -1
+  #hotWords = NO_WORDS
+  #hotWord = 0
+  #hotCells = NO_CELLS
+  #hotAt = 0
   /** Where the sweep for expired keys is. */
   #hand = 0
   /** The least that any policy met here holds: what may be dropped must be idle for all. */
@@ -95,13 +100,24 @@ export class Table {
 
   /** Decides on the state of a hash, and charges it if allowed. False when there is no such state. The hot path. */
   check(low: number, high: number, policy: Policy, cost: number, now: number, verdict: Verdict): boolean {
-    if (this.#old !== undefined || this.#arena !== undefined) {
+    const hot = this.#hotWords
+    // The same key as before, as in a flood from one client: its slot is known, if it still holds that hash.
+    if ((hot[this.#hotWord] !== low || hot[this.#hotWord + 1] !== high) && !this.#heat(low, high)) {
       return this.#checkFound(low, high, policy, cost, now, verdict)
     }
-    const segment = this.#segment
-    const slot = segment.find(low, high, 0)
+    this.#algorithm.check(policy, this.#hotCells, this.#hotAt, cost, now, verdict)
+    return true
+  }
+
+  /** Remembers where the state of a hash is. False when it is not there, or not where it will stay. */
+  #heat(low: number, high: number): boolean {
+    if (this.#old !== undefined || this.#arena !== undefined) return false
+    const slot = this.#segment.find(low, high, 0)
     if (slot < 0) return false
-    this.#algorithm.check(policy, segment.cells(slot), segment.at(slot), cost, now, verdict)
+    this.#hotCells = this.#segment.cells(slot)
+    this.#hotAt = this.#segment.at(slot)
+    this.#hotWords = this.#segment.words(slot)
+    this.#hotWord = (this.#hotAt - 1) * 2
     return true
   }
 
@@ -291,6 +307,8 @@ export class Table {
   #resize(capacity: number): void {
     this.#finishMove()
     this.#old = this.#segment
+    this.#hotWords = NO_WORDS
+    this.#hotWord = 0
     this.#frontier = 0
     this.#hand = 0
     this.#segment = new Segment(capacity, this.#slotCells)
