@@ -1,23 +1,19 @@
-// One open-addressing hash table: each slot is the 64-bit hash followed by its cells, so that a look-up touches one cache
-// line, and the garbage collector has nothing to walk. Slots lie in chunks of up to 1 MiB that are made when first written:
-// no check waits for a large allocation, and a segment that is being emptied gives its chunks back on the way.
+// One open-addressing hash table over a single buffer: each slot is the 64-bit hash followed by its cells, so that a
+// look-up touches one cache line, and the garbage collector has nothing to walk. The system hands out such a buffer without
+// touching it, so that making a large one takes no longer than a small one.
 
 import { gcd } from "../../algorithms/exact.js"
 
 const TO_UNIT = 2 ** -32
 /** Slots that a sweep looks at in a row. Capacities are multiples of it. */
 const BLOCK = 16
-const CHUNK_DOUBLES = 2 ** 17
 
 export class Segment {
   readonly capacity: number
   /** Doubles per slot, the hash included. */
   readonly stride: number
-  bytes = 0
-  readonly #shift: number
-  readonly #mask: number
-  readonly #chunks: (Float64Array | undefined)[] = []
-  readonly #words: (Int32Array | undefined)[] = []
+  readonly cells: Float64Array
+  readonly words: Int32Array
   readonly #blocks: number
   #blockStride: number
 
@@ -27,42 +23,28 @@ export class Segment {
     this.#blockStride = Math.floor(this.#blocks * 0.618) | 1
     while (gcd(this.#blockStride, this.#blocks) !== 1) this.#blockStride++
     this.stride = slotCells + 1
-    this.#shift = Math.floor(Math.log2(CHUNK_DOUBLES / this.stride))
-    this.#mask = 2 ** this.#shift - 1
-    for (let slot = 0; slot < this.capacity; slot += 2 ** this.#shift) {
-      this.#chunks.push(undefined)
-      this.#words.push(undefined)
-    }
+    this.cells = new Float64Array(this.capacity * this.stride)
+    this.words = new Int32Array(this.cells.buffer)
   }
 
-  /** The array a slot's cells are in. */
-  cells(slot: number): Float64Array {
-    return this.#chunks[slot >> this.#shift] as Float64Array
+  get bytes(): number {
+    return this.cells.byteLength
   }
 
-  /** The same array as words. */
-  words(slot: number): Int32Array {
-    return this.#words[slot >> this.#shift] as Int32Array
-  }
-
-  /** Where in it they start. */
+  /** Where in `cells` those of a slot start. */
   at(slot: number): number {
-    return (slot & this.#mask) * this.stride + 1
+    return slot * this.stride + 1
   }
 
   /** The slot of a hash, or -1. Slots below `floor` are no longer this segment's: they were moved to a larger one. */
   find(low: number, high: number, floor: number): number {
-    const { capacity } = this
-    const shift = this.#shift
-    const mask = this.#mask
+    const { capacity, words } = this
     const wordStride = this.stride * 2
     let slot = this.#home(high)
     // An entry pushed beyond the floor by others is in the run that reaches over it.
     if (slot < floor) slot = floor
     for (;;) {
-      const words = this.#words[slot >> shift]
-      if (words === undefined) return -1
-      const word = (slot & mask) * wordStride
+      const word = slot * wordStride
       const slotLow = words[word] as number
       const slotHigh = words[word + 1] as number
       if (slotLow === low && slotHigh === high) return slot
@@ -76,28 +58,23 @@ export class Segment {
   take(low: number, high: number): number {
     let slot = this.#home(high)
     while (!this.isEmpty(slot)) if (++slot === this.capacity) slot = 0
-    const words = this.#words[slot >> this.#shift] ?? this.#addChunk(slot >> this.#shift)
-    const word = (slot & this.#mask) * this.stride * 2
-    words[word] = low
-    words[word + 1] = high
+    const word = slot * this.stride * 2
+    this.words[word] = low
+    this.words[word + 1] = high
     return slot
   }
 
   isEmpty(slot: number): boolean {
-    const words = this.#words[slot >> this.#shift]
-    if (words === undefined) return true
-    const word = (slot & this.#mask) * this.stride * 2
-    return ((words[word] as number) | (words[word + 1] as number)) === 0
+    const word = slot * this.stride * 2
+    return ((this.words[word] as number) | (this.words[word + 1] as number)) === 0
   }
 
   low(slot: number): number {
-    return (this.#words[slot >> this.#shift] as Int32Array)[(slot & this.#mask) * this.stride * 2] as number
+    return this.words[slot * this.stride * 2] as number
   }
 
   high(slot: number): number {
-    return (this.#words[slot >> this.#shift] as Int32Array)[
-      (slot & this.#mask) * this.stride * 2 + 1
-    ] as number
+    return this.words[slot * this.stride * 2 + 1] as number
   }
 
   /** Empties a slot and moves later entries of its run up, so that no tombstones gather. */
@@ -114,29 +91,15 @@ export class Segment {
         hole = next
       }
     }
-    const words = this.#words[hole >> this.#shift] as Int32Array
-    const word = (hole & this.#mask) * this.stride * 2
-    for (let i = 0; i < this.stride * 2; i++) words[word + i] = 0
+    const wordStride = this.stride * 2
+    this.words.fill(0, hole * wordStride, (hole + 1) * wordStride)
   }
 
   /** Word by word: a hash read as a double might come back as another NaN. */
   #copy(from: number, to: number): void {
+    const { words } = this
     const wordStride = this.stride * 2
-    const source = this.#words[from >> this.#shift] as Int32Array
-    const target = this.#words[to >> this.#shift] as Int32Array
-    const sourceWord = (from & this.#mask) * wordStride
-    const targetWord = (to & this.#mask) * wordStride
-    for (let i = 0; i < wordStride; i++) target[targetWord + i] = source[sourceWord + i] as number
-  }
-
-  /** Gives back the chunks that lie wholly below a slot. */
-  release(below: number): void {
-    const chunk = (below >> this.#shift) - 1
-    const cells = this.#chunks[chunk]
-    if (cells === undefined) return
-    this.bytes -= cells.byteLength
-    this.#chunks[chunk] = undefined
-    this.#words[chunk] = undefined
+    for (let i = 0; i < wordStride; i++) words[to * wordStride + i] = words[from * wordStride + i] as number
   }
 
   /**
@@ -147,16 +110,6 @@ export class Segment {
   slotOfStep(step: number): number {
     const block = Math.floor(step / BLOCK)
     return ((block * this.#blockStride) % this.#blocks) * BLOCK + (step % BLOCK)
-  }
-
-  #addChunk(chunk: number): Int32Array {
-    const slots = Math.min(2 ** this.#shift, this.capacity - chunk * 2 ** this.#shift)
-    const cells = new Float64Array(slots * this.stride)
-    const words = new Int32Array(cells.buffer)
-    this.#chunks[chunk] = cells
-    this.#words[chunk] = words
-    this.bytes += cells.byteLength
-    return words
   }
 
   /**

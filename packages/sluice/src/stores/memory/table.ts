@@ -114,9 +114,9 @@ export class Table {
     if (this.#old !== undefined || this.#arena !== undefined) return false
     const slot = this.#segment.find(low, high, 0)
     if (slot < 0) return false
-    this.#hotCells = this.#segment.cells(slot)
+    this.#hotCells = this.#segment.cells
     this.#hotAt = this.#segment.at(slot)
-    this.#hotWords = this.#segment.words(slot)
+    this.#hotWords = this.#segment.words
     this.#hotWord = (this.#hotAt - 1) * 2
     return true
   }
@@ -158,7 +158,7 @@ export class Table {
     if (this.count + 1 > this.#segment.capacity * MAX_LOAD) this.#resize(this.#larger(mostKeys))
     const segment = this.#segment
     const slot = segment.take(low, high)
-    if (this.#arena !== undefined) segment.cells(slot)[segment.at(slot)] = this.#arena.take(1)
+    if (this.#arena !== undefined) segment.cells[segment.at(slot)] = this.#arena.take(1)
     this.#counted(1)
     this.#point(segment, slot)
   }
@@ -256,7 +256,7 @@ export class Table {
   }
 
   #growLog(): void {
-    const cells = this.#found.cells(this.#slot)
+    const cells = this.#found.cells
     const at = this.#found.at(this.#slot)
     cells[at] = (this.#arena as LogArena).grow(cells[at] as number)
     this.#point(this.#found, this.#slot)
@@ -265,7 +265,7 @@ export class Table {
   #point(segment: Segment, slot: number): void {
     this.#found = segment
     this.#slot = slot
-    this.cells = segment.cells(slot)
+    this.cells = segment.cells
     this.at = segment.at(slot)
     const arena = this.#arena
     if (arena === undefined) return
@@ -285,7 +285,7 @@ export class Table {
   }
 
   #erase(segment: Segment, slot: number): void {
-    if (this.#arena !== undefined) this.#arena.give(segment.cells(slot)[segment.at(slot)] as number)
+    if (this.#arena !== undefined) this.#arena.give(segment.cells[segment.at(slot)] as number)
     segment.erase(slot, segment === this.#old ? this.#frontier : 0)
     this.#counted(-1)
   }
@@ -335,15 +335,14 @@ export class Table {
     for (let slot = this.#frontier; slot < end; slot++) {
       if (old.isEmpty(slot)) continue
       const to = segment.take(old.low(slot), old.high(slot))
-      const cells = segment.cells(to)
+      const cells = segment.cells
       const at = segment.at(to)
-      const oldCells = old.cells(slot)
+      const oldCells = old.cells
       const oldAt = old.at(slot)
       if (old.stride !== segment.stride) widen(oldCells, oldAt, cells, at)
       else for (let i = 0; i < this.#slotCells; i++) cells[at + i] = oldCells[oldAt + i] as number
     }
     this.#frontier = end
-    old.release(end)
     if (end === old.capacity) this.#old = undefined
   }
 }
