@@ -30,11 +30,11 @@ export interface Decision {
   /** How long to hold the admitted request (queueing leaky bucket), else 0. */
   delayMs: number
   /** The name of the limit that denied, the one with the longest wait; `"block"` for a blocked key. */
-  deniedBy: string | undefined
+  deniedBy?: string | undefined
   /** Set when the store could not decide properly, and says what was done instead. */
-  degraded: Degraded | undefined
+  degraded?: Degraded | undefined
   /** One entry per limit, when there are several. */
-  limits: readonly LimitDecision[] | undefined
+  limits?: readonly LimitDecision[] | undefined
 }
 
 /** A limit with its name, as decisions show it. */
@@ -51,18 +51,28 @@ export function decisionOfOne(
   now: number,
   degraded: Degraded | undefined,
 ): Decision {
-  return {
-    allowed: verdict.allowed,
-    limit: policy.capacity,
-    remaining: verdict.remaining,
-    retryAfterMs: verdict.allowed ? 0 : verdict.retryAfter / 1000,
-    resetAfterMs: verdict.resetAfter / 1000,
-    resetAt: (now + verdict.resetAfter) / 1000,
-    delayMs: verdict.delay === 0 ? 0 : verdict.delay / 1000,
-    deniedBy: verdict.allowed ? undefined : name,
-    degraded,
-    limits: undefined,
+  const limit = policy.capacity
+  const { remaining } = verdict
+  const resetAfterMs = verdict.resetAfter / 1000
+  const resetAt = (now + verdict.resetAfter) / 1000
+  // What is not said takes no room: most decisions are plain, and there are many of them.
+  if (verdict.allowed) {
+    const delayMs = verdict.delay === 0 ? 0 : verdict.delay / 1000
+    const decision = { allowed: true, limit, remaining, retryAfterMs: 0, resetAfterMs, resetAt, delayMs }
+    return degraded === undefined ? decision : { ...decision, degraded }
   }
+  const retryAfterMs = verdict.retryAfter / 1000
+  const decision = {
+    allowed: false,
+    limit,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    resetAt,
+    delayMs: 0,
+    deniedBy: name,
+  }
+  return degraded === undefined ? decision : { ...decision, degraded }
 }
 
 /** `blocked` is the verdict on the block of the key, if one was asked for. */

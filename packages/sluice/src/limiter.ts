@@ -61,8 +61,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
 export class Limiter {
   readonly #limits: readonly Limit[]
-  /** The only limit, when there is one: the hot path. */
+  /** The only limit, when there is one. */
   readonly #only: Limit | undefined
+  /** The same, when the store's clock counts: nothing is left to work out for a check that only names its key. */
+  readonly #plain: Limit | undefined
   readonly #blocks: Space
   readonly #store: Store
   readonly #sync: SyncStore | undefined
@@ -75,6 +77,7 @@ export class Limiter {
     const { limits, prefix } = compileLimits(options)
     this.#limits = limits.map((limit) => ({ ...limit, space: new Space(limit.space), overrides: new Map() }))
     this.#only = this.#limits.length === 1 ? this.#limits[0] : undefined
+    this.#plain = options.clock === undefined ? this.#only : undefined
     this.#blocks = new Space(`${prefix}:block`)
     this.#clock = options.clock
     this.#onStoreFailure = options.onStoreFailure ?? "local"
@@ -86,20 +89,16 @@ export class Limiter {
   /** Decides whether a request may pass, and charges it if so. */
   async check(key: string, options?: CheckOptions): Promise<Decision> {
     if (this.#sync !== undefined) return this.#checkSync(this.#sync, key, options)
+    const charges = this.#charges(key, options)
     return this.#decisionOf(
       options,
-      await this.#store.check(this.#charges(key, options), this.#at(options), this.#onStoreFailure),
+      await this.#store.check(charges, this.#at(options), this.#onStoreFailure),
     )
   }
 
   /** `check` without a promise, on a store in memory. */
   checkSync(key: string, options?: CheckOptions): Decision {
-    if (this.#sync === undefined) {
-      throw new SluiceError("STORE_NOT_SYNC", {
-        place: "checkSync",
-        expected: "needs the memory store; use check with this one",
-      })
-    }
+    if (this.#sync === undefined) throw notSync()
     return this.#checkSync(this.#sync, key, options)
   }
 
@@ -181,15 +180,22 @@ export class Limiter {
   }
 
   #checkSync(store: SyncStore, key: string, options: CheckOptions | undefined): Decision {
+    const plain = this.#plain
+    if (options !== undefined || plain === undefined || store.mayBlock(this.#blocks)) {
+      return this.#checkWith(store, key, options)
+    }
+    checkKey(key)
+    const verdict = store.checkOneSync(plain.space, key, plain.policy, 1)
+    return decisionOfOne(plain.name, plain.policy, verdict, verdict.now, verdict.degraded)
+  }
+
+  /** A check that says more than its key, or meets more than one limit. */
+  #checkWith(store: SyncStore, key: string, options: CheckOptions | undefined): Decision {
     const only = this.#only
     if (only === undefined || store.mayBlock(this.#blocks)) {
       return this.#decisionOf(options, store.checkSync(this.#charges(key, options), this.#at(options)))
     }
     checkKey(key)
-    if (options === undefined && this.#clock === undefined) {
-      const verdict = store.checkOneSync(only.space, key, only.policy, 1)
-      return decisionOfOne(only.name, only.policy, verdict, verdict.now, verdict.degraded)
-    }
     checkCallOptions(options)
     const policy = this.#policyFor(only, options)
     const verdict = store.checkOneSync(only.space, key, policy, costOf(options), this.#at(options))
@@ -265,6 +271,13 @@ export class Limiter {
     }
     return Math.round(ms * 1000)
   }
+}
+
+function notSync(): SluiceError {
+  return new SluiceError("STORE_NOT_SYNC", {
+    place: "checkSync",
+    expected: "needs the memory store; use check with this one",
+  })
 }
 
 function costOf(options: CheckOptions | undefined): number {

@@ -16,7 +16,8 @@ export class KeyHash {
   /** The hash of the last key, two signed words. Never both zero: that marks an empty slot. */
   low = 0
   high = 0
-  #text: string
+  /** The text hashed last. */
+  text: string
   readonly #a: number
   readonly #b: number
   readonly #m: number
@@ -29,14 +30,13 @@ export class KeyHash {
     // Odd multipliers lose no information; a few bits set high and low keep them from being weak.
     this.#m = key[2] | 0x40000201
     this.#n = key[3] | 0x20000401
-    this.#text = "?"
+    this.text = "?"
     this.hash("")
   }
 
-  /** Leaves the hash in `low` and `high`. Asked again for the same text, as by several limits on one key, it is there. */
+  /** Leaves the hash in `low` and `high`. Ask only if `text` is another: for several limits on one key it is there. */
   hash(text: string): void {
-    if (text === this.#text) return
-    this.#text = text
+    this.text = text
     const m = this.#m
     const n = this.#n
     const length = text.length

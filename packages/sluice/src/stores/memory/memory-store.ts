@@ -87,7 +87,7 @@ export class MemoryStore implements SyncStore {
     verdict.degraded = undefined
     const table = this.#tables.open(space, policy)
     const hash = this.#hash
-    hash.hash(key)
+    if (key !== hash.text) hash.hash(key)
     if (!table.check(hash.low, hash.high, policy, cost, now, verdict))
       this.#checkNew(table, policy, cost, now)
     return verdict
@@ -217,7 +217,7 @@ export class MemoryStore implements SyncStore {
   #find(charge: Charge): Table | undefined {
     if (this.#closed) throw closed()
     const table = this.#tables.open(charge.space, charge.policy)
-    this.#hash.hash(charge.key)
+    if (charge.key !== this.#hash.text) this.#hash.hash(charge.key)
     return table.find(this.#hash.low, this.#hash.high) ? table : undefined
   }
 
