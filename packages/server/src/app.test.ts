@@ -67,6 +67,27 @@ describe("POST /v1/check", () => {
     expect(response.headers.get("x-ratelimit-reset")).toBe(String(Math.ceil(resetAt / 1000)))
   })
 
+  it("says the numbers of the tightest of several limits, its own reset included", async () => {
+    const several = createLimiter({
+      clock,
+      limits: [
+        { name: "burst", limit: 2, window: "10s", algorithm: "sliding-window-log" },
+        { name: "hourly", limit: 100, window: "1h", algorithm: "sliding-window-log" },
+      ],
+    })
+    const other = await startService({
+      host: "127.0.0.1",
+      port: 0,
+      app: createApp({ limiter: several, onError: (error) => errors.push(error) }),
+    })
+    const response = await fetch(`${other.url}/v1/check`, { method: "POST", body: '{"key":"user:42"}' })
+    expect(response.headers.get("x-ratelimit-limit")).toBe("2")
+    expect(response.headers.get("x-ratelimit-remaining")).toBe("1")
+    expect(response.headers.get("x-ratelimit-reset")).toBe(String(Math.ceil((clock.now() + 10_000) / 1000)))
+    await other.close()
+    await several.close()
+  })
+
   it("counts each key by itself", async () => {
     await check({ key: "a", cost: 2 })
     expect((await check({ key: "a" })).status).toBe(429)

@@ -17,12 +17,17 @@ export async function check(limiter: Limiter, request: IncomingMessage): Promise
   return { status: decision.allowed ? 200 : 429, headers: limitHeaders(decision), body: decision }
 }
 
-/** Whole seconds are rounded up, so that a client that waits that long gets through. */
+/**
+ * Whole seconds are rounded up, so that a client that waits that long gets through. With several limits the three numbers
+ * are those of the one with the least remaining: the decision itself resets only when all of them have.
+ */
 function limitHeaders(decision: Decision): OutgoingHttpHeaders {
+  const { limit, remaining, resetAt } =
+    decision.limits?.find((entry) => entry.remaining === decision.remaining) ?? decision
   const headers: OutgoingHttpHeaders = {
-    "x-ratelimit-limit": decision.limit,
-    "x-ratelimit-remaining": decision.remaining,
-    "x-ratelimit-reset": Math.ceil(decision.resetAt / 1000),
+    "x-ratelimit-limit": limit,
+    "x-ratelimit-remaining": remaining,
+    "x-ratelimit-reset": Math.ceil(resetAt / 1000),
   }
   // A cost that can never fit has no time to try again.
   if (!decision.allowed && Number.isFinite(decision.retryAfterMs)) {

@@ -181,7 +181,7 @@ export class LocalFallback {
   #locate(charge: Charge): void {
     const space = this.#localSpace(charge.space)
     const hash = this.#hash
-    hash.hash(charge.key)
+    if (charge.key !== hash.text) hash.hash(charge.key)
     // A product on one side only: a key named like its space must not cancel out.
     this.#low = (Math.imul(hash.low, 0x9e3779b1) + space.low) | 0
     this.#high = (Math.imul(hash.high, 0x85ebca6b) + space.high) | 0
