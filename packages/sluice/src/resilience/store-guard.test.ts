@@ -534,3 +534,44 @@ it.each([undefined, 0, -1, Number.NaN])("a store that says %s instances counts a
   const store = new FlakyStore(memoryStore(), instances as number)
   expect(new StoreGuard(store).instances).toBe(1)
 })
+
+describe("charges that fail differently", () => {
+  function mixed(...ways: (Degraded | undefined)[]) {
+    const { clock, guard, store } = setUp()
+    store.failure = away
+    const charges = ways.map((onStoreFailure, i) => ({
+      ...chargesOf(minutely, `rule ${i}`)(),
+      onStoreFailure,
+    }))
+    return { charges, clock, guard }
+  }
+
+  it("lets nothing through when one of them fails closed, and counts nothing of the others", async () => {
+    const { charges, guard } = mixed("local", "deny", "allow")
+    const outcome = await guard.check(charges)
+    expect(outcome).toMatchObject({ allowed: false, degraded: "deny" })
+    expect(outcome.verdicts.map((verdict) => verdict.allowed)).toEqual([true, false, true])
+    const local = await guard.check([{ ...(charges[0] as Charge), cost: 0 }])
+    expect(only(local).remaining).toBe(100)
+  })
+
+  it("counts the local ones when the rest fails open", async () => {
+    const { charges, guard } = mixed("allow", "local")
+    expect(await guard.check(charges)).toMatchObject({ allowed: true, degraded: "local" })
+    const outcome = await guard.check(charges)
+    expect(outcome.verdicts.map((verdict) => verdict.remaining)).toEqual([99, 98])
+  })
+
+  it("takes the way of the call for charges that do not say", async () => {
+    const { charges, guard } = mixed("allow", undefined)
+    expect(await guard.check(charges, undefined, "deny")).toMatchObject({ allowed: false, degraded: "deny" })
+    expect(await guard.check(charges, undefined, "allow")).toMatchObject({ allowed: true, degraded: "allow" })
+  })
+
+  it("counts nothing when only looking", async () => {
+    const { charges, guard } = mixed("allow", "local")
+    await guard.decide(charges)
+    const outcome = await guard.decide(charges)
+    expect(outcome.verdicts[1]?.remaining).toBe(100)
+  })
+})

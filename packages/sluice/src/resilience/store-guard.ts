@@ -6,6 +6,7 @@
 // never runs backwards for a key, and the seed of a key carries the time its last shared decision was made at, `at` or
 // the local clock.
 
+import type { Verdict } from "../algorithms/algorithm.js"
 import { SluiceError } from "../errors.js"
 import type { Charge, Check, Degraded, Outcome, Space, Store } from "../stores/store.js"
 import { tell } from "./hook.js"
@@ -212,13 +213,35 @@ export class StoreGuard implements Store {
     at: number | undefined,
     onStoreFailure: OnStoreFailure,
   ): Promise<Outcome> | Outcome {
-    this.#count(operation, error, onStoreFailure)
-    this.#degraded[onStoreFailure]++
-    if (onStoreFailure === "local") return this.#local[operation](charges, at, this.instances)
+    const way = strictest(charges, onStoreFailure)
+    this.#count(operation, error, way)
+    this.#degraded[way]++
+    if (charges.some((charge) => (charge.onStoreFailure ?? onStoreFailure) !== way))
+      return this.#mixed(operation, charges, at, onStoreFailure)
+    if (way === "local") return this.#local[operation](charges, at, this.instances)
     const now = at ?? Math.round(this.#now() * 1000)
-    return onStoreFailure === "allow"
-      ? allowUncounted(charges, now)
-      : denyUncounted(charges, now, this.#retryAfter)
+    return way === "allow" ? allowUncounted(charges, now) : denyUncounted(charges, now, this.#retryAfter)
+  }
+
+  /** Charges of rules that fail differently: each is decided its own way, and still all pass or none. */
+  async #mixed(
+    operation: "check" | "decide",
+    charges: readonly Charge[],
+    at: number | undefined,
+    onStoreFailure: OnStoreFailure,
+  ): Promise<Outcome> {
+    const now = at ?? Math.round(this.#now() * 1000)
+    const ways = charges.map((charge) => charge.onStoreFailure ?? onStoreFailure)
+    const of = (way: Degraded) => charges.filter((_, i) => ways[i] === way)
+    const allow = allowUncounted(of("allow"), now).verdicts
+    const deny = denyUncounted(of("deny"), now, this.#retryAfter).verdicts
+    const passes = [...allow, ...deny].every((verdict) => verdict.allowed)
+    // What another charge denies must not be counted here.
+    const local = await this.#local[passes ? operation : "decide"](of("local"), at, this.instances)
+    const decided = { allow: [...allow], deny: [...deny], local: [...local.verdicts] }
+    const verdicts = ways.map((way) => decided[way].shift() as Verdict)
+    const degraded = strictest(charges, onStoreFailure)
+    return { allowed: passes && local.allowed, now: local.now, verdicts, degraded }
   }
 
   /** Whether the local counters take what the store could not. If not, it is lost, and counted. */
@@ -237,6 +260,17 @@ export class StoreGuard implements Store {
     if (failure.ambiguous) this.#ambiguous++
     tell(this.#onFailure, { operation, failure, instead })
   }
+}
+
+/** Of several ways to fail, the one that lets the least through. */
+function strictest(charges: readonly Charge[], otherwise: OnStoreFailure): OnStoreFailure {
+  let way: OnStoreFailure | undefined
+  for (const charge of charges) {
+    const own = charge.onStoreFailure ?? otherwise
+    if (own === "deny") return own
+    if (way === undefined || own === "local") way = own
+  }
+  return way ?? otherwise
 }
 
 function unexpected(cause: unknown): StoreFailure {

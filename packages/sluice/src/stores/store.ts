@@ -22,6 +22,8 @@ export interface Charge {
   readonly policy: Policy
   /** Whole units, 0 to look only. */
   readonly cost: number
+  /** What decides this charge when the store cannot, if not what decides the others. */
+  readonly onStoreFailure?: Degraded | undefined
 }
 
 export interface Check {
