@@ -1,4 +1,4 @@
-// Assembles the Lua parts into the one script Redis runs, with the digest EVALSHA knows it by.
+// Assembles the Lua parts into the one script Redis runs, with the digest EVALSHA knows it by; and the script that saves rules.
 
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -6,9 +6,11 @@ import { join } from "node:path"
 import { root } from "../root.mjs"
 
 const folder = "packages/sluice/src/redis/scripts"
+const rules = "packages/sluice/src/rules/source"
 
 /** In the order of their dependence: Lua sees only what was defined before. */
 const parts = [
+  "lone",
   "uniform",
   "exact",
   "bucket",
@@ -20,22 +22,35 @@ const parts = [
 ]
 
 export function generate() {
-  const source = parts.map(read).join("")
-  const digest = createHash("sha1").update(source).digest("hex")
+  const source = parts.map((part) => read(part)).join("")
   const content = `// Generated from scripts/*.lua by \`npm run generate\`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "${digest}"
+export const SCRIPT_DIGEST = "${digest(source)}"
 
 export const SCRIPT = ${template(source)}
 
 export const HEARTBEAT = ${template(read("heartbeat"))}
 `
-  return { "packages/sluice/src/redis/scripts.ts": content }
+  return { "packages/sluice/src/redis/scripts.ts": content, [`${rules}/save-script.ts`]: saveScript() }
+}
+
+function saveScript() {
+  const source = read("save", rules)
+  return `// Generated from save.lua by \`npm run generate\`. DO NOT EDIT.
+
+export const SAVE_DIGEST = "${digest(source)}"
+
+export const SAVE = ${template(source)}
+`
+}
+
+function digest(source) {
+  return createHash("sha1").update(source).digest("hex")
 }
 
 /** Comments stay in the parts: Redis gets the script over the wire after every NOSCRIPT. */
-function read(part) {
-  return readFileSync(join(root, folder, `${part}.lua`), "utf8")
+function read(part, from = folder) {
+  return readFileSync(join(root, from, `${part}.lua`), "utf8")
     .split("\n")
     .filter((line) => line.trim() !== "" && !line.trim().startsWith("--"))
     .map((line) => `${line}\n`)

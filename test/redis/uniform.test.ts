@@ -9,7 +9,14 @@ import { type Check, type Outcome, Space } from "../../packages/sluice/src/store
 import { type RedisServer, startRedis } from "../support/redis/single.js"
 
 const STEPS = 8_000
-const ALGORITHMS = ["token-bucket", "leaky-bucket", "gcra"] as const
+const ALGORITHMS = [
+  { algorithm: "token-bucket" },
+  { algorithm: "leaky-bucket" },
+  { algorithm: "gcra" },
+  { algorithm: "fixed-window" },
+  { algorithm: "fixed-window", anchor: "first-request" },
+  { algorithm: "sliding-window-counter" },
+] as const
 const WINDOWS_MS = [1, 7, 100, 1_000, 60_000]
 const KEYS = ["a", "b", "c", "d"]
 
@@ -50,14 +57,10 @@ it(`decides as memory does over ${STEPS} checks (SLUICE_SEED=${seed})`, async ()
   const store = redisStore(client, { deadline: "10s", expiryBuffer: "5m", heartbeat: 0 })
   let steps = 0
   for (let trial = 0; steps < STEPS; trial++) {
-    const algorithm = ALGORITHMS[pick(0, 2)] as (typeof ALGORITHMS)[number]
+    const kind = ALGORITHMS[pick(0, ALGORITHMS.length - 1)] as (typeof ALGORITHMS)[number]
+    const hasBurst = kind.algorithm === "token-bucket" || kind.algorithm === "leaky-bucket"
     const window = WINDOWS_MS[pick(0, 4)] as number
-    const options = {
-      algorithm,
-      window,
-      limit: pick(1, 12),
-      ...(algorithm === "gcra" ? {} : { burst: pick(1, 20) }),
-    }
+    const options = { ...kind, window, limit: pick(1, 12), ...(hasBurst ? { burst: pick(1, 20) } : {}) }
     const policy = compilePolicy(options, "")
     const changed = compilePolicy({ ...options, limit: pick(1, 12) }, "")
     const space = new Space(`trial ${trial}`)
@@ -97,6 +100,49 @@ it(`decides as memory does over ${STEPS} checks (SLUICE_SEED=${seed})`, async ()
   }
   await store.close()
 }, 60_000)
+
+it("decides a lone check by the server's clock as memory does at that time", async () => {
+  const store = redisStore(client, { deadline: "10s", expiryBuffer: "5m", heartbeat: 0 })
+  for (const [place, kind] of ALGORITHMS.entries()) {
+    for (const window of WINDOWS_MS) {
+      const policy = compilePolicy({ ...kind, window, limit: 7 }, "")
+      const charges = [{ space: new Space(`lone ${place} ${window}`), key: "k", policy, cost: 1 }]
+      const memory = memoryStore({ clock: { now: () => 0 } })
+      for (let i = 0; i < 40; i++) {
+        const outcome = await store.check(charges)
+        expect(fields([outcome])).toEqual(fields([await memory.check(charges, outcome.now)]))
+      }
+      await memory.close()
+    }
+  }
+  await store.close()
+})
+
+/** How the server answered: the script's general form says -1 first. */
+it.each(ALGORITHMS)("$algorithm $anchor takes the short form for one check and for many", async (kind) => {
+  const isShort: boolean[] = []
+  const watched = new Proxy(client, {
+    get(target, name) {
+      const value = Reflect.get(target, name)
+      if (name !== "evalshaBuffer") return typeof value === "function" ? value.bind(target) : value
+      return async (...args: string[]) => {
+        const reply: Buffer = await value.apply(target, args)
+        isShort.push(args[Number(args[1]) + 2] !== "" && reply.readDoubleLE(0) > 0)
+        return reply
+      }
+    },
+  })
+  const store = redisStore(watched, { deadline: "10s", heartbeat: 0 })
+  const policy = compilePolicy({ ...kind, limit: 5, window: "1m" }, "")
+  const space = new Space(`short ${kind.algorithm} ${"anchor" in kind}`)
+  const check = (key: string) => ({ charges: [{ space, key, policy, cost: 1 }] })
+  for (let i = 0; i < 3; i++) {
+    await store.checkMany([check("a")])
+    await store.checkMany([check("a"), check("b"), check("c"), check("a")])
+  }
+  expect(isShort).toEqual(Array(6).fill(true))
+  await store.close()
+})
 
 it("leaves a key of another type alone, and fails only the checks on it", async () => {
   const store = redisStore(client, { deadline: "10s", heartbeat: 0 })

@@ -8,8 +8,12 @@ import { failureOf } from "./failure.js"
 
 export interface RedisConnection {
   readonly isCluster: boolean
+  /** Whether commands arrive in the order they are sent, also those of one tick. */
+  readonly keepsOrder: boolean
   /** Runs a command and returns strings as bytes. In a Cluster it goes to the node of `key`. */
   send(key: string | undefined, args: (string | Buffer)[]): Promise<unknown>
+  /** Runs a script that the server is thought to have. */
+  runScript(digest: string, keys: readonly string[], args: readonly (string | Buffer)[]): Promise<unknown>
   /** Resolves when commands can be sent, rejects with a StoreFailure when that is known to be hopeless. */
   ready(): Promise<void> | undefined
 }
@@ -25,8 +29,8 @@ interface IoRedis extends EventSource {
   connect(): Promise<unknown>
   callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
   unlink(...keys: (string | Buffer)[]): Promise<unknown>
-  evalshaBuffer(digest: string, numberOfKeys: number, ...args: (string | Buffer)[]): Promise<unknown>
-  evalBuffer(source: string, numberOfKeys: number, ...args: (string | Buffer)[]): Promise<unknown>
+  evalshaBuffer(digest: string, numberOfKeys: string, ...args: (string | Buffer)[]): Promise<unknown>
+  evalBuffer(source: string, numberOfKeys: string, ...args: (string | Buffer)[]): Promise<unknown>
 }
 
 /** What node-redis's client, cluster and sentinel have in common; sendCommand's arguments differ between the three. */
@@ -51,11 +55,18 @@ const isNodeRedis = hasMethods("sendCommand", "withTypeMapping", "once")
 const isNodeRedisCluster = hasMethods("nodeClient")
 const isNodeRedisSentinel = hasMethods("acquire")
 
-export function connectionOf(client: UserClient): RedisConnection {
-  if (isIoRedis(client)) return ioRedisConnection(client as IoRedis)
-  if (isNodeRedis(client)) return nodeRedisConnection(client as NodeRedis)
+/** Which library a client is of, if any. */
+export function clientKind(client: UserClient): "ioredis" | "node-redis" | undefined {
+  if (isIoRedis(client)) return "ioredis"
+  return isNodeRedis(client) ? "node-redis" : undefined
+}
+
+export function connectionOf(client: UserClient, place = "redisStore"): RedisConnection {
+  const kind = clientKind(client)
+  if (kind === "ioredis") return ioRedisConnection(client as IoRedis)
+  if (kind === "node-redis") return nodeRedisConnection(client as NodeRedis)
   throw new SluiceError("OPTION_TYPE", {
-    place: "redisStore",
+    place,
     expected: "must be a client of ioredis or node-redis (the package redis)",
     found: client,
   })
@@ -67,16 +78,18 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
   let connecting: Promise<void> | undefined
   return {
     isCluster: client.isCluster === true,
+    keepsOrder: client.isCluster !== true,
     send(_key, args) {
       const [command, ...rest] = args as [string, ...(string | Buffer)[]]
       // The named methods tell ioredis which arguments are keys; a raw call would be routed by the wrong one.
-      if (command === "EVALSHA" || command === "EVAL") {
-        const [script, count, ...others] = rest as [string, string, ...(string | Buffer)[]]
-        const run = command === "EVAL" ? client.evalBuffer : client.evalshaBuffer
-        return run.call(client, script, Number(count), ...others)
-      }
+      const script = rest as [string, string, ...(string | Buffer)[]]
+      if (command === "EVAL") return client.evalBuffer(...script)
+      if (command === "EVALSHA") return client.evalshaBuffer(...script)
       if (command === "UNLINK") return client.unlink(...rest)
       return client.callBuffer(command, ...rest)
+    },
+    runScript(digest, keys, args) {
+      return client.evalshaBuffer(digest, String(keys.length), ...keys, ...args)
     },
     ready() {
       if (client.status === "ready") {
@@ -102,13 +115,18 @@ function nodeRedisConnection(client: NodeRedis): RedisConnection {
   const isCluster = isNodeRedisCluster(client)
   const isSentinel = !isCluster && isNodeRedisSentinel(client)
   const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer })
+  const send = (key: string | undefined, args: (string | Buffer)[]) => {
+    if (isCluster) return bytes.sendCommand(key, false, args)
+    if (isSentinel) return bytes.sendCommand(false, args)
+    return bytes.sendCommand(args)
+  }
   return {
     isCluster,
-    send(key, args) {
-      if (isCluster) return bytes.sendCommand(key, false, args)
-      if (isSentinel) return bytes.sendCommand(false, args)
-      return bytes.sendCommand(args)
-    },
+    // A sentinel client lends its connection to one command, and others of that tick wait while later ones pass them.
+    keepsOrder: !isCluster && !isSentinel,
+    send,
+    runScript: (digest, keys, args) =>
+      send(keys[0], ["EVALSHA", digest, String(keys.length), ...keys, ...args]),
     ready() {
       if (client.isReady ?? client.isOpen) return undefined
       throw notConnected(client, client.isOpen ? "connecting" : "not connected; call its connect() first")

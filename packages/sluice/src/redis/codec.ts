@@ -23,6 +23,12 @@ export interface Request {
   readonly at: number | undefined
 }
 
+/** What the script is run with. */
+export interface Message {
+  readonly keys: readonly string[]
+  readonly args: readonly (string | Buffer)[]
+}
+
 const HEADER = 8 + 8 + 2
 const POLICY = 1 + 5 * 8
 const CHECK_HEADER = 1 + 8 + 2
@@ -39,12 +45,8 @@ const KINDS = {
   block: 5,
 } as const
 
-/** The distinct keys of the requests, and the packed argument. */
-export function encode(
-  requests: readonly Request[],
-  bufferMs: number,
-  leastMs: number,
-): { keys: string[]; blob: Buffer } {
+/** The general form: the distinct keys of the requests, an empty argument that says so, and the packed one. */
+export function encode(requests: readonly Request[], bufferMs: number, leastMs: number): Message {
   const keys: string[] = []
   const keyIndex = new Map<string, number>()
   const policies: Policy[] = []
@@ -76,7 +78,7 @@ export function encode(
       at = blob.writeDoubleLE(charge.cost, at)
     }
   }
-  return { keys, blob }
+  return { keys, args: ["", blob] }
 }
 
 function writePolicy(blob: Buffer, at: number, policy: Policy): number {

@@ -32,13 +32,38 @@ export async function connectRedis(url: string, options: RedisStoreOptions = {})
   }
 }
 
+/**
+ * A client by URL that is yours to close, set up as those of `connectRedis` are: for `redisRules`. Of a ring it is the first
+ * server. Needs the package ioredis, and does not wait for Redis.
+ */
+export async function openRedisClient(url: string): Promise<Redis | Cluster> {
+  const target = parseRedisUrl(url)
+  const library = await loadClient()
+  const client = clientOf(target, library)
+  client.on("error", (error: Error) => reasons.set(client, error))
+  return client
+}
+
 function open(
   target: RedisTarget,
-  { Cluster, Redis }: Awaited<ReturnType<typeof loadClient>>,
+  library: Awaited<ReturnType<typeof loadClient>>,
   own: (client: Redis | Cluster) => RedisStore,
 ): Store {
+  if (target.topology !== "ring") return own(clientOf(target, library))
+  return shardedStore(
+    target.addresses.map((address) => ({
+      name: `${address.host}:${address.port}`,
+      store: own(clientOf({ ...target, topology: "single", addresses: [address] }, library)),
+    })),
+  )
+}
+
+function clientOf(
+  target: RedisTarget,
+  { Cluster, Redis }: Awaited<ReturnType<typeof loadClient>>,
+): Redis | Cluster {
   if (target.topology === "cluster") {
-    const cluster = new Cluster([...target.addresses], {
+    return new Cluster([...target.addresses], {
       redisOptions: clientOptions(target),
       clusterRetryStrategy: reconnectDelay,
       enableOfflineQueue: false,
@@ -50,7 +75,6 @@ function open(
       // Names in a certificate are names of hosts; the cluster speaks in addresses.
       dnsLookup: (address, callback) => callback(null, address),
     })
-    return own(cluster)
   }
   if (target.topology === "sentinel") {
     const { password, username } = target
@@ -63,13 +87,10 @@ function open(
       ...(password === undefined ? {} : { sentinelPassword: password }),
       ...(username === undefined ? {} : { sentinelUsername: username }),
     }
-    return own(new Redis(sentinel))
+    return new Redis(sentinel)
   }
-  const single = ({ host, port }: RedisAddress) => own(new Redis({ ...clientOptions(target), host, port }))
-  if (target.topology === "single") return single(target.addresses[0] as RedisAddress)
-  return shardedStore(
-    target.addresses.map((address) => ({ name: `${address.host}:${address.port}`, store: single(address) })),
-  )
+  const { host, port } = target.addresses[0] as RedisAddress
+  return new Redis({ ...clientOptions(target), host, port })
 }
 
 function clientOptions(target: RedisTarget) {

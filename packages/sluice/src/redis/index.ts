@@ -8,5 +8,6 @@ export {
   shardedStore,
 } from "../stores/sharded.js"
 export type { UserClient } from "./client.js"
-export { connectRedis } from "./connect.js"
+export { connectRedis, openRedisClient } from "./connect.js"
 export { type RedisStore, type RedisStoreOptions, redisStore } from "./redis-store.js"
+export { redactUrl } from "./url.js"

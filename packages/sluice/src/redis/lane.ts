@@ -7,16 +7,19 @@
 import { blockPolicy } from "../algorithms/block.js"
 import { Breaker } from "../resilience/breaker.js"
 import { withDeadline } from "../resilience/deadline.js"
+import { Deadlines } from "../resilience/deadlines.js"
 import { StoreFailure } from "../resilience/store-failure.js"
-import type { Outcome } from "../stores/store.js"
+import type { Charge, Outcome } from "../stores/store.js"
 import { Space } from "../stores/store.js"
+import type { CallLane, Pending } from "./call.js"
+import { Call } from "./call.js"
 import type { RedisConnection } from "./client.js"
-import type { Request } from "./codec.js"
-import { CHARGE, DECIDE, decode, encode } from "./codec.js"
+import type { Operation } from "./codec.js"
+import { CHARGE, encode } from "./codec.js"
 import { failureOf, isNoScript } from "./failure.js"
 import { keyslot } from "./keyslot.js"
 import { SCRIPT, SCRIPT_DIGEST } from "./scripts.js"
-import { decodeUniform, encodeUniform } from "./uniform.js"
+import { UniformCodec } from "./uniform.js"
 
 /** Checks per call. More in one call makes client and server take turns; 32 keeps both at work. */
 const MOST_CHECKS = 32
@@ -35,48 +38,95 @@ export interface LaneOptions {
 
 const PROBE = new Space("probe")
 
-interface Pending {
-  readonly request: Request
-  readonly resolve: (outcome: Outcome) => void
-  readonly reject: (failure: StoreFailure) => void
-}
-
 const soon: (callback: () => void) => void =
   typeof process === "object" && typeof process.nextTick === "function" ? process.nextTick : queueMicrotask
 
-export class Lane {
+export class Lane implements CallLane {
   readonly breakers: readonly Breaker[]
-  readonly #connection: RedisConnection
-  readonly #options: LaneOptions
+  readonly connection: RedisConnection
+  readonly deadlines: Deadlines
+  readonly uniform: UniformCodec
+  readonly deadlineMs: number
+  readonly expiryBufferMs: number
+  readonly leastExpiryMs: number
+  readonly #onSilence: (() => void) | undefined
   #waiting: Pending[] = []
   /** Whether the last call timed out, rather than failed. */
   #silent = false
+  /** Answered calls whose turn has not come. Undefined when none had its turn in this tick. */
+  #turns: Call[] | undefined
 
   constructor(connection: RedisConnection, options: LaneOptions) {
-    this.#connection = connection
-    this.#options = options
+    this.connection = connection
+    this.deadlineMs = options.deadlineMs
+    this.expiryBufferMs = options.expiryBufferMs
+    this.leastExpiryMs = options.leastExpiryMs
+    this.#onSilence = options.onSilence
+    this.deadlines = new Deadlines(options.deadlineMs)
+    this.uniform = new UniformCodec(options.expiryBufferMs, options.leastExpiryMs)
     const probeKeys = connection.isCluster ? clusterProbeKeys() : ["s1:probe"]
     this.breakers = probeKeys.map((key) => {
       return new Breaker({
         probe: () => this.#probe(key),
         deadlineMs: options.deadlineMs,
         onChange: ({ to }) => {
-          if (to === "open" && this.#silent) this.#options.onSilence?.()
+          if (to === "open" && this.#silent) this.#onSilence?.()
         },
       })
     })
   }
 
-  /** Joins the call that leaves when the current run of callbacks is over: a lone check is not delayed. */
-  submit(request: Request): Promise<Outcome> {
+  /**
+   * Joins the call that leaves when the current run of callbacks is over, or at once when it is full: a lone check is not
+   * delayed.
+   */
+  submit(
+    operation: Operation,
+    charges: readonly Charge[],
+    keys: readonly string[],
+    at: number | undefined,
+  ): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ request, resolve, reject }) === 1) soon(() => this.#depart())
+      const waiting = this.#waiting.push({ operation, charges, keys, at, resolve, reject })
+      if (waiting === 1) soon(this.#depart)
+      else if (waiting === MOST_CHECKS && this.connection.keepsOrder) this.#depart()
     })
   }
 
   /** A command of its own, under the same deadline and breaker. */
   async command(key: string | undefined, args: (string | Buffer)[]): Promise<unknown> {
-    return await this.#guarded(key, () => this.#send(key, args))
+    const breaker = this.#breakerOf(key)
+    if (!breaker.tryEnter()) throw new StoreFailure("breaker-open", "the breaker is open")
+    try {
+      const reply = await withDeadline(() => this.#send(key, args), this.deadlineMs)
+      breaker.succeeded()
+      return reply
+    } catch (error) {
+      const failure = failureOf(error)
+      this.failed(breaker, failure)
+      throw failure
+    }
+  }
+
+  /**
+   * One turn a tick. When several answers come at once, those who got the first ask again before the second is even
+   * looked at, and their next call is on its way meanwhile. Else client and server would take turns.
+   */
+  answered(call: Call): void {
+    if (this.#turns !== undefined) {
+      this.#turns.push(call)
+      return
+    }
+    if (!this.deadlines.isIdle) {
+      this.#turns = []
+      soon(this.#nextTurn)
+    }
+    call.settle()
+  }
+
+  failed(breaker: Breaker, failure: StoreFailure): void {
+    this.#silent = failure.kind === "timeout"
+    breaker.failed(failure.kind)
   }
 
   close(): void {
@@ -86,17 +136,27 @@ export class Lane {
     this.#waiting = []
   }
 
-  #depart(): void {
+  readonly #nextTurn = (): void => {
+    const call = this.#turns?.shift()
+    if (call === undefined) {
+      this.#turns = undefined
+      return
+    }
+    soon(this.#nextTurn)
+    call.settle()
+  }
+
+  readonly #depart = (): void => {
     const waiting = this.#waiting
     this.#waiting = []
-    if (!this.#connection.isCluster) {
+    if (!this.connection.isCluster) {
       this.#inCalls(waiting)
       return
     }
     // A script may touch one slot only. Calls written in the same tick share a packet per node.
     const bySlot = new Map<number, Pending[]>()
     for (const pending of waiting) {
-      const slot = keyslot(pending.request.keys[0] as string)
+      const slot = keyslot(pending.keys[0] as string)
       const together = bySlot.get(slot)
       if (together === undefined) bySlot.set(slot, [pending])
       else together.push(pending)
@@ -110,94 +170,46 @@ export class Lane {
       let keys = 0
       let end = start
       while (end < waiting.length && end - start < MOST_CHECKS) {
-        keys += (waiting[end] as Pending).request.keys.length
+        keys += (waiting[end] as Pending).keys.length
         if (keys > MOST_KEYS && end > start) break
         end++
       }
-      void this.#call(start === 0 && end === waiting.length ? waiting : waiting.slice(start, end))
+      const together = start === 0 && end === waiting.length ? waiting : waiting.slice(start, end)
+      new Call(this, this.#breakerOf(together[0]?.keys[0]), together).depart()
       start = end
-    }
-  }
-
-  async #call(together: readonly Pending[]): Promise<void> {
-    const requests = together.map((pending) => pending.request)
-    try {
-      const outcomes = await this.#ask(requests)
-      for (let i = 0; i < together.length; i++) {
-        const outcome = outcomes[i] as Outcome | StoreFailure
-        if (outcome instanceof StoreFailure) (together[i] as Pending).reject(outcome)
-        else (together[i] as Pending).resolve(outcome)
-      }
-    } catch (error) {
-      const failure = failureOf(error)
-      // A dry run charges nothing, whatever became of it.
-      const harmless = new StoreFailure(failure.kind, failure.message, { cause: failure.cause })
-      for (const { reject, request } of together) reject(request.operation === DECIDE ? harmless : failure)
-    }
-  }
-
-  async #ask(requests: readonly Request[]): Promise<(Outcome | StoreFailure)[]> {
-    const { expiryBufferMs, leastExpiryMs } = this.#options
-    const uniform = encodeUniform(requests, expiryBufferMs, leastExpiryMs)
-    if (uniform !== undefined) {
-      const { keys, args } = uniform
-      return decodeUniform(requests, (await this.#guarded(keys[0], () => this.#run(keys, args))) as Buffer)
-    }
-    const { keys, blob } = encode(requests, expiryBufferMs, leastExpiryMs)
-    return decode(requests, (await this.#guarded(keys[0], () => this.#run(keys, [blob]))) as Buffer)
-  }
-
-  /** Sends the script's source only to a server that does not have it. NOSCRIPT is the one error safe to repeat after. */
-  async #run(keys: string[], args: (string | Buffer)[]): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...args]
-    try {
-      return await this.#send(keys[0], ["EVALSHA", SCRIPT_DIGEST, ...rest])
-    } catch (error) {
-      if (!isNoScript(error)) throw error
-      return await this.#send(keys[0], ["EVAL", SCRIPT, ...rest])
-    }
-  }
-
-  /** A call under the breaker of its key and the deadline. */
-  async #guarded(key: string | undefined, call: () => Promise<unknown>): Promise<unknown> {
-    const breaker = this.#breakerOf(key)
-    if (!breaker.tryEnter()) throw new StoreFailure("breaker-open", "the breaker is open")
-    try {
-      const reply = await withDeadline(call, this.#options.deadlineMs)
-      breaker.succeeded()
-      return reply
-    } catch (error) {
-      const failure = failureOf(error)
-      this.#silent = failure.kind === "timeout"
-      breaker.failed(failure.kind)
-      throw failure
     }
   }
 
   #breakerOf(key: string | undefined): Breaker {
     const index =
-      key === undefined || !this.#connection.isCluster ? 0 : Math.floor(keyslot(key) / SLOTS_PER_BREAKER)
+      key === undefined || !this.connection.isCluster ? 0 : Math.floor(keyslot(key) / SLOTS_PER_BREAKER)
     return this.breakers[index] as Breaker
   }
 
   async #send(key: string | undefined, args: (string | Buffer)[]): Promise<unknown> {
-    const connecting = this.#connection.ready()
+    const connecting = this.connection.ready()
     if (connecting !== undefined) {
       const askedAt = performance.now()
       await connecting
       // The caller has been answered without Redis: what is sent now would be counted although nobody waits for it.
-      if (performance.now() - askedAt > this.#options.deadlineMs)
+      if (performance.now() - askedAt > this.deadlineMs)
         throw new StoreFailure("connection", "connected too late")
     }
-    return await this.#connection.send(key, args)
+    return await this.connection.send(key, args)
   }
 
   /** The smallest real call: the same script, with a write, so that it fails for the same reasons as a check would. */
   async #probe(key: string): Promise<void> {
     const charges = [{ space: PROBE, key, policy: blockPolicy, cost: 1 }]
-    const request: Request = { operation: CHARGE, charges, keys: [key], at: undefined }
-    const { blob } = encode([request], this.#options.expiryBufferMs, this.#options.leastExpiryMs)
-    await this.#run([key], [blob])
+    const request = { operation: CHARGE, charges, keys: [key], at: undefined } as const
+    const { args } = encode([request], this.expiryBufferMs, this.leastExpiryMs)
+    const rest = ["1", key, ...args]
+    try {
+      await this.#send(key, ["EVALSHA", SCRIPT_DIGEST, ...rest])
+    } catch (error) {
+      if (!isNoScript(error)) throw error
+      await this.#send(key, ["EVAL", SCRIPT, ...rest])
+    }
   }
 }
 

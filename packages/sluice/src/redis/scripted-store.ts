@@ -10,7 +10,7 @@ import { allDone, checkAcross, decideAcross, groupCharges } from "../stores/acro
 import type { Charge, Check, Outcome, Space, Store } from "../stores/store.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
-import type { Operation, Request } from "./codec.js"
+import type { Operation } from "./codec.js"
 import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
 import { DenyCache } from "./deny-cache.js"
 import { Heartbeat } from "./heartbeat.js"
@@ -167,8 +167,7 @@ export class ScriptedStore implements Store {
   #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
     this.#start()
     const time = at ?? (this.#clock === undefined ? undefined : Math.round(this.#clock.now() * 1000))
-    const request: Request = { operation, charges, keys: charges.map(storageKey), at: time }
-    return this.#lane.submit(request)
+    return this.#lane.submit(operation, charges, charges.map(storageKey), time)
   }
 
   /** The charges by slot of a Cluster, when they live in several. A script may touch one slot only. */

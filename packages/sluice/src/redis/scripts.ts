@@ -1,61 +1,151 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "af71aedfd402e6689f1a36f02ebc5401601fd04e"
+export const SCRIPT_DIGEST = "3c1f2b340d4f596868801cd3d4e7b76867227ebb"
 
-export const SCRIPT = `local blob, reply_head = ARGV[1], ""
-local function uniform(window, token, leak, capacity, buffer, least)
-  local now = tonumber(ARGV[7])
+export const SCRIPT = `local policy = ARGV[1]
+if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
+  local call, key, sub = redis.call, KEYS[1], string.sub
+  local now = ARGV[2]
+  if now then
+    now = now + 0
+  else
+    local time = call("TIME")
+    now = time[1] * 1000000 + time[2]
+  end
+  local value = redis.pcall("GET", key)
+  local token, leak = sub(policy, 18, 33) + 0, sub(policy, 82, 97) + 0
+  local full = sub(policy, 34, 49) * token
+  local debt, t, usual = 0, now, true
+  if value then
+    usual = false
+    if #value == 24 then
+      local state_time, written
+      debt, state_time, written = struct.unpack("<ddd", value)
+      if written == token and debt >= 0 and debt <= full and state_time >= 0 and state_time - now <= sub(policy, 2, 17) + 0 then
+        usual = true
+        if state_time <= now then
+          debt = debt - (now - state_time) * leak
+          if debt < 0 then debt = 0 end
+        elseif debt > 0 then
+          t = state_time
+        end
+      end
+    end
+  end
+  if usual then
+    if token <= full - debt then
+      local charged = debt + token
+      local ttl = math.ceil((t + math.ceil(charged / leak) - now) / 1000) + sub(policy, 50, 65)
+      local least = sub(policy, 66, 81) + 0
+      if ttl < least then ttl = least end
+      call("SET", key, struct.pack("<ddd", charged, t, token), "PX", ttl)
+    else
+      local ttl = math.max(math.ceil(sub(policy, 2, 17) / 500) + sub(policy, 50, 65), sub(policy, 66, 81) + 0)
+      call("PEXPIRE", key, ttl, "NX")
+    end
+    return struct.pack("<ddd", now, debt, t - now)
+  end
+end
+local blob, reply_head = ARGV[2], ""
+local function uniform(kind, window, unit, capacity, buffer, least, own)
+  local is_bucket, is_counter = kind == "b", kind == "c"
+  local now = tonumber(ARGV[2] or "")
   if not now then
     local time = redis.call("TIME")
     now = time[1] * 1000000 + time[2]
   end
-  local order, full, keys = ARGV[8], capacity * token, #KEYS
+  local order, full, keys, most = ARGV[3], capacity * unit, #KEYS, 9007199254740992
   local values = redis.call("MGET", unpack(KEYS))
-  local debts, times, changes = {}, {}, {}
+  local used, times, oldest, weights, changes = {}, {}, {}, {}, {}
+  local fresh = now
+  if is_counter then fresh = math.floor(now / own) * own elseif not is_bucket and own ~= 1 then fresh = math.floor(now / window) * window end
   for i = 1, keys do
     local value = values[i]
-    local debt, t = 0, now
-    if value then
-      if #value ~= 24 then return nil end
-      local time, written
-      debt, time, written = struct.unpack("<ddd", value)
-      if not (written == token and debt >= 0 and debt <= full and time >= 0 and time - now <= window) then return nil end
-      if time <= now then
-        debt = debt - (now - time) * leak
-        if debt < 0 then debt = 0 end
-      elseif debt > 0 then
-        t = time
+    local amount, t, old, weight = 0, fresh, 0, 0
+    if is_bucket then
+      if value then
+        if #value ~= 24 then return nil end
+        local time, written
+        amount, time, written = struct.unpack("<ddd", value)
+        if not (written == unit and amount >= 0 and amount <= full and time >= 0 and time - now <= window) then return nil end
+        if time <= now then
+          amount = amount - (now - time) * own
+          if amount < 0 then amount = 0 end
+        elseif amount > 0 then
+          t = time
+        end
       end
+    elseif is_counter then
+      if value then
+        if #value ~= 32 then return nil end
+        local written, newest
+        t, written, newest, old = struct.unpack("<dddd", value)
+        if not (written == own and t >= 0 and t - now <= window) then return nil end
+        if not (newest >= 0 and newest < most and old >= 0 and old < most) then return nil end
+        if now >= t + own then
+          local steps = (fresh - t) / own
+          if steps == 1 then old, newest = newest, 0 elseif steps >= 2 then old, newest = 0, 0 else return nil end
+          t = fresh
+        elseif t > now and newest == 0 and old == 0 then
+          return nil
+        end
+        if old ~= 0 then
+          local product = old * (own - math.max(now - t, 0))
+          if product >= most then return nil end
+          weight = math.floor(product / own)
+        end
+        amount = weight + newest
+      end
+      oldest[i], weights[i] = old, weight
+    elseif value then
+      if #value ~= 24 then return nil end
+      local start, written
+      start, written, amount = struct.unpack("<ddd", value)
+      if not (written == window and amount >= 0 and amount < most and start >= 0 and start - now <= window) then return nil end
+      if now >= start + window then amount = 0 elseif amount > 0 then t = start end
     end
-    debts[i], times[i] = debt, t
+    used[i], times[i] = amount, t
   end
-  local checks = keys
-  if order ~= "" then checks = #order / 2 end
-  local reply = { now }
+  local checks, width = keys, 2
+  if order then checks = #order / 2 end
+  if is_counter then width = 3 end
+  local reply, at = { now }, 2
   for c = 1, checks do
     local i, cost = c, 1
-    if order ~= "" then
+    if order then
       i, cost = string.byte(order, c * 2 - 1, c * 2)
       i, cost = i - 32, cost - 32
     end
-    local debt = debts[i]
-    reply[c * 2], reply[c * 2 + 1] = debt, times[i] - now
-    if cost <= capacity and cost * token <= full - debt then
+    local amount = used[i]
+    if is_counter then
+      reply[at], reply[at + 1], reply[at + 2] = amount - weights[i], times[i] - now, oldest[i]
+    else
+      reply[at], reply[at + 1] = amount, times[i] - now
+    end
+    at = at + width
+    if cost <= capacity and cost * unit <= full - amount then
       if cost > 0 then
-        debts[i] = debt + cost * token
+        used[i] = amount + cost * unit
         changes[i] = 1
       end
-    elseif not changes[i] then
+    elseif cost > 0 and not changes[i] then
       changes[i] = 0
     end
   end
   local foreign
   for i = 1, keys do
     if changes[i] == 1 then
-      local ttl = math.ceil((times[i] + math.ceil(debts[i] / leak) - now) / 1000) + buffer
+      local amount, t = used[i], times[i]
+      local value, expires
+      if is_bucket then
+        value, expires = struct.pack("<ddd", amount, t, unit), t + math.ceil(amount / own)
+      elseif is_counter then
+        value, expires = struct.pack("<dddd", t, own, amount - weights[i], oldest[i]), t + 2 * own
+      else
+        value, expires = struct.pack("<ddd", t, window, amount), t + window
+      end
+      local ttl = math.ceil((expires - now) / 1000) + buffer
       if ttl < least then ttl = least end
-      local value = struct.pack("<ddd", debts[i], times[i], token)
-      ttl = string.format("%.0f", ttl)
       if values[i] then
         redis.call("SET", KEYS[i], value, "PX", ttl)
       elseif not redis.call("SET", KEYS[i], value, "PX", ttl, "NX") then
@@ -63,30 +153,34 @@ local function uniform(window, token, leak, capacity, buffer, least)
         foreign[i] = true
       end
     elseif changes[i] == 0 and values[i] then
-      redis.call("PEXPIRE", KEYS[i], string.format("%.0f", math.ceil(2 * window / 1000) + buffer), "NX")
+      redis.call("PEXPIRE", KEYS[i], math.max(math.ceil(window / 500) + buffer, least), "NX")
     end
   end
   if foreign then
     for c = 1, checks do
       local i = c
-      if order ~= "" then i = string.byte(order, c * 2 - 1) - 32 end
-      if foreign[i] then reply[c * 2] = -1 end
+      if order then i = string.byte(order, c * 2 - 1) - 32 end
+      if foreign[i] then reply[2 + (c - 1) * width] = -1 end
     end
   end
   return struct.pack("<" .. string.rep("d", #reply), unpack(reply))
 end
-if ARGV[2] then
-  local window, token, leak, capacity = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-  local buffer, least, order = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[8]
-  local reply = uniform(window, token, leak, capacity, buffer, least)
+if policy ~= "" then
+  local function number(place)
+    return tonumber(string.sub(policy, place * 16 - 14, place * 16 + 1))
+  end
+  local kind, order = string.sub(policy, 1, 1), ARGV[3]
+  local window, unit, capacity, buffer, least, own = number(1), number(2), number(3), number(4), number(5), number(6)
+  local reply = uniform(kind, window, unit, capacity, buffer, least, own)
   if reply then return reply end
-  local checks = #KEYS
-  if order ~= "" then checks = #order / 2 end
-  local parts = { struct.pack("<ddHBdddddH", buffer, least, 1, 1, 0, window, capacity, token, leak, checks) }
+  local checks, place, x, y = #KEYS, 1, unit, own
+  if order then checks = #order / 2 end
+  if kind == "w" then place = 2 elseif kind == "c" then place, x, y = 3, own, 1 end
+  local parts = { struct.pack("<ddHBdddddH", buffer, least, 1, place, capacity, window, capacity, x, y, checks) }
   for c = 1, checks do
     local i, cost = c + 32, 33
-    if order ~= "" then i, cost = string.byte(order, c * 2 - 1, c * 2) end
-    parts[c + 1] = struct.pack("<BdHHHd", 0, tonumber(ARGV[7]) or -1, 1, i - 32, 1, cost - 32)
+    if order then i, cost = string.byte(order, c * 2 - 1, c * 2) end
+    parts[c + 1] = struct.pack("<BdHHHd", 0, tonumber(ARGV[2] or "") or -1, 1, i - 32, 1, cost - 32)
   end
   blob, reply_head = table.concat(parts), struct.pack("<d", -1)
 end

@@ -54,25 +54,27 @@ export function withDeadline<T>(
   })
 }
 
-/**
- * Calls back after `ms`, but first reads what has already arrived: a timer runs before the sockets are read, and after a
- * pause of our own event loop the answer is often waiting there. One turn of the loop reads it; after a pause two, since
- * the first may be filled with other work that piled up.
- */
+/** Calls back after `ms`, but not before what has already arrived was read. */
 export function afterAnswers(ms: number, timers: Timers, callback: () => void): () => void {
   const due = timers.now() + ms
   let cancelled = false
   const cancelTimer = timers.schedule(ms, () => {
-    const turns = timers.now() - due > LATE_MS ? 2 : 1
-    const turn = (left: number) => {
-      if (cancelled) return
-      if (left === 0) callback()
-      else setImmediate(turn, left - 1)
-    }
-    setImmediate(turn, turns - 1)
+    afterReading(timers.now() - due, () => {
+      if (!cancelled) callback()
+    })
   })
   return () => {
     cancelled = true
     cancelTimer()
   }
+}
+
+/**
+ * Lets the sockets be read before a timer's callback, which was late by `lateMs`: a timer runs before them, and after a
+ * pause of our own event loop the answer is often waiting there. One turn of the loop reads it; after a pause two, since
+ * the first may be filled with other work that piled up.
+ */
+export function afterReading(lateMs: number, callback: () => void): void {
+  if (lateMs > LATE_MS) setImmediate(() => setImmediate(callback))
+  else setImmediate(callback)
 }

@@ -31,3 +31,27 @@ export const backgroundTimers: Timers = {
     return () => clearTimeout(timer)
   },
 }
+
+/** A callback that is set again and again: one timer where there would be thousands. */
+export interface Alarm {
+  /** Calls back after `ms`. */
+  set(ms: number): void
+  /** Whether the process stays for it. */
+  hold(isHeld: boolean): void
+}
+
+export function systemAlarm(callback: () => void): Alarm {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isHeldNow = false
+  return {
+    set(ms) {
+      timer = setTimeout(callback, ms)
+      if (!isHeldNow) timer.unref()
+    },
+    hold(isHeld) {
+      isHeldNow = isHeld
+      if (isHeld) timer?.ref()
+      else timer?.unref()
+    },
+  }
+}

@@ -1,7 +1,8 @@
 -- Purpose: runs a list of checks, each a list of charges of any algorithm: decides all charges of a check, then charges all
 -- of them or none. Checks run in order; a later one sees what an earlier one charged.
 -- KEYS: every key the checks touch, once each.
--- ARGV[1]: packed little-endian: double expiry buffer (ms), double least time to live (ms), ushort number of policies; per
+-- ARGV[1]: "": see uniform.lua.
+-- ARGV[2]: packed little-endian: double expiry buffer (ms), double least time to live (ms), ushort number of policies; per
 --   policy: byte kind, doubles limit, window, capacity, x, y; ushort number of checks; per check: byte operation
 --   (0 check, 1 decide, 2 charge, 3 refund), double time (negative: the server's), ushort number of charges; per charge:
 --   ushort index into KEYS, ushort index of the policy, double cost.
