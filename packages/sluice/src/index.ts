@@ -8,10 +8,11 @@ export {
   type CheckRequest,
   createLimiter,
   type Limiter,
-  type WaitOptions,
+  type LimitPolicy,
 } from "./limiter.js"
 export type { LimiterOptions } from "./limiter-options.js"
-export type { LimitOptions } from "./policy.js"
+export { type LimitOptions, restorePolicy, type SavedPolicy, savePolicy } from "./policy.js"
+export { type ByteKeys, byteKeys } from "./stores/memory/byte-keys.js"
 export {
   type MemoryStore,
   type MemoryStoreOptions,
@@ -19,13 +20,14 @@ export {
   memoryStore,
 } from "./stores/memory/memory-store.js"
 export { fileSnapshot, type Snapshot } from "./stores/memory/snapshot.js"
-export type {
-  Charge,
-  Check,
-  Degraded,
-  Outcome,
-  SingleVerdict,
+export {
+  type Charge,
+  type Check,
+  type Degraded,
+  type Outcome,
+  type SingleVerdict,
   Space,
-  Store,
-  SyncStore,
+  type Store,
+  type SyncStore,
 } from "./stores/store.js"
+export type { WaitOptions } from "./turnstile.js"

@@ -116,7 +116,7 @@ describe("createLimiter refuses", () => {
     [
       "a window of 0",
       { limit: 5, window: 0 },
-      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "at least one microsecond" },
+      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "1 microsecond" },
     ],
     [
       "a window below zero",
@@ -126,7 +126,7 @@ describe("createLimiter refuses", () => {
     [
       "a window of 11 years",
       { limit: 5, window: "4015d" },
-      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "ten years" },
+      { code: "WINDOW_INVALID", place: "createLimiter.window", says: "10 years" },
     ],
     [
       "a window that is an object",

@@ -59,7 +59,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
   if (single !== undefined) {
     throw new SluiceError("OPTION_CONFLICT", {
       place: `createLimiter.${single}`,
-      expected: "belongs inside limits when there are limits",
+      expected: "belongs inside limits",
     })
   }
   checkType(options.limits, "createLimiter.limits", "a list of at least one limit", (list) => {
@@ -81,7 +81,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
   return { limits, prefix }
 }
 
-function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {
+export function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {
   checkType(options.name, `${place}.name`, "a string that is not empty", isName)
   const policy = compilePolicy(options, place)
   const { algorithm, buckets, window } = policy

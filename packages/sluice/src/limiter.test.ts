@@ -92,6 +92,15 @@ describe("check", () => {
     await limiter.close()
   })
 
+  it("goes by its own clock on a store that has another", async () => {
+    const store = memoryStore({ clock: new ManualClock() })
+    const { clock, limiter } = limiterWith({ algorithm: "fixed-window", limit: 1, window: "1m", store })
+    expect((await limiter.check("key")).allowed).toBe(true)
+    expect(limiter.checkSync("key").allowed).toBe(false)
+    clock.advance(60_000)
+    expect(limiter.checkSync("key").allowed).toBe(true)
+  })
+
   it("takes fractional milliseconds and rounds them to the nearest microsecond", async () => {
     const { limiter } = limiterWith({ algorithm: "sliding-window-log", limit: 1, window: "1ms" })
     const at = Date.UTC(2026, 0, 1)

@@ -1,5 +1,6 @@
 import type { Policy, Verdict } from "./algorithms/algorithm.js"
 import { blockPolicy } from "./algorithms/block.js"
+import { checkKey, costOf, microsOf } from "./call-options.js"
 import type { Clock } from "./clock.js"
 import { systemClock } from "./clock.js"
 import type { Decision, NamedPolicy } from "./decision.js"
@@ -9,12 +10,12 @@ import { parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits } from "./limiter-options.js"
-import { checkFields, checkType } from "./options.js"
+import { checkFields } from "./options.js"
 import { overridePolicy } from "./policy.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "./stores/store.js"
 import { isSyncStore, Space } from "./stores/store.js"
-import type { Turnstile } from "./turnstile.js"
+import type { Turnstile, WaitOptions } from "./turnstile.js"
 
 export interface CheckOptions {
   /** Whole units. Default: 1. With 0 the check only looks. */
@@ -27,18 +28,15 @@ export interface CheckOptions {
   burst?: number
 }
 
-export interface WaitOptions {
-  cost?: number
-  limit?: number
-  burst?: number
-  /** Ends the wait; the promise rejects with its reason. */
-  signal?: AbortSignal
-  /** The longest wait in milliseconds. Default: no bound. */
-  maxWaitMs?: number
-}
-
 export interface CheckRequest extends CheckOptions {
   key: string
+}
+
+/** A limit without its state: so many units per window. */
+export interface LimitPolicy {
+  readonly name: string
+  readonly quota: number
+  readonly windowMs: number
 }
 
 /** One limit of a limiter, with the space its counters live in. */
@@ -48,11 +46,8 @@ interface Limit extends NamedPolicy {
 }
 
 const CHECK_FIELDS = ["cost", "at", "limit", "burst"]
-const WAIT_FIELDS = ["cost", "limit", "burst", "signal", "maxWaitMs"]
 /** Distinct per-call limits whose numbers are kept worked out. */
 const MOST_OVERRIDES = 1_024
-/** The end of the representable dates: anything later is a mistake, often microseconds. */
-const LATEST_TIME = 8.64e15 / 1000
 
 /** A limiter for the given options. Most programs make one per kind of request and keep it. */
 export function createLimiter(options: LimiterOptions): Limiter {
@@ -63,7 +58,7 @@ export class Limiter {
   readonly #limits: readonly Limit[]
   /** The only limit, when there is one. */
   readonly #only: Limit | undefined
-  /** The same, when the store's clock counts: nothing is left to work out for a check that only names its key. */
+  /** The same, when the store answers at once by its own clock: nothing is left to work out for a check of a key. */
   readonly #plain: Limit | undefined
   readonly #blocks: Space
   readonly #store: Store
@@ -77,18 +72,30 @@ export class Limiter {
     const { limits, prefix } = compileLimits(options)
     this.#limits = limits.map((limit) => ({ ...limit, space: new Space(limit.space), overrides: new Map() }))
     this.#only = this.#limits.length === 1 ? this.#limits[0] : undefined
-    this.#plain = options.clock === undefined ? this.#only : undefined
     this.#blocks = new Space(`${prefix}:block`)
     this.#clock = options.clock
     this.#onStoreFailure = options.onStoreFailure ?? "local"
     this.#ownsStore = options.store === undefined
-    this.#store = options.store ?? memoryStore(options.clock === undefined ? {} : { clock: options.clock })
+    this.#store = options.store ?? memoryStore(options.clock && { clock: options.clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
+    this.#plain = this.#sync !== undefined && options.clock === undefined ? this.#only : undefined
+  }
+
+  /** Whether the store answers at once, so that `checkSync` works. */
+  get isSync(): boolean {
+    return this.#sync !== undefined
+  }
+
+  /** What its limits promise, in order; for headers. */
+  get policies(): readonly LimitPolicy[] {
+    return this.#limits.map(({ name, policy }) => {
+      return { name, quota: policy.limit, windowMs: policy.window / 1000 }
+    })
   }
 
   /** Decides whether a request may pass, and charges it if so. */
   async check(key: string, options?: CheckOptions): Promise<Decision> {
-    if (this.#sync !== undefined) return this.#checkSync(this.#sync, key, options)
+    if (this.#sync !== undefined) return this.checkSync(key, options)
     const charges = this.#charges(key, options)
     return this.#decisionOf(
       options,
@@ -98,8 +105,14 @@ export class Limiter {
 
   /** `check` without a promise, on a store in memory. */
   checkSync(key: string, options?: CheckOptions): Decision {
-    if (this.#sync === undefined) throw notSync()
-    return this.#checkSync(this.#sync, key, options)
+    const plain = this.#plain
+    const store = this.#sync as SyncStore
+    if (plain === undefined || options !== undefined || store.mayBlock(this.#blocks)) {
+      return this.#checkWith(key, options)
+    }
+    checkKey(key)
+    const verdict = store.checkOneSync(plain.space, key, plain.policy, 1)
+    return decisionOfOne(plain.name, plain.policy, verdict, verdict.now, verdict.degraded)
   }
 
   /** Looks at a key: a check of cost 0. `remaining` is the largest cost that would pass. */
@@ -123,17 +136,8 @@ export class Limiter {
    * take longer than `maxWaitMs` or for ever; rejects with the signal's reason when aborted.
    */
   async wait(key: string, options: WaitOptions = {}): Promise<Decision> {
-    checkFields(options, WAIT_FIELDS, "wait")
-    const { signal, maxWaitMs, ...rest } = options
-    checkType(signal, "wait.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
-    checkType(maxWaitMs, "wait.maxWaitMs", "milliseconds ≥ 0", (ms) => typeof ms === "number" && ms >= 0)
-    const question = {
-      check: () => this.check(key, rest),
-      peek: () => this.peek(key),
-      refund: () => this.refund(key, rest.cost),
-    }
     const turnstile = await this.#openTurnstile()
-    return await turnstile.pass(key, question, signal, maxWaitMs)
+    return await turnstile.wait(this, key, options)
   }
 
   /** Gives back what a request was charged, at most what is charged now. Returns the state after it. */
@@ -160,9 +164,7 @@ export class Limiter {
   /** Ends waiting and lets go of the store if the limiter made it. A store you passed in is yours to close. */
   async close(): Promise<void> {
     const turnstile = await this.#turnstile
-    turnstile?.close(
-      new SluiceError("LIMITER_CLOSED", { place: "wait", expected: "ended: the limiter was closed" }),
-    )
+    turnstile?.close()
     if (this.#ownsStore) await this.#store.close()
   }
 
@@ -179,18 +181,10 @@ export class Limiter {
     return this.#turnstile
   }
 
-  #checkSync(store: SyncStore, key: string, options: CheckOptions | undefined): Decision {
-    const plain = this.#plain
-    if (options !== undefined || plain === undefined || store.mayBlock(this.#blocks)) {
-      return this.#checkWith(store, key, options)
-    }
-    checkKey(key)
-    const verdict = store.checkOneSync(plain.space, key, plain.policy, 1)
-    return decisionOfOne(plain.name, plain.policy, verdict, verdict.now, verdict.degraded)
-  }
-
   /** A check that says more than its key, or meets more than one limit. */
-  #checkWith(store: SyncStore, key: string, options: CheckOptions | undefined): Decision {
+  #checkWith(key: string, options: CheckOptions | undefined): Decision {
+    const store = this.#sync
+    if (store === undefined) throw notSync()
     const only = this.#only
     if (only === undefined || store.mayBlock(this.#blocks)) {
       return this.#decisionOf(options, store.checkSync(this.#charges(key, options), this.#at(options)))
@@ -198,7 +192,7 @@ export class Limiter {
     checkKey(key)
     checkCallOptions(options)
     const policy = this.#policyFor(only, options)
-    const verdict = store.checkOneSync(only.space, key, policy, costOf(options), this.#at(options))
+    const verdict = store.checkOneSync(only.space, key, policy, costOf(options?.cost), this.#at(options))
     return decisionOfOne(only.name, policy, verdict, verdict.now, verdict.degraded)
   }
 
@@ -225,7 +219,7 @@ export class Limiter {
   #limitCharges(key: string, options: CheckOptions | undefined): Charge[] {
     checkKey(key)
     checkCallOptions(options)
-    const cost = costOf(options)
+    const cost = costOf(options?.cost)
     return this.#limits.map((limit) => ({
       space: limit.space,
       key,
@@ -245,7 +239,7 @@ export class Limiter {
     if (this.#limits.length > 1) {
       throw new SluiceError("OPTION_CONFLICT", {
         place: "check",
-        expected: "needs a limiter with one limit for limit and burst",
+        expected: "takes limit and burst only with one limit",
       })
     }
     const name = options.burst === undefined ? options.limit : JSON.stringify([options.limit, options.burst])
@@ -261,40 +255,14 @@ export class Limiter {
   /** The time of the request in microseconds, or undefined to let the store's clock decide. */
   #at(options: CheckOptions | undefined): number | undefined {
     const ms = options?.at === undefined ? this.#clock?.now() : options.at
-    if (ms === undefined) return undefined
-    if (typeof ms !== "number" || !(ms >= 0 && ms <= LATEST_TIME)) {
-      throw new SluiceError("TIME_INVALID", {
-        place: "at",
-        expected: "must be a time in milliseconds since 1970",
-        found: ms,
-      })
-    }
-    return Math.round(ms * 1000)
+    return ms === undefined ? undefined : microsOf(ms)
   }
 }
 
 function notSync(): SluiceError {
   return new SluiceError("STORE_NOT_SYNC", {
     place: "checkSync",
-    expected: "needs the memory store; use check with this one",
-  })
-}
-
-function costOf(options: CheckOptions | undefined): number {
-  const cost = options?.cost
-  if (cost === undefined) return 1
-  if (!Number.isInteger(cost) || cost < 0 || cost > Number.MAX_SAFE_INTEGER) {
-    throw new SluiceError("COST_INVALID", { place: "cost", expected: "must be an integer ≥ 0", found: cost })
-  }
-  return cost
-}
-
-function checkKey(key: unknown): void {
-  if (typeof key === "string" && key !== "") return
-  throw new SluiceError("KEY_INVALID", {
-    place: "key",
-    expected: "must be a string that is not empty",
-    found: key,
+    expected: "needs the memory store; use check",
   })
 }
 

@@ -7,7 +7,7 @@ export function checkFields(options: unknown, fields: readonly string[], place: 
   }
   for (const field of Object.keys(options)) {
     if (fields.includes(field)) continue
-    const guess = fields.find((known) => isNear(field.toLowerCase(), known.toLowerCase()))
+    const guess = nearest(field, fields)
     throw new SluiceError("OPTION_UNKNOWN", {
       place: `${place}.${field}`,
       expected:
@@ -38,6 +38,11 @@ export function hasMethods(...methods: string[]): (value: unknown) => boolean {
     typeof value === "object" &&
     value !== null &&
     methods.every((method) => typeof (value as Record<string, unknown>)[method] === "function")
+}
+
+/** The word that a misspelt one was meant to be. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  return known.find((candidate) => isNear(word.toLowerCase(), candidate.toLowerCase()))
 }
 
 /** Whether two words differ by at most so many letters changed, added or dropped. */

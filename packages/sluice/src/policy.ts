@@ -196,7 +196,7 @@ function windowOf(window: unknown, place: string): number {
   if (micros < 1 || ms > LONGEST_WINDOW_MS) {
     throw new SluiceError("WINDOW_INVALID", {
       place,
-      expected: "must be at least one microsecond and at most ten years",
+      expected: "must be 1 microsecond to 10 years",
       found: window,
     })
   }

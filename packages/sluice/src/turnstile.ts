@@ -1,5 +1,26 @@
 import type { Clock } from "./clock.js"
 import type { Decision } from "./decision.js"
+import { SluiceError } from "./errors.js"
+import { checkFields, checkType } from "./options.js"
+
+export interface WaitOptions {
+  cost?: number
+  limit?: number
+  burst?: number
+  /** Ends the wait; the promise rejects with its reason. */
+  signal?: AbortSignal
+  /** The longest wait in milliseconds. Default: no bound. */
+  maxWaitMs?: number
+}
+
+/** The limiter that people wait for. */
+export interface Waited {
+  check(key: string, options: Omit<WaitOptions, "signal" | "maxWaitMs">): Promise<Decision>
+  peek(key: string): Promise<Decision>
+  refund(key: string, cost?: number): Promise<unknown>
+}
+
+const WAIT_FIELDS = ["cost", "limit", "burst", "signal", "maxWaitMs"]
 
 /** How a turnstile asks about one request. */
 export interface Question {
@@ -21,6 +42,20 @@ export class Turnstile {
 
   constructor(clock: Required<Clock>) {
     this.#clock = clock
+  }
+
+  /** Waits at a limiter; the mistakes in the options are found here, so that who never waits need not carry it. */
+  async wait(limiter: Waited, key: string, options: WaitOptions): Promise<Decision> {
+    checkFields(options, WAIT_FIELDS, "wait")
+    const { signal, maxWaitMs, ...rest } = options
+    checkType(signal, "wait.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
+    checkType(maxWaitMs, "wait.maxWaitMs", "milliseconds ≥ 0", (ms) => typeof ms === "number" && ms >= 0)
+    const question = {
+      check: () => limiter.check(key, rest),
+      peek: () => limiter.peek(key),
+      refund: () => limiter.refund(key, rest.cost),
+    }
+    return await this.pass(key, question, signal, maxWaitMs)
   }
 
   async pass(key: string, question: Question, signal?: AbortSignal, maxWaitMs = Number.POSITIVE_INFINITY) {
@@ -46,7 +81,7 @@ export class Turnstile {
   }
 
   /** Rejects everyone who waits. */
-  close(reason: unknown): void {
+  close(reason: unknown = closed()): void {
     for (const stop of this.#waiting) stop.abort(reason)
   }
 
@@ -117,4 +152,8 @@ export class Turnstile {
       void until?.then(end(() => resolve(true)))
     })
   }
+}
+
+function closed(): SluiceError {
+  return new SluiceError("LIMITER_CLOSED", { place: "wait", expected: "ended: the limiter was closed" })
 }

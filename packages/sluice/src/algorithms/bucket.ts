@@ -7,7 +7,7 @@
 // State: [debt in ticks, time of the last update, ticks per unit when it was written].
 
 import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
-import { never } from "./algorithm.js"
+import { checkInTwoSteps } from "./algorithm.js"
 import { mulDivCeil } from "./exact.js"
 
 const DEBT = 0
@@ -51,8 +51,9 @@ function decide(
   verdict.foreign = (cells[at + TIME] as number) - now > policy.window
 }
 
-/** `decide`, and the charge if it is allowed, with the debt worked out once. */
+/** `decide`, then `charge`; in one go for a state in the policy's own terms that is not ahead of `now`: nearly all are. */
 function check(
+  this: Algorithm,
   policy: Policy,
   cells: Float64Array,
   at: number,
@@ -60,14 +61,19 @@ function check(
   now: number,
   verdict: Verdict,
 ): void {
-  const t = settledTime(policy, cells, at, now)
-  const debt = settledDebt(policy, cells, at, t)
-  judge(policy, debt, t - now, cost, verdict)
-  verdict.foreign = (cells[at + TIME] as number) - now > policy.window
-  if (cost > 0 && (verdict.allowed || verdict.foreign)) {
-    cells[at + DEBT] = verdict.allowed ? debt + cost * policy.token : debt
-    cells[at + TIME] = t
-    cells[at + TOKEN] = policy.token
+  const time = cells[at + TIME] as number
+  let debt = cells[at + DEBT] as number
+  if (cells[at + TOKEN] !== policy.token || time > now || debt > policy.full) {
+    checkInTwoSteps.call(this, policy, cells, at, cost, now, verdict)
+    return
+  }
+  const drained = (now - time) * policy.leak
+  debt = drained < debt ? debt - drained : 0
+  const after = judge(policy, debt, 0, cost, verdict)
+  verdict.foreign = false
+  if (verdict.allowed && cost > 0) {
+    cells[at + DEBT] = after
+    cells[at + TIME] = now
   }
 }
 
@@ -76,38 +82,40 @@ function drainTime(policy: Policy, debt: number): number {
   return policy.leak === 1 ? debt : Math.ceil(debt / policy.leak)
 }
 
-/** What a debt means for a cost. Waits are told from the caller's time, which may lie `ahead` before the state's. */
-function judge(policy: Policy, debt: number, ahead: number, cost: number, verdict: Verdict): void {
+/**
+ * What a debt means for a cost; returns the debt after it. Waits are told from the caller's time, which may lie `ahead`
+ * before the state's; never without a debt, which alone keeps a state ahead.
+ */
+function judge(policy: Policy, debt: number, ahead: number, cost: number, verdict: Verdict): number {
   const { full, token } = policy
-  if (cost > policy.capacity) {
-    never(verdict, Math.floor((full - debt) / token), debt === 0 ? 0 : ahead + drainTime(policy, debt))
-    return
-  }
   const need = cost * token
   const room = full - debt
-  const allowed = need <= room
-  const after = allowed ? debt + need : debt
-  verdict.allowed = allowed
-  verdict.remaining = Math.floor((full - after) / token)
-  verdict.retryAfter = allowed ? 0 : ahead + drainTime(policy, need - room)
-  verdict.resetAfter = after === 0 ? 0 : ahead + drainTime(policy, after)
-  verdict.delay = policy.queue && allowed && debt !== 0 ? ahead + drainTime(policy, debt) : 0
+  verdict.retryAfter = 0
+  verdict.delay = 0
+  if (need <= room) {
+    verdict.allowed = true
+    if (policy.queue) verdict.delay = ahead + drainTime(policy, debt)
+    debt += need
+  } else {
+    verdict.allowed = false
+    const never = cost > policy.capacity
+    verdict.retryAfter = never ? Number.POSITIVE_INFINITY : ahead + drainTime(policy, need - room)
+  }
+  verdict.remaining = Math.floor((full - debt) / token)
+  verdict.resetAfter = ahead + drainTime(policy, debt)
+  return debt
 }
 
 function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
   const t = settledTime(policy, cells, at, now)
-  cells[at + DEBT] = settledDebt(policy, cells, at, t) + cost * policy.token
+  cells[at + DEBT] = Math.max(0, settledDebt(policy, cells, at, t) + cost * policy.token)
   cells[at + TIME] = t
   cells[at + TOKEN] = policy.token
 }
 
+/** A charge of less than nothing; below zero there is nothing to give back. */
 function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const t = settledTime(policy, cells, at, now)
-  const debt = settledDebt(policy, cells, at, t)
-  const given = cost * policy.token
-  cells[at + DEBT] = given >= debt ? 0 : debt - given
-  cells[at + TIME] = t
-  cells[at + TOKEN] = policy.token
+  charge(policy, cells, at, -cost, now)
 }
 
 function used(policy: Policy, cells: Float64Array, at: number, now: number): number {

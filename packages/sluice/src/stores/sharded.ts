@@ -1,5 +1,6 @@
 import { SluiceError } from "../errors.js"
 import { checkFields, checkType, hasMethods } from "../options.js"
+import type { BreakerState } from "../resilience/breaker.js"
 import type { Group } from "./across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
 import { HashRing, VIRTUAL_NODES } from "./hash-ring.js"
@@ -114,6 +115,11 @@ export class ShardedStore implements Store {
   /** The most that any node knows of: one that was away may have lost count. */
   get instances(): number {
     return Math.max(...this.#nodes.map(({ store }) => store.instances ?? 1))
+  }
+
+  /** The breakers of all nodes that have any. */
+  get breakers(): BreakerState[] {
+    return this.#nodes.flatMap(({ store }) => (store as { breakers?: BreakerState[] }).breakers ?? [])
   }
 
   /** Closes every node, also when some of them fail to. */

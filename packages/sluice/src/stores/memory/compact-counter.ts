@@ -6,7 +6,6 @@
 // State: [start of the newest bucket, bucket length when it was written, previous count × 2^26 + current count].
 
 import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
-import { never } from "../../algorithms/algorithm.js"
 import { offsetForRoom, slidingWindowCounter, weighted } from "../../algorithms/sliding-window-counter.js"
 
 const START = 0
@@ -61,24 +60,26 @@ function judge(
   const counts = cells[at + COUNTS] as number
   const previous = Math.floor(counts * PER_HALF)
   const current = counts - previous * HALF
-  const used = current + weighted(previous, size, now - start)
-  const allowed = used + cost <= limit
-  const room = limit - used
-  const after = allowed ? current + cost : current
   const ahead = start - now
-  // offsetForRoom with no room, in one division: the last unit weighs nothing from there on.
-  let reset = 0
-  if (after > 0) reset = ahead + 2 * size + 1 - Math.ceil(size / after)
-  else if (used > 0) reset = ahead + size + 1 - Math.ceil(size / previous)
-  if (cost > limit) {
-    never(verdict, Math.max(room, 0), reset)
-    return
-  }
-  verdict.allowed = allowed
-  verdict.remaining = allowed ? room - cost : Math.max(room, 0)
-  verdict.retryAfter = allowed ? 0 : ahead + whenAtMost(limit - cost, previous, current, size)
-  verdict.resetAfter = reset
+  const room = limit - current - weighted(previous, size, -ahead)
+  let after = current
+  verdict.retryAfter = 0
   verdict.delay = 0
+  if (cost <= room) {
+    verdict.allowed = true
+    verdict.remaining = room - cost
+    after += cost
+  } else {
+    verdict.allowed = false
+    verdict.remaining = room > 0 ? room : 0
+    const never = cost > limit
+    verdict.retryAfter = never
+      ? Number.POSITIVE_INFINITY
+      : ahead + whenAtMost(limit - cost, previous, current, size)
+  }
+  // offsetForRoom with no room, in one division: the last unit weighs nothing from there on.
+  if (after > 0) verdict.resetAfter = ahead + 2 * size + 1 - Math.ceil(size / after)
+  else verdict.resetAfter = room < limit ? ahead + size + 1 - Math.ceil(size / previous) : 0
 }
 
 /** How long after the start of the newest bucket at most `room` units count. */

@@ -18,18 +18,19 @@ export class KeyHash {
   high = 0
   /** The text hashed last. */
   text: string
-  readonly #a: number
-  readonly #b: number
-  readonly #m: number
-  readonly #n: number
+  /** Where both lanes start, and their multipliers. As secret as the key. */
+  readonly a: number
+  readonly b: number
+  readonly m: number
+  readonly n: number
 
   constructor(key: HashKey = randomHashKey()) {
     this.key = key
-    this.#a = key[0]
-    this.#b = key[1]
+    this.a = key[0]
+    this.b = key[1]
     // Odd multipliers lose no information; a few bits set high and low keep them from being weak.
-    this.#m = key[2] | 0x40000201
-    this.#n = key[3] | 0x20000401
+    this.m = key[2] | 0x40000201
+    this.n = key[3] | 0x20000401
     this.text = "?"
     this.hash("")
   }
@@ -37,11 +38,11 @@ export class KeyHash {
   /** Leaves the hash in `low` and `high`. Ask only if `text` is another: for several limits on one key it is there. */
   hash(text: string): void {
     this.text = text
-    const m = this.#m
-    const n = this.#n
+    const m = this.m
+    const n = this.n
     const length = text.length
-    let a = this.#a ^ length
-    let b = this.#b
+    let a = this.a ^ length
+    let b = this.b
     for (let i = 0; i < length; i++) {
       a = Math.imul(a ^ text.charCodeAt(i), m)
       a ^= a >>> 15

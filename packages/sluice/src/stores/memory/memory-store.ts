@@ -44,7 +44,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 }
 
 export class MemoryStore implements SyncStore {
-  readonly #clock: Clock | undefined
+  readonly #now: () => number
   readonly #onFull: Degraded & ("deny" | "allow")
   readonly #snapshot: Snapshot | undefined
   #tables: Tables
@@ -52,7 +52,16 @@ export class MemoryStore implements SyncStore {
   #timer: ReturnType<typeof setInterval> | undefined
   #closed = false
   #refused = 0
-  readonly #verdict: SingleVerdict = { ...newVerdict(), now: 0, degraded: undefined }
+  readonly #verdict: SingleVerdict = {
+    allowed: false,
+    remaining: 0,
+    retryAfter: 0,
+    resetAfter: 0,
+    delay: 0,
+    foreign: false,
+    now: 0,
+    degraded: undefined,
+  }
 
   constructor(options: MemoryStoreOptions) {
     checkFields(options, ["maxKeys", "onFull", "snapshot", "onWarning", "clock"], "memoryStore")
@@ -66,7 +75,8 @@ export class MemoryStore implements SyncStore {
     checkType(options.snapshot, "memoryStore.snapshot", "a fileSnapshot", hasMethods("read", "write"))
     checkType(options.onWarning, "memoryStore.onWarning", "a function", (v) => typeof v === "function")
     checkType(options.clock, "memoryStore.clock", "a clock with now()", hasMethods("now"))
-    this.#clock = options.clock
+    const { clock } = options
+    this.#now = clock === undefined ? systemMicros : () => Math.round(clock.now() * 1000)
     this.#onFull = options.onFull ?? "deny"
     this.#snapshot = options.snapshot
     this.#tables = new Tables(options.maxKeys ?? 1_000_000)
@@ -78,6 +88,11 @@ export class MemoryStore implements SyncStore {
   get stats(): MemoryStoreStats {
     const { keys, bytes, evicted } = this.#tables
     return { keys, bytes, evicted, refused: this.#refused }
+  }
+
+  /** For byte-keys.ts. */
+  get keyHash(): KeyHash {
+    return this.#hash
   }
 
   checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): SingleVerdict {
@@ -207,10 +222,6 @@ export class MemoryStore implements SyncStore {
     } finally {
       this.#tables = new Tables(this.#tables.maxKeys)
     }
-  }
-
-  #now(): number {
-    return this.#clock === undefined ? systemMicros() : Math.round(this.#clock.now() * 1000)
   }
 
   /** The table pointed to the charge's state, or undefined when it has none. */

@@ -1,0 +1,38 @@
+import { SluiceError } from "./errors.js"
+
+/** The end of the representable dates: anything later is a mistake, often microseconds. */
+const LATEST_TIME = 8.64e15 / 1000
+
+/** A time in milliseconds since 1970, in whole microseconds. */
+export function microsOf(ms: unknown): number {
+  if (typeof ms !== "number" || !(ms >= 0 && ms <= LATEST_TIME)) {
+    throw new SluiceError("TIME_INVALID", {
+      place: "at",
+      expected: "must be a time in milliseconds since 1970",
+      found: ms,
+    })
+  }
+  return Math.round(ms * 1000)
+}
+
+/** Default: 1. */
+export function costOf(cost: unknown): number {
+  if (cost === undefined) return 1
+  if (!Number.isInteger(cost) || (cost as number) < 0 || (cost as number) > Number.MAX_SAFE_INTEGER) {
+    throw new SluiceError("COST_INVALID", { place: "cost", expected: "must be an integer ≥ 0", found: cost })
+  }
+  return cost as number
+}
+
+/** Small enough to be inlined on the hot path. */
+export function checkKey(key: unknown): void {
+  if (typeof key !== "string" || key.length === 0) throw badKey(key)
+}
+
+function badKey(key: unknown): SluiceError {
+  return new SluiceError("KEY_INVALID", {
+    place: "key",
+    expected: "must be a string that is not empty",
+    found: key,
+  })
+}
