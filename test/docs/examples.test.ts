@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { format } from "node:util"
@@ -47,13 +47,22 @@ function strictSettings() {
       declarationMap: false,
       types: ["node"],
       typeRoots: [fromRoot("node_modules/@types")],
-      paths: {
-        sluice: [fromRoot("packages/sluice/src/index.ts")],
-        "sluice/testing": [fromRoot("packages/sluice/src/testing/index.ts")],
-      },
+      paths: sources("sluice"),
     },
     include: ["*.ts"],
   }
+}
+
+/** Where the compiler finds a package's sources by each name that users import. */
+function sources(name: string): Record<string, string[]> {
+  const manifest = JSON.parse(readFileSync(fromRoot(`packages/${name}/package.json`), "utf8"))
+  return Object.fromEntries(
+    Object.entries<string | { default: string }>(manifest.exports).flatMap(([subpath, target]) => {
+      if (typeof target === "string") return []
+      const source = target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")
+      return [[name + subpath.slice(1), [fromRoot(`packages/${name}/${source}`)]]]
+    }),
+  )
 }
 
 const examples = pages().flatMap((page) => examplesIn(page, readPage(page)))

@@ -13,6 +13,8 @@ export const errorCodes = {
   KEY_INVALID: "A key that is not a string of at least one character.",
   COST_INVALID: "A cost that is not a whole number of at least 0.",
   TIME_INVALID: "A timestamp that is not a time after 1970 in milliseconds.",
+  PATTERN_INVALID:
+    "A path, host, method or value of a rule's match that cannot be read, or could never match.",
   LIMITER_CLOSED: "A wait that ended because the limiter was closed.",
   STORE_NOT_SYNC: "A synchronous call on a store that only answers asynchronously.",
   STORE_CLOSED: "A call on a store that was closed.",
@@ -21,7 +23,47 @@ export const errorCodes = {
   SNAPSHOT_IO: "A snapshot file that could not be read or written.",
   REDIS_URL_INVALID: "A Redis URL that cannot be read. Passwords in it are never shown.",
   REDIS_EVICTS: "A warning: this Redis may drop counters when its memory is full.",
+  RULES_INVALID: "A rule set that was refused. `problems` lists every mistake in it.",
+  RULES_SYNTAX: "Text that is no YAML or JSON, too large or nested too deeply.",
+  RULE_UNKNOWN_FIELD: "A field of a rule set that does not exist, usually a misspelling.",
+  RULE_FIELD_INVALID:
+    "A field of a rule set with a value it cannot have, or one that is required and not there.",
+  RULE_DUPLICATE: "Two rules with the same id.",
+  RULE_REFERENCE_UNKNOWN: "A rule set that names a rule or parameter that is not there.",
+  RULE_OUT_OF_BOUNDS: "A rule set outside the bounds that an administrator has set.",
+  RULE_UNKNOWN: "The id of a rule that does not exist.",
+  CLIENT_INVALID: "The name of a client that cannot be read, or an API key in clear.",
+  SECRET_MISSING: "Rules that count by API key in a shared store need a secret to hash the keys with.",
   CLIENT_MISSING: "A package that has to be installed for this.",
+  CIDR_INVALID: "An address or a range of addresses that cannot be read.",
+  TRUST_PROXY_INVALID: "A trustProxy that does not say which proxies to believe.",
+  RULES_CONFLICT: "A rule set that was edited on a revision that is no longer in force.",
+  RULES_UNAVAILABLE: "Rules in Redis that cannot be reached, and no copy of them to start from.",
+  RULES_REVISION_UNKNOWN: "A revision of the rules that never was, or that is no longer kept.",
+  RULES_IO: "A file of rules, or one that belongs to it, that could not be read or written.",
+  CONFIG_INVALID: "A configuration of the service that was refused. `problems` lists every mistake in it.",
+  BODY_INVALID_JSON: "A request body that is not JSON.",
+  BODY_NOT_OBJECT: "A request body that is not a JSON object.",
+  BODY_UNKNOWN_FIELD: "A request body with a field that does not exist.",
+  BODY_FIELD_INVALID: "A request body with a field that has the wrong value, or lacks one.",
+  BODY_TOO_LARGE: "A request body of too many bytes.",
+  BATCH_TOO_LARGE: "A batch of too many checks.",
+  QUERY_INVALID: "A query parameter that does not exist or cannot be read.",
+  PATH_UNKNOWN: "A path that the service does not have.",
+  METHOD_NOT_ALLOWED: "A method that the path does not take.",
+  PROXY_UNTRUSTED: "An auth subrequest from a proxy that is not trusted.",
+  FORWARDED_INVALID: "An auth subrequest that does not say clearly what it is about.",
+  BODY_TYPE_UNSUPPORTED: "A request body of a content type that the path does not take.",
+  TOKEN_INVALID: "A token of the control plane that is too short, or a hash of one that cannot be read.",
+  TOKEN_REQUIRED: "A request to the control plane without a token, or with one that is not known.",
+  ROLE_REQUIRED: "A request to the control plane that the role of its token does not allow.",
+  LOGIN_LIMITED: "Too many wrong tokens from one address.",
+  ORIGIN_REFUSED: "A request to the control plane from the page of another site, or from another machine.",
+  LISTEN_UNSAFE: "A control plane that everybody could reach, without tokens.",
+  IF_MATCH_REQUIRED: "A change of the rules that does not say which revision it was made on.",
+  ENTRY_UNKNOWN: "A client, list, tier or override that is not there.",
+  EVENTS_FULL: "More listeners to live events than there may be.",
+  AUDIT_IO: "An audit log that could not be read or written.",
 } as const
 
 export type ErrorCode = keyof typeof errorCodes
@@ -53,7 +95,7 @@ export class SluiceError extends Error {
 }
 
 /** A value as the user wrote it, short enough for a log line. */
-function show(value: unknown): string {
+export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}…` : value)
   if (typeof value === "bigint") return `${value}n`
   if (typeof value === "function") return "a function"

@@ -1,0 +1,40 @@
+// What Sluice promises of its middlewares, held against the figures of one run.
+
+import { atMost } from "../harness/goals.mjs"
+import { contenders } from "./contenders.mjs"
+
+/** @typedef {import("../harness/goals.mjs").Verdict} Verdict */
+/** @typedef {import("./run.mjs").Figures} Figures */
+
+/** Of the peer's loss, with the same headers. @type {Record<string, number>} */
+const SHARES = { express: 0.5, fastify: 1, hono: 0.75 }
+const MOST_LOST_ON_FASTIFY = 5
+
+/**
+ * Only what was measured is judged.
+ * @param {Figures} figures
+ * @returns {Verdict[]}
+ */
+export function judge({ timings }) {
+  /** @type {Verdict[]} */
+  const verdicts = []
+  for (const { framework, name, kind, isPromised } of contenders) {
+    const lost = timings.find((t) => t.framework === framework && t.contender === name)?.lost
+    const peer = contenders.find((c) => c.framework === framework && c.kind === "peer")?.name
+    const lostByPeer = timings.find((t) => t.framework === framework && t.contender === peer)?.lost
+    if (kind !== "sluice" || lost === undefined || lostByPeer === undefined) continue
+    const share = isPromised ? SHARES[framework] : 1
+    const against = share === 1 ? "as much as" : `${share} × what`
+    verdicts.push(
+      atMost(
+        `${framework}, ${name}: loses at most ${against} ${peer}${share === 1 ? "" : " loses"}`,
+        lost,
+        share * lostByPeer,
+        "%",
+      ),
+    )
+    if (framework === "fastify")
+      verdicts.push(atMost(`fastify, ${name}: requests per second lost`, lost, MOST_LOST_ON_FASTIFY, "%"))
+  }
+  return verdicts
+}

@@ -1,0 +1,119 @@
+// Runs the applications in turn and reduces all rounds to what each loses.
+
+import { startChild } from "../harness/child.mjs"
+import { say } from "../harness/command.mjs"
+import { stayOnCore, twoCores } from "../harness/cores.mjs"
+import { rotated } from "../harness/rounds.mjs"
+import { median, spread } from "../harness/statistics.mjs"
+import { contenders } from "./contenders.mjs"
+import { load } from "./load.mjs"
+
+/** @typedef {import("../harness/command.mjs").Plan} Plan */
+
+/**
+ * @typedef {object} Timing
+ * @property {string} framework
+ * @property {string} contender
+ * @property {number} perSecond  median of all rounds
+ * @property {number} spread
+ * @property {number} lost  of the bare framework's requests per second in the same round, in percent; median of all rounds
+ * @property {number} cpuMicros  processor time of the server per request; median of all rounds
+ * @property {readonly number[]} rounds
+ */
+
+/** @typedef {{ cores: string, connections: number, timings: Timing[] }} Figures */
+
+const CONNECTIONS = 64
+
+/**
+ * @param {Plan} plan
+ * @returns {Promise<Figures>}
+ */
+export async function run(plan) {
+  const cores = twoCores()
+  if (cores) stayOnCore(cores.client)
+  /** @type {Timing[]} */
+  const timings = []
+  for (const framework of plan.cases) timings.push(...(await measure(framework, plan, cores?.server)))
+  return {
+    cores: cores
+      ? `server on core ${cores.server}, load from core ${cores.client}`
+      : "not bound to cores (needs two, and taskset)",
+    connections: CONNECTIONS,
+    timings,
+  }
+}
+
+/** @param {Figures} figures */
+export function surroundings({ cores, connections }) {
+  return `${connections} kept connections on loopback, ${cores}`
+}
+
+/**
+ * @param {string} framework
+ * @param {Plan} plan
+ * @param {number | undefined} core
+ * @returns {Promise<Timing[]>}
+ */
+async function measure(framework, plan, core) {
+  const size = plan.quick ? { generations: 1, rounds: 4, ms: 500 } : { generations: 3, rounds: 5, ms: 1_500 }
+  const wanted = contenders.filter(
+    (c) =>
+      c.framework === framework &&
+      (c.kind === "bare" || plan.contenders.length === 0 || plan.contenders.includes(c.name)),
+  )
+  /** @type {Sample[][]} */
+  const rounds = []
+  for (let generation = 0; generation < size.generations; generation++) {
+    say(`${framework}${size.generations > 1 ? `, part ${generation + 1}` : ""}`)
+    const children = wanted.map(() => startChild(new URL("server.mjs", import.meta.url)))
+    try {
+      /** @type {number[]} */
+      const ports = []
+      for (const [i, { name }] of wanted.entries()) {
+        ports.push((await children[i].ask("listen", { framework, name, core })).port)
+      }
+      // Compiled code and filled caches, before the clock starts.
+      for (const port of ports) await load(port, { connections: CONNECTIONS, ms: size.ms * 2 })
+      for (let round = 0; round < size.rounds; round++) {
+        /** @type {Sample[]} */
+        const samples = []
+        for (const i of rotated(wanted.length, generation * size.rounds + round)) {
+          samples[i] = await sample(children[i], ports[i], size.ms)
+        }
+        rounds.push(samples)
+      }
+    } finally {
+      for (const child of children) child.stop()
+    }
+  }
+  const bare = wanted.findIndex(({ kind }) => kind === "bare")
+  return wanted.map(({ name }, i) => {
+    const own = rounds.map((samples) => samples[i].perSecond)
+    return {
+      framework,
+      contender: name,
+      perSecond: median(own),
+      spread: spread(own),
+      // Against the same round: a machine that is slow for a while is slow for both.
+      lost: median(rounds.map((samples) => 100 * (1 - samples[i].perSecond / samples[bare].perSecond))),
+      cpuMicros: median(rounds.map((samples) => samples[i].cpuMicros)),
+      rounds: own,
+    }
+  })
+}
+
+/** @typedef {{ perSecond: number, cpuMicros: number }} Sample */
+
+/**
+ * @param {import("../harness/child.mjs").Child} server
+ * @param {number} port
+ * @param {number} ms
+ * @returns {Promise<Sample>}
+ */
+async function sample(server, port, ms) {
+  const before = await server.ask("usage")
+  const { answered, perSecond } = await load(port, { connections: CONNECTIONS, ms })
+  const after = await server.ask("usage")
+  return { perSecond, cpuMicros: (after.micros - before.micros) / answered }
+}

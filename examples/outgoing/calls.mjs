@@ -1,0 +1,40 @@
+// Calls to somebody else's API: at most 5 in any half second, and none while the API asks for a pause.
+//
+//   node examples/outgoing/calls.mjs
+//   prints: call 1 answered 200 after 0.0 s
+//   prints: call 2 answered 200 after 0.0 s
+//   prints: call 3 answered 200 after 1.0 s
+//   prints: call 4 answered 200 after 1.0 s
+//   prints: the API refused 1 call
+//
+// The third is refused with `retry-after: 1`. It and the fourth wait for as long as they are told, and then pass.
+
+import { createServer } from "node:http"
+import { createLimiter } from "sluice"
+import { limitFetch } from "sluice/fetch"
+
+// The API: it wants no more than two calls a second.
+let calls = 0
+let refused = 0
+const api = createServer((_request, response) => {
+  if (++calls === 3) {
+    refused++
+    response.writeHead(429, { "retry-after": "1" })
+  }
+  response.end()
+}).listen(0, "127.0.0.1")
+await new Promise((resolve) => api.once("listening", resolve))
+const { port } = /** @type {import("node:net").AddressInfo} */ (api.address())
+
+const limiter = createLimiter({ algorithm: "sliding-window-log", limit: 5, window: 500 })
+const call = limitFetch(fetch, limiter, { retries: 2 })
+
+const started = performance.now()
+for (let i = 1; i <= 4; i++) {
+  const response = await call(`http://127.0.0.1:${port}/`)
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  console.log(`call ${i} answered ${response.status} after ${seconds} s`)
+}
+console.log(`the API refused ${refused} call`)
+api.close()
+api.closeAllConnections()

@@ -1,0 +1,189 @@
+// One form of a request's path. It is what rules match, and what a gateway forwards: if both saw different forms, a client
+// could write a path so that the backend serves it and the rule does not see it.
+
+import { hexDigit } from "./hex-digit.js"
+
+export interface CanonicalPathOptions {
+  /**
+   * `%2F` in a path: a slash to some backends and a character to others. `refuse` (default), or `keep` it as it is for
+   * an API that has slashes inside its names.
+   */
+  readonly encodedSlashes?: "refuse" | "keep" | undefined
+  /**
+   * `.` and `..`: `resolve` them (default), which is right where the canonical path is forwarded, or `refuse` them where
+   * the application sees the path as it came and may resolve them differently or not at all.
+   */
+  readonly dotSegments?: "resolve" | "refuse" | undefined
+}
+
+/** Why a target is refused, each with a sentence for people. */
+export const pathRefusals = {
+  form: "The request target is not a path that starts with a slash.",
+  fragment: "The request target has a fragment.",
+  character: "The request target has a control character, a space, a backslash or something that is no byte.",
+  percent: "The path has a percent sign that is not followed by two hexadecimal digits.",
+  slash: "The path has an encoded slash or backslash.",
+  "double-encoding": "The path is percent-encoded twice.",
+  overlong: "The path has a character in a longer form of UTF-8 than is allowed.",
+  dots: "The path has dot segments that lead above the root, or whose meaning is not clear.",
+} as const
+
+export type PathRefusal = keyof typeof pathRefusals
+
+export interface AcceptedPath {
+  readonly ok: true
+  readonly path: string
+  /** What follows the `?`, or nothing. */
+  readonly query: string
+}
+
+export interface RefusedPath {
+  readonly ok: false
+  readonly reason: PathRefusal
+}
+
+export type CanonicalPath = AcceptedPath | RefusedPath
+
+const HASH = 0x23
+const PERCENT = 0x25
+const DOT = 0x2e
+const SLASH = 0x2f
+const QUESTION_MARK = 0x3f
+const BACKSLASH = 0x5c
+
+/** Letters, digits and everything else that stands for itself in a path, and the slash. */
+const PLAIN = 1
+/** Printable, but not allowed in a path: percent-encoded. */
+const ENCODED = 2
+const REFUSED = 0
+
+const classes = new Uint8Array(128)
+for (let code = 0x21; code < 0x7f; code++) classes[code] = ENCODED
+for (const char of "/-._~!$&'()*+,;=:@") classes[char.charCodeAt(0)] = PLAIN
+for (let code = 0; code < 128; code++) {
+  if (/[A-Za-z0-9]/.test(String.fromCharCode(code))) classes[code] = PLAIN
+}
+classes[BACKSLASH] = REFUSED
+
+/**
+ * What is decoded: whatever stands for itself in a path, so that a name has one spelling and its client one key. Not `;`,
+ * which starts parameters for some servers, and not `+`, which is a space to others: decoded they would change their meaning.
+ */
+const decodable = new Uint8Array(256)
+for (let code = 0; code < 128; code++) decodable[code] = classes[code] === PLAIN ? 1 : 0
+for (const char of "/;+") decodable[char.charCodeAt(0)] = 0
+
+/** Each byte percent-encoded. */
+const triplets = Array.from(
+  { length: 256 },
+  (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
+)
+
+/** `target` as it stands in the request line, one character per byte, as `node:http` and `fetch` hand it over. */
+export function canonicalPath(target: string, options: CanonicalPathOptions = {}): CanonicalPath {
+  if (target.charCodeAt(0) !== SLASH) return refuse("form")
+  let before = SLASH
+  for (let i = 1; i < target.length; i++) {
+    const code = target.charCodeAt(i)
+    if (code === QUESTION_MARK) return withQuery(target.slice(0, i), target.slice(i + 1))
+    if (code > 127 || classes[code] !== PLAIN || (before === SLASH && (code === SLASH || code === DOT))) {
+      return rewritten(target, options)
+    }
+    before = code
+  }
+  // Nearly every path ends here, and is its own canonical form.
+  return { ok: true, path: target, query: "" }
+}
+
+function withQuery(path: string, query: string): CanonicalPath {
+  let encoded = ""
+  let copied = 0
+  for (let i = 0; i < query.length; i++) {
+    const code = query.charCodeAt(i)
+    if (code > 0x20 && code < 0x7f && code !== HASH) continue
+    if (code === HASH) return refuse("fragment")
+    if (code < 0x80 || code > 0xff) return refuse("character")
+    encoded += query.slice(copied, i) + triplets[code]
+    copied = i + 1
+  }
+  return { ok: true, path, query: copied === 0 ? query : encoded + query.slice(copied) }
+}
+
+function rewritten(target: string, options: CanonicalPathOptions): CanonicalPath {
+  if (target.includes("#")) return refuse("fragment")
+  const mark = target.indexOf("?")
+  const raw = mark < 0 ? target : target.slice(0, mark)
+  const keepSlashes = options.encodedSlashes === "keep"
+  const segments: string[] = []
+  let sawEmpty = false
+  // Whether the path ends in a slash, or in dots, which mean a folder.
+  let open = true
+  for (const piece of raw.slice(1).split("/")) {
+    if (piece === "") {
+      sawEmpty = true
+      open = true
+      continue
+    }
+    const segment = canonicalSegment(piece, keepSlashes)
+    if (typeof segment !== "string") return segment
+    open = segment === "." || segment === ".."
+    if (!open) {
+      segments.push(segment)
+      continue
+    }
+    // To some `/a//..` is `/a/`, and to others it is `/`.
+    const unclear = options.dotSegments === "refuse" || (segment === ".." && sawEmpty)
+    if (unclear || (segment === ".." && segments.pop() === undefined)) return refuse("dots")
+  }
+  const path = segments.length === 0 ? "/" : `/${segments.join("/")}${open ? "/" : ""}`
+  return withQuery(path, mark < 0 ? "" : target.slice(mark + 1))
+}
+
+function canonicalSegment(piece: string, keepSlashes: boolean): string | RefusedPath {
+  let segment = ""
+  // Characters that stay are copied a run at a time.
+  let copied = 0
+  let sawPercent = false
+  let sawLead = false
+  for (let i = 0; i < piece.length; i++) {
+    const code = piece.charCodeAt(i)
+    if (code < 128 && classes[code] === PLAIN) continue
+    if (copied < i) segment += piece.slice(copied, i)
+    if (code === PERCENT) {
+      const byte = hexByte(piece, i + 1)
+      if (byte < 0) return refuse("percent")
+      if (byte < 0x20 || byte === 0x7f) return refuse("character")
+      if (byte === BACKSLASH || (byte === SLASH && !keepSlashes)) return refuse("slash")
+      segment += decodable[byte] === 1 ? String.fromCharCode(byte) : triplets[byte]
+      sawPercent ||= byte === PERCENT
+      sawLead ||= byte >= 0xc0
+      i += 2
+    } else if (code < 128 ? classes[code] === ENCODED : code < 256) {
+      segment += triplets[code]
+      sawLead ||= code >= 0xc0
+    } else {
+      return refuse("character")
+    }
+    copied = i + 1
+  }
+  if (copied < piece.length) segment += piece.slice(copied)
+  // Looked at only now: the digits of the second encoding may have been encoded themselves.
+  if (sawPercent && /%25[0-9A-Fa-f]{2}/.test(segment)) return refuse("double-encoding")
+  if (sawLead && /%C[01]|%E0%[89]|%(?:F0|F8|FC)%8/.test(segment)) return refuse("overlong")
+  // `..;x` is `..` to servers that cut parameters off, and `a%2F..` to those that decode slashes.
+  const hasDots = segment.startsWith(".") || segment.includes("%2F.")
+  if (hasDots && segment !== ".." && /(?:^|%2F)\.\.?(?:;|%3B|%2F)|%2F\.\.?$/.test(segment))
+    return refuse("dots")
+  return segment
+}
+
+/** The value of two hexadecimal digits, or -1. */
+function hexByte(text: string, at: number): number {
+  const high = hexDigit(text.charCodeAt(at))
+  const low = hexDigit(text.charCodeAt(at + 1))
+  return high < 0 || low < 0 ? -1 : high * 16 + low
+}
+
+function refuse(reason: PathRefusal): RefusedPath {
+  return { ok: false, reason }
+}

@@ -1,0 +1,36 @@
+import type { DeniedAnswer, RequestDecision } from "./passage.js"
+import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
+import type { AnyRateLimitOptions, DeniedBody } from "./rate-limit-options.js"
+
+/** What a denied request is answered: by the middleware's options, else as its rule says, else a problem. */
+export function deniedAnswer<Request>(
+  options: AnyRateLimitOptions<Request>,
+  request: Request,
+  decision: RequestDecision,
+): DeniedAnswer {
+  const rule = "reason" in decision ? decision : undefined
+  if (rule?.reason === "bad-path") return badPath
+  const response = rule?.response
+  const status = options.status ?? response?.status ?? 429
+  const { body } = options
+  const text = (typeof body === "function" ? body(request, decision) : body) ?? response?.body
+  if (text !== undefined) return answerWith(text, status, options.contentType ?? response?.contentType)
+  return {
+    status,
+    body: problemBody(denialProblem(decision, { status, rule: rule?.rule })),
+    contentType: PROBLEM_CONTENT_TYPE,
+  }
+}
+
+function answerWith(body: DeniedBody, status: number, contentType: string | undefined): DeniedAnswer {
+  return typeof body === "string"
+    ? { status, body, contentType: contentType ?? "text/plain; charset=utf-8" }
+    : { status, body: JSON.stringify(body), contentType: contentType ?? "application/json; charset=utf-8" }
+}
+
+/** Nobody knows which rules such a path would meet, and the application may read it in yet another way. */
+const badPath: DeniedAnswer = {
+  status: 400,
+  body: problemBody(problemOf(400, "PATH_INVALID", "The path cannot be read in one way only.")),
+  contentType: PROBLEM_CONTENT_TYPE,
+}

@@ -1,0 +1,36 @@
+import type { Request } from "express"
+import { SluiceError } from "../errors.js"
+import { nodeRequestReader } from "./node-request.js"
+import type { RequestReader } from "./request-reader.js"
+
+export const expressRequestReader: RequestReader<Request> = {
+  ...nodeRequestReader,
+  // The whole path: `url` has lost what a router is mounted at.
+  target: (request) => request.originalUrl,
+  ip(request) {
+    const trusted: unknown = request.app.get("trust proxy")
+    if (!trusted) return request.socket.remoteAddress
+    if (trusted === true) warnOfTrust(request.app)
+    return request.ip
+  },
+  route(request) {
+    const path: unknown = request.route?.path
+    return typeof path === "string" ? request.baseUrl + path : undefined
+  },
+}
+
+const warned = new WeakSet<object>()
+
+/** The application's setting is its own, and counts; but with this one the limit can be walked around. */
+function warnOfTrust(app: object): void {
+  if (warned.has(app)) return
+  warned.add(app)
+  process.emitWarning(
+    new SluiceError("TRUST_PROXY_INVALID", {
+      place: 'app.set("trust proxy")',
+      expected:
+        "lets any client choose its address and with it whom it is counted as; set the number of proxies or their addresses",
+      found: true,
+    }),
+  )
+}

@@ -1,0 +1,14 @@
+import type { FastifyRequest } from "fastify"
+import { nodeRequestReader } from "./node-request.js"
+import type { RequestReader } from "./request-reader.js"
+
+export const fastifyRequestReader: RequestReader<FastifyRequest> = {
+  method: (request) => request.method,
+  target: (request) => request.originalUrl,
+  headers: (request) => request.headers,
+  peer: (request) => request.socket.remoteAddress,
+  host: (request) => nodeRequestReader.host?.(request.raw),
+  // By the `trustProxy` that fastify itself was given.
+  ip: (request) => request.ip,
+  route: (request) => request.routeOptions.url,
+}

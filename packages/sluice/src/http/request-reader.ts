@@ -1,0 +1,34 @@
+import type { HeaderSource } from "../rules/identity.js"
+
+export type { HeaderSource }
+
+/** How a framework's request is read. Nothing is asked for that no option needs. */
+export interface RequestReader<Request> {
+  method(request: Request): string
+  /** Path and query as they came: `/v1/items?page=2`. */
+  target(request: Request): string
+  headers(request: Request): HeaderSource
+  /** The address of whoever is connected; undefined where there is none. */
+  peer(request: Request): string | undefined
+  /** Who the framework itself says the client is, by its own settings. Counts unless `trustProxy` is given. Default: the peer. */
+  ip?(request: Request): string | undefined
+  /** Default: the `host` header. */
+  host?(request: Request): string | undefined
+  /** The application's own name for what was asked: `/items/:id`. */
+  route?(request: Request): string | undefined
+}
+
+/** A header's value, several lines joined by a comma. `name` is in lower case. */
+export function headerOf(headers: HeaderSource, name: string): string | undefined {
+  if (isFetchHeaders(headers)) return headers.get(name) ?? undefined
+  const value = headers[name]
+  return value === undefined || typeof value === "string" ? value : value.join(", ")
+}
+
+export function hostOf<Request>(reader: RequestReader<Request>, request: Request): string | undefined {
+  return reader.host === undefined ? headerOf(reader.headers(request), "host") : reader.host(request)
+}
+
+function isFetchHeaders(headers: HeaderSource): headers is { get(name: string): string | null } {
+  return typeof headers.get === "function"
+}

@@ -1,0 +1,100 @@
+// What the headers of one response show: the decision of one middleware, or of several that the request met.
+
+import {
+  type HeaderDecision,
+  type HeaderLimit,
+  type HeaderPolicy,
+  type HeaderStyle,
+  headerWriter,
+} from "./headers.js"
+
+export interface Shown {
+  readonly decision: HeaderDecision
+  /** One per limit. The same list each time, because header texts are kept by it. */
+  readonly policies: readonly HeaderPolicy[]
+}
+
+/** Where a request keeps what was shown so far. A framework that wants its requests in one shape may declare it. */
+export const SHOWN = Symbol("sluice.shown")
+
+/** What earlier gates have shown on the response to this request. */
+export function shownOn(request: object): Shown | undefined {
+  return (request as { [SHOWN]?: Shown })[SHOWN]
+}
+
+export function noteShown(request: object, shown: Shown): void {
+  ;(request as { [SHOWN]?: Shown })[SHOWN] = shown
+}
+
+type Policies = readonly HeaderPolicy[]
+type Write = (decision: HeaderDecision) => string[]
+
+const writes = new Map<HeaderStyle, WeakMap<Policies, Write>>()
+
+/** Puts the headers of decisions about these limits into flat lists: name, value, name, value. */
+export function headerList(style: HeaderStyle, policies: Policies): Write {
+  let known = writes.get(style)
+  if (known === undefined) {
+    known = new WeakMap()
+    writes.set(style, known)
+  }
+  let write = known.get(policies)
+  if (write === undefined) {
+    write = newHeaderList(style, policies)
+    known.set(policies, write)
+  }
+  return write
+}
+
+function newHeaderList(style: HeaderStyle, policies: Policies): Write {
+  const writer = headerWriter({ style, policies })
+  let list: string[] = []
+  const push = (name: string, value: string): void => {
+    list.push(name, value)
+  }
+  return (decision) => {
+    list = []
+    writer.write(decision, push)
+    return list
+  }
+}
+
+const joined = new WeakMap<Policies, WeakMap<Policies, Policies>>()
+
+/** What two middlewares of one response show: each limit its own member, and the tightest where there is room for one. */
+export function showTogether(earlier: Shown, later: Shown): Shown {
+  const a = earlier.decision
+  const b = later.decision
+  const tightest = a.remaining < b.remaining ? a : b
+  return {
+    decision: {
+      allowed: a.allowed && b.allowed,
+      limit: tightest.limit,
+      remaining: tightest.remaining,
+      retryAfterMs: Math.max(a.retryAfterMs, b.retryAfterMs),
+      resetAfterMs: Math.max(a.resetAfterMs, b.resetAfterMs),
+      resetAt: Math.max(a.resetAt, b.resetAt),
+      limits: [...limitsOf(earlier), ...limitsOf(later)],
+    },
+    policies: joinPolicies(earlier.policies, later.policies),
+  }
+}
+
+function limitsOf({ decision, policies }: Shown): readonly (HeaderLimit & { readonly name: string })[] {
+  if (decision.limits !== undefined && decision.limits.length > 0) return decision.limits
+  return [{ ...decision, name: policies[0]?.name ?? "default" }]
+}
+
+function joinPolicies(a: Policies, b: Policies): Policies {
+  let known = joined.get(a)
+  if (known === undefined) {
+    known = new WeakMap()
+    joined.set(a, known)
+  }
+  let both = known.get(b)
+  if (both === undefined) {
+    both = [...a, ...b]
+    known.set(b, both)
+  }
+  return both
+}

@@ -1,0 +1,98 @@
+// Clients as rule sets name them: `ip:10.0.0.0/8`, `user:42`, `apiKey:<keyed hash>`.
+
+import { SluiceError } from "../errors.js"
+import { CidrMap } from "../http/cidr-map.js"
+
+/** Who asks, as far as it is known. */
+export interface Client {
+  /** The address, canonical, not yet cut to its subnet. */
+  readonly ip: string | undefined
+  readonly user: string | undefined
+  /** The keyed hash of the API key: the key itself goes no further than where it was read. */
+  readonly apiKey: string | undefined
+}
+
+export type ClientKind = keyof Client
+
+export interface ClientName {
+  readonly kind: ClientKind
+  readonly value: string
+}
+
+const KINDS: readonly string[] = ["ip", "user", "apiKey"] satisfies ClientKind[]
+/** What `hashApiKey` gives: 128 bits in base64url. */
+const HASH = /^[A-Za-z0-9_-]{22}$/
+
+/** Reads the name of a client. The address behind `ip:` is not looked at here. */
+export function parseClientName(text: string, place: string): ClientName {
+  const colon = text.indexOf(":")
+  const kind = text.slice(0, colon)
+  const value = text.slice(colon + 1)
+  if (!KINDS.includes(kind) || value === "") {
+    throw new SluiceError("CLIENT_INVALID", {
+      place,
+      expected: 'must be "ip:…" with an address or CIDR, "user:…" or "apiKey:…"',
+      found: text,
+    })
+  }
+  if (kind === "apiKey" && !HASH.test(value)) {
+    // Not shown: it may be a key somebody has written in clear.
+    throw new SluiceError("CLIENT_INVALID", {
+      place,
+      expected: "must hold the keyed hash of the API key (22 characters, from hashApiKey), never the key",
+    })
+  }
+  return { kind: kind as ClientKind, value }
+}
+
+/** Values by client. A user comes before an API key, and both before an address. */
+export class ClientMap<Value> {
+  readonly #users = new Map<string, Value>()
+  readonly #apiKeys = new Map<string, Value>()
+  readonly #ips = new CidrMap<Value>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** The first value given for a client counts. */
+  add(name: string, value: Value, place: string): void {
+    const client = parseClientName(name, place)
+    this.#size++
+    if (client.kind === "ip") this.#ips.add(client.value, value, place)
+    else {
+      const values = client.kind === "user" ? this.#users : this.#apiKeys
+      if (!values.has(client.value)) values.set(client.value, value)
+    }
+  }
+
+  /** Asks the client only for what the map knows: reading an API key costs a hash. */
+  get(client: Client): Value | undefined {
+    if (this.#size === 0) return undefined
+    return (
+      find(this.#users, client, "user") ??
+      find(this.#apiKeys, client, "apiKey") ??
+      find(this.#ips, client, "ip")
+    )
+  }
+}
+
+function find<Value>(
+  values: { readonly size: number; get(name: string): Value | undefined },
+  client: Client,
+  kind: ClientKind,
+): Value | undefined {
+  if (values.size === 0) return undefined
+  const name = client[kind]
+  return name === undefined ? undefined : values.get(name)
+}
+
+/** A list of clients, as a map to their names. */
+export function clientList(names: readonly string[] | undefined, place: string): ClientMap<string> {
+  const list = new ClientMap<string>()
+  names?.forEach((name, i) => {
+    list.add(name, name, `${place}[${i}]`)
+  })
+  return list
+}

@@ -1,0 +1,26 @@
+import type { Identity } from "./identity.js"
+import { compileMatcher } from "./match/index.js"
+import type { CostSpec } from "./schema.js"
+
+/** What one request takes of a rule's limits. */
+export type CostOf = (identity: Identity) => number
+
+/** The most a header may say when the rule does not say it. */
+const LARGEST_COST = 1_000_000
+
+export function compileCost(spec: CostSpec | undefined, place: string): CostOf {
+  if (spec === undefined || typeof spec === "number") {
+    const cost = spec ?? 1
+    return () => cost
+  }
+  const { default: otherwise = 1, by = [], header, max = LARGEST_COST } = spec
+  const name = header?.toLowerCase()
+  const matcher = compileMatcher(by, (i) => `${place}.by[${i}]`)
+  return (identity) => {
+    // A client that may name its own price pays nothing: only a trusted proxy is believed.
+    const said = identity.trustedHeader(name)
+    if (said !== undefined && /^\d{1,15}$/.test(said)) return Math.min(Number(said), max)
+    const first = by.length === 0 ? undefined : matcher.match(identity)[0]
+    return first === undefined ? otherwise : (by[first.index]?.cost ?? otherwise)
+  }
+}

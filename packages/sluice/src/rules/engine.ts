@@ -1,0 +1,504 @@
+import { blockPolicy } from "../algorithms/block.js"
+import { checkKey, costOf, microsOf } from "../call-options.js"
+import type { Clock } from "../clock.js"
+import { systemClock } from "../clock.js"
+import type { Duration } from "../duration.js"
+import { parseDuration } from "../duration.js"
+import { SluiceError } from "../errors.js"
+import { checkFields, checkType, hasMethods } from "../options.js"
+import { tell } from "../resilience/hook.js"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import type { Charge, Degraded, Outcome, Store, SyncStore } from "../stores/store.js"
+import { isSyncStore } from "../stores/store.js"
+import { ApiKeyHasher } from "./api-key.js"
+import {
+  CHARGED,
+  type Charging,
+  decisionOfPlan,
+  decisionOfSingle,
+  earlyDecision,
+  withShadows,
+} from "./assemble.js"
+import { type Explanation, explain } from "./explain.js"
+import type { GuardRails } from "./guard-rails.js"
+import { Identity, type RuleRequest } from "./identity.js"
+import { checkRuleSet, parseRuleSet } from "./parse.js"
+import { HeaderPolicies, type Plan, planOf, type Step } from "./plan.js"
+import type { RuleDecision } from "./rule-decision.js"
+import { type CompiledRule, RuleSet } from "./rule-set.js"
+import type { RuleSetDocument } from "./schema.js"
+import type { RuleSource } from "./source/source.js"
+
+export interface RuleEngineOptions {
+  /** A rule set as an object or as YAML or JSON text, or a source that follows changes: `fileRules`, `redisRules`. */
+  rules: RuleSetDocument | string | RuleSource
+  /** Where counters live. Default: a memory store of the engine's own. */
+  store?: Store
+  /** Where time comes from. Default: the store's own clock. */
+  clock?: Clock
+  /** Keys the hashes of API keys. Every instance that shares a store needs the same one. */
+  secret?: string | Uint8Array
+  /** Keeps the counters of engines that share a store apart. Default: `"sluice"`. */
+  prefix?: string
+  /** The tier of a request, from wherever the application keeps it. Comes before lists and headers. */
+  tierOf?: (request: RuleRequest) => string | undefined | Promise<string | undefined>
+  /** Bounds on rules given as an object or text. A source has its own. */
+  guardRails?: GuardRails
+  /** Told of every decision. */
+  onDecision?: (event: DecisionEvent) => void
+  /** Told of a new revision that this engine cannot run; it goes on with the one before. Default: a process warning. */
+  onRefused?: (error: SluiceError) => void
+}
+
+export interface DecisionEvent {
+  readonly decision: RuleDecision
+  /** Not there when a key was checked by name. */
+  readonly request?: RuleRequest | undefined
+}
+
+export interface RuleCheckOptions {
+  /** Whole units, in place of what the rules say. With 0 the check only looks. */
+  cost?: number
+  /** The time of the request in milliseconds since 1970. Default: the store's clock. */
+  at?: number
+}
+
+export interface KeyCheckOptions extends RuleCheckOptions {
+  tier?: string
+}
+
+/** What `checkRateLimit` may be told besides who asks. */
+export interface RuleContext extends Omit<RuleRequest, "client"> {
+  /** Checks this rule alone, whatever the request is. */
+  readonly rule?: string
+  readonly cost?: number
+}
+
+export interface RateLimitResult {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Milliseconds since 1970. */
+  readonly resetTime: number
+}
+
+const FIELDS = [
+  "rules",
+  "store",
+  "clock",
+  "secret",
+  "prefix",
+  "tierOf",
+  "guardRails",
+  "onDecision",
+  "onRefused",
+]
+
+/** A rule engine. Most programs make one and ask it about every request. */
+export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
+  return new RuleEngine(options)
+}
+
+export class RuleEngine {
+  readonly #store: Store
+  readonly #sync: SyncStore | undefined
+  readonly #ownsStore: boolean
+  readonly #clock: Clock | undefined
+  readonly #prefix: string
+  readonly #hasher: ApiKeyHasher
+  readonly #hasSecret: boolean
+  readonly #tierOf: RuleEngineOptions["tierOf"]
+  readonly #onDecision: RuleEngineOptions["onDecision"]
+  readonly #policies = new HeaderPolicies()
+  readonly #unsubscribe: () => void
+  #set: RuleSet
+
+  constructor(options: RuleEngineOptions) {
+    checkOptions(options)
+    const { rules, store, clock } = options
+    this.#ownsStore = store === undefined
+    this.#store = store ?? memoryStore(clock === undefined ? {} : { clock })
+    this.#sync = isSyncStore(this.#store) ? this.#store : undefined
+    this.#clock = clock
+    this.#prefix = options.prefix ?? "sluice"
+    this.#hasher = new ApiKeyHasher(options.secret)
+    this.#hasSecret = options.secret !== undefined
+    this.#tierOf = options.tierOf
+    this.#onDecision = options.onDecision
+    if (isSource(rules)) {
+      this.#set = this.#compile(rules.current.document, rules.current.revision)
+      this.#unsubscribe = rules.subscribe(({ document, revision }) => {
+        try {
+          this.#set = this.#compile(document, revision)
+        } catch (error) {
+          if (!(error instanceof SluiceError)) throw error
+          tell(options.onRefused ?? warn, error)
+        }
+      })
+    } else {
+      const parsing = options.guardRails === undefined ? {} : { guardRails: options.guardRails }
+      const document = typeof rules === "string" ? parseRuleSet(rules, parsing) : checkRuleSet(rules, parsing)
+      this.#set = this.#compile(document, 1)
+      this.#unsubscribe = () => {}
+    }
+  }
+
+  /** The revision that decides now. */
+  get revision(): number {
+    return this.#set.revision
+  }
+
+  /** The rule set that decides now. */
+  get rules(): RuleSetDocument {
+    return this.#set.document
+  }
+
+  /** Whether `checkSync` works: the store is in memory, and no tier has to be waited for. */
+  get isSync(): boolean {
+    return this.#sync !== undefined && this.#tierOf === undefined
+  }
+
+  /** The keyed hash of an API key, as rule sets name it. */
+  hashApiKey(apiKey: string): string {
+    return this.#hasher.hash(apiKey)
+  }
+
+  /** Decides whether a request may pass, and charges every rule it meets if so. */
+  async check(request: RuleRequest, options?: RuleCheckOptions): Promise<RuleDecision> {
+    if (this.isSync) return this.checkSync(request, options)
+    const set = this.#set
+    const identity = new Identity(request, set.identity, this.#hasher)
+    const tier = this.#tierOf === undefined ? undefined : await this.#tierOf(request)
+    const plan = this.#plan(set, identity, tier, options)
+    return this.#told(await this.#decide(set, plan, options, identity.tier), request)
+  }
+
+  /** `check` without a promise, on a store in memory. */
+  checkSync(request: RuleRequest, options?: RuleCheckOptions): RuleDecision {
+    if (this.#sync === undefined || this.#tierOf !== undefined) {
+      throw new SluiceError("STORE_NOT_SYNC", {
+        place: "checkSync",
+        expected: "needs the memory store and no tierOf; use check",
+      })
+    }
+    const set = this.#set
+    const identity = new Identity(request, set.identity, this.#hasher)
+    const plan = this.#plan(set, identity, undefined, options)
+    return this.#told(this.#decideSync(this.#sync, set, plan, options, identity.tier), request)
+  }
+
+  /** Decides a list of requests in one go, in order. Each is all-or-nothing by itself. */
+  checkMany(requests: readonly (RuleRequest & RuleCheckOptions)[]): Promise<RuleDecision[]> {
+    return Promise.all(requests.map((request) => this.check(request, request)))
+  }
+
+  /** Looks at what a check would find: one of cost 0. */
+  peek(request: RuleRequest, options?: Omit<RuleCheckOptions, "cost">): Promise<RuleDecision> {
+    return this.check(request, { ...options, cost: 0 })
+  }
+
+  /** Every rule and why it matches or not, its key, each limit's state, and the verdict. Charges nothing. */
+  async explain(request: RuleRequest, options?: RuleCheckOptions): Promise<Explanation> {
+    const set = this.#set
+    const identity = new Identity(request, set.identity, this.#hasher)
+    const tier = await this.#tierOf?.(request)
+    const plan = this.#plan(set, identity, tier, options)
+    return await explain({
+      set,
+      identity,
+      plan,
+      decide: (charges) => this.#store.decide(charges, this.#at(options)),
+      chargesOf: (steps) => this.#charges(steps).charges,
+      decision: await this.#decide(set, plan, options, identity.tier, "decide"),
+      nowMs: this.#nowMs(options),
+    })
+  }
+
+  /** Checks one rule under a key by name, `"user:42"` as decisions show it, whatever the request was. */
+  async checkKey(rule: string, key: string, options?: KeyCheckOptions): Promise<RuleDecision> {
+    const set = this.#set
+    const plan = this.#planOfKey(set, this.#rule(set, rule), key, options)
+    return this.#told(await this.#decide(set, plan, options, options?.tier), undefined)
+  }
+
+  /** `checkKey` without a promise, on a store in memory. */
+  checkKeySync(rule: string, key: string, options?: KeyCheckOptions): RuleDecision {
+    if (this.#sync === undefined) {
+      throw new SluiceError("STORE_NOT_SYNC", {
+        place: "checkKeySync",
+        expected: "needs the memory store; use checkKey",
+      })
+    }
+    const set = this.#set
+    const plan = this.#planOfKey(set, this.#rule(set, rule), key, options)
+    return this.#told(this.#decideSync(this.#sync, set, plan, options, options?.tier), undefined)
+  }
+
+  /** The interface of the brief: a client by name, what it asks for, and when. */
+  async checkRateLimit(
+    clientIdentifier: string,
+    ruleContext: RuleContext = {},
+    timestamp?: number,
+  ): Promise<RateLimitResult> {
+    checkKey(clientIdentifier)
+    const { rule, cost, ...request } = ruleContext
+    const options = {
+      ...(cost === undefined ? {} : { cost }),
+      ...(timestamp === undefined ? {} : { at: timestamp }),
+    }
+    const decision =
+      rule === undefined
+        ? await this.check({ ...request, ...identified(clientIdentifier) }, options)
+        : await this.checkKey(rule, clientIdentifier, tierOption(options, request.tier))
+    const { allowed, limit, remaining, resetAt } = decision
+    return { allowed, limit, remaining, resetTime: resetAt }
+  }
+
+  /** Gives back what an allowed request was charged, or that much of it. Shadows keep what they saw. */
+  async refund(decision: RuleDecision, cost?: number): Promise<void> {
+    const charges = (decision as Charging)[CHARGED]
+    if (charges === undefined || charges.length === 0) return
+    const units = cost === undefined ? undefined : costOf(cost)
+    const given = units === undefined ? charges : charges.map((charge) => ({ ...charge, cost: units }))
+    await this.#store.refund(given, this.#at(undefined), commonWay(charges))
+  }
+
+  /** Gives back what a key was charged by one rule. A tier with another window or algorithm counts apart. */
+  async refundKey(rule: string, key: string, cost = 1, options?: { tier?: string }): Promise<void> {
+    const charges = this.#chargesOfKey(rule, key, { ...options, cost: costOf(cost) })
+    await this.#store.refund(charges, this.#at(undefined), commonWay(charges))
+  }
+
+  /** Forgets what a key was charged by one rule. A block stays. */
+  async resetKey(rule: string, key: string, options?: { tier?: string }): Promise<void> {
+    const charges = this.#chargesOfKey(rule, key, { ...options, cost: 0 })
+    await this.#store.reset(charges, commonWay(charges))
+  }
+
+  /** Denies a key of one rule for a while. Blocking again sets the time anew. */
+  async blockKey(rule: string, key: string, duration: Duration): Promise<void> {
+    checkKey(key)
+    const { blocks } = this.#rule(this.#set, rule)
+    const cost = Math.round(parseDuration(duration, "blockKey") * 1000)
+    await this.#store.charge([{ space: blocks, key, policy: blockPolicy, cost }], this.#at(undefined))
+  }
+
+  async unblockKey(rule: string, key: string): Promise<void> {
+    checkKey(key)
+    const { blocks } = this.#rule(this.#set, rule)
+    await this.#store.reset([{ space: blocks, key, policy: blockPolicy, cost: 0 }])
+  }
+
+  /** Stops following its rules, and lets go of the store if the engine made it. */
+  async close(): Promise<void> {
+    this.#unsubscribe()
+    if (this.#ownsStore) await this.#store.close()
+  }
+
+  #compile(document: RuleSetDocument, revision: number): RuleSet {
+    const set = new RuleSet(document, revision, this.#prefix)
+    if (set.usesApiKeys && !this.#hasSecret && this.#sync === undefined) {
+      throw new SluiceError("SECRET_MISSING", {
+        place: "createRuleEngine.secret",
+        expected: "is required to count by API key in a shared store: every instance must hash them alike",
+      })
+    }
+    return set
+  }
+
+  #rule(set: RuleSet, id: string): CompiledRule {
+    const rule = set.rule(id)
+    if (rule !== undefined) return rule
+    throw new SluiceError("RULE_UNKNOWN", { place: "rule", expected: "must be the id of a rule", found: id })
+  }
+
+  #plan(
+    set: RuleSet,
+    identity: Identity,
+    tier: string | undefined,
+    options: RuleCheckOptions | undefined,
+  ): Plan {
+    identity.tier =
+      identity.givenTier ?? tier ?? set.tiers.get(identity) ?? identity.proxyTier ?? set.defaultTier
+    const cost = options?.cost === undefined ? undefined : costOf(options.cost)
+    return planOf(set, identity, this.#nowMs(options), cost)
+  }
+
+  /** A key says who it is when it is written as keys of one client are. */
+  #planOfKey(set: RuleSet, rule: CompiledRule, key: string, options: KeyCheckOptions | undefined): Plan {
+    checkKey(key)
+    const nothing = { early: undefined, enforced: [], shadows: [], shadowDenied: [] }
+    if (rule.mode === "off") return nothing
+    const tier = options?.tier ?? set.defaultTier
+    const { limits, from } = set.limitsFor(rule, clientOf(key), tier, this.#nowMs(options))
+    if (limits === "unlimited") return nothing
+    const step: Step = { rule, key, tier, limits, from, cost: costOf(options?.cost) }
+    return rule.mode === "shadow" ? { ...nothing, shadows: [step] } : { ...nothing, enforced: [step] }
+  }
+
+  async #decide(
+    set: RuleSet,
+    plan: Plan,
+    options: RuleCheckOptions | undefined,
+    tier: string | undefined,
+    operation: "check" | "decide" = "check",
+  ): Promise<RuleDecision> {
+    if (this.#sync !== undefined && operation === "check")
+      return this.#decideSync(this.#sync, set, plan, options, tier)
+    const at = this.#at(options)
+    // In one tick, so that a shared store may put them into one call.
+    const shadows = plan.shadows.map((step) => this.#store[operation](chargesOfStep(step), at, "allow"))
+    const { charges, blocked } = this.#charges(plan.enforced)
+    const outcome =
+      charges.length === 0 ? undefined : await this.#store[operation](charges, at, commonWay(charges))
+    const decision =
+      outcome === undefined
+        ? earlyDecision(set, plan, this.#nowMs(options), tier)
+        : decisionOfPlan(set, plan, outcome, charges, blocked, this.#policies.of(plan.enforced))
+    return withShadows(decision, plan, await Promise.all(shadows))
+  }
+
+  #decideSync(
+    store: SyncStore,
+    set: RuleSet,
+    plan: Plan,
+    options: RuleCheckOptions | undefined,
+    tier: string | undefined,
+  ): RuleDecision {
+    const at = this.#at(options)
+    const [step] = plan.enforced
+    if (step !== undefined && isSingle(plan) && !store.mayBlock(step.rule.blocks)) {
+      const { space, policy } = step.limits[0] as Step["limits"][number]
+      const verdict = store.checkOneSync(space, step.key, policy, step.cost, at)
+      return decisionOfSingle(set, step, verdict, this.#policies.of(plan.enforced))
+    }
+    const shadows = plan.shadows.map((shadow) => store.checkSync(chargesOfStep(shadow), at))
+    if (plan.enforced.length === 0)
+      return withShadows(earlyDecision(set, plan, this.#nowMs(options), tier), plan, shadows)
+    const { charges, blocked } = this.#charges(plan.enforced)
+    const outcome: Outcome = store.checkSync(charges, at)
+    const decision = decisionOfPlan(set, plan, outcome, charges, blocked, this.#policies.of(plan.enforced))
+    return withShadows(decision, plan, shadows)
+  }
+
+  /** What the steps charge, and behind it the blocks of their keys where there may be any. */
+  #charges(steps: readonly Step[]): { charges: Charge[]; blocked: readonly CompiledRule[] } {
+    const charges: Charge[] = []
+    const way = steps[0]?.rule.onStoreFailure
+    const isMixed = steps.some((step) => step.rule.onStoreFailure !== way)
+    for (const { rule, key, limits, cost } of steps) {
+      for (const { space, policy } of limits) {
+        charges.push(
+          isMixed || way !== "local"
+            ? { space, key, policy, cost, onStoreFailure: rule.onStoreFailure }
+            : { space, key, policy, cost },
+        )
+      }
+    }
+    let blocked = NO_RULES
+    for (const { rule, key } of steps) {
+      if (!this.#store.mayBlock(rule.blocks)) continue
+      blocked = [...blocked, rule]
+      charges.push({
+        space: rule.blocks,
+        key,
+        policy: blockPolicy,
+        cost: 0,
+        onStoreFailure: rule.onStoreFailure,
+      })
+    }
+    return { charges, blocked }
+  }
+
+  #chargesOfKey(rule: string, key: string, options: KeyCheckOptions): Charge[] {
+    const set = this.#set
+    const { enforced, shadows } = this.#planOfKey(set, this.#rule(set, rule), key, options)
+    return [...enforced, ...shadows].flatMap(chargesOfStep)
+  }
+
+  #told(decision: RuleDecision, request: RuleRequest | undefined): RuleDecision {
+    if (this.#onDecision !== undefined) tell(this.#onDecision, { decision, request })
+    return decision
+  }
+
+  /** The time of the request in microseconds, or undefined to let the store's clock decide. */
+  #at(options: RuleCheckOptions | undefined): number | undefined {
+    const ms = options?.at ?? this.#clock?.now()
+    return ms === undefined ? undefined : microsOf(ms)
+  }
+
+  #nowMs(options: RuleCheckOptions | undefined): number {
+    return options?.at ?? (this.#clock ?? systemClock).now()
+  }
+}
+
+const NO_RULES: readonly CompiledRule[] = []
+
+/** One limit of one rule, and nothing beside it. */
+function isSingle(plan: Plan): boolean {
+  return (
+    plan.enforced.length === 1 &&
+    plan.enforced[0]?.limits.length === 1 &&
+    plan.shadows.length === 0 &&
+    plan.shadowDenied.length === 0
+  )
+}
+
+function chargesOfStep({ limits, key, cost }: Step): Charge[] {
+  return limits.map(({ space, policy }) => ({ space, key, policy, cost }))
+}
+
+/** What decides when the store cannot, for the charges that do not say: they are all `local`. */
+function commonWay(charges: readonly Charge[]): Degraded {
+  return charges[0]?.onStoreFailure ?? "local"
+}
+
+function tierOption(options: RuleCheckOptions, tier: string | undefined): KeyCheckOptions {
+  return tier === undefined ? options : { ...options, tier }
+}
+
+/** `ip:…`, `user:…` and `apiKey:…` say what they are; anything else is a name that no rule knows more about. */
+function identified(client: string): Pick<RuleRequest, "ip" | "user" | "apiKey" | "client"> {
+  if (client.startsWith("ip:")) return { client, ip: client.slice(3) }
+  if (client.startsWith("user:")) return { client, user: client.slice(5) }
+  // In clear as it came: the hash takes its place everywhere, also as the name.
+  if (client.startsWith("apiKey:")) return { apiKey: client.slice(7) }
+  return { client }
+}
+
+function clientOf(key: string) {
+  const known = /^(ip|user|apiKey):(.+)$/s.exec(key)
+  const named = (kind: string) => (known?.[1] === kind ? known[2] : undefined)
+  // The subnet an IPv6 address was cut to is not part of the address.
+  return { ip: named("ip")?.replace(/\/.*/, ""), user: named("user"), apiKey: named("apiKey") }
+}
+
+function isSource(rules: RuleEngineOptions["rules"]): rules is RuleSource {
+  return typeof rules === "object" && typeof (rules as RuleSource).subscribe === "function"
+}
+
+function warn(error: SluiceError): void {
+  globalThis.process?.emitWarning?.(error)
+}
+
+function checkOptions(options: RuleEngineOptions): void {
+  checkFields(options, FIELDS, "createRuleEngine")
+  const storeMethods = ["check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close"]
+  checkType(options.store, "createRuleEngine.store", "a store", hasMethods(...storeMethods))
+  checkType(options.clock, "createRuleEngine.clock", "a clock with now()", hasMethods("now"))
+  checkType(options.prefix, "createRuleEngine.prefix", "a string that is not empty", isFilled)
+  checkType(options.secret, "createRuleEngine.secret", "text or bytes, not empty", isSecret)
+  for (const hook of ["tierOf", "onDecision", "onRefused"] as const)
+    checkType(options[hook], `createRuleEngine.${hook}`, "a function", (value) => typeof value === "function")
+  if (options.rules === undefined) {
+    throw new SluiceError("OPTION_MISSING", { place: "createRuleEngine.rules", expected: "is required" })
+  }
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === "string" && value !== ""
+}
+
+function isSecret(value: unknown): boolean {
+  return isFilled(value) || (value instanceof Uint8Array && value.length > 0)
+}

@@ -1,0 +1,232 @@
+// Who is asking, and for what: a request as callers describe it, read only as far as the rules need.
+
+import { type CanonicalPath, canonicalPath } from "../http/canonical-path.js"
+import { ipKey } from "../http/cidr.js"
+import { clientIp } from "../http/client-ip.js"
+import { canonicalIp } from "../http/ip-address.js"
+import { compileTrustProxy, noProxies, type TrustedProxies } from "../http/trust-proxy.js"
+import type { ApiKeyHasher } from "./api-key.js"
+import type { Client } from "./client.js"
+import type { Descriptor } from "./descriptor.js"
+import type { RequestFacts } from "./match/index.js"
+import { readQuery } from "./match/index.js"
+import type { RuleSetDocument } from "./schema.js"
+
+/** Headers by lower-case name, as `node:http` has them, or a fetch `Headers`. */
+export type HeaderSource =
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+  | { get(name: string): string | null }
+
+/** A request as the engine sees it. What is not given is unknown, not empty. */
+export interface RuleRequest {
+  readonly method?: string | undefined
+  /** As in the Host header. Default: that header. */
+  readonly host?: string | undefined
+  /** The request target, with its query: `/v1/items?page=2`. */
+  readonly path?: string | undefined
+  /**
+   * `.` and `..` in the path: `resolve` them (default), right where the canonical path is what gets forwarded, or `refuse` them
+   * where the application sees the path as it came and may take it for another.
+   */
+  readonly dotSegments?: "resolve" | "refuse" | undefined
+  readonly headers?: HeaderSource | undefined
+  /** The address of the peer. What proxies say of others is believed only from trusted ones. */
+  readonly ip?: string | undefined
+  /** The user, if the application has verified who it is. */
+  readonly user?: string | undefined
+  /** The API key in clear; it is hashed at once. Default: from the header or query parameter the rule set names. */
+  readonly apiKey?: string | undefined
+  readonly tier?: string | undefined
+  /** Another name of the client: it stands in for whichever of address, user and API key is not known. */
+  readonly client?: string | undefined
+  /** An Envoy rate limit request: its domain, and descriptors that are each matched by themselves. */
+  readonly domain?: string | undefined
+  readonly descriptors?: readonly Descriptor[] | undefined
+  /** The application's own name for what was asked, `/items/:id`. Default: the path pattern of the rule. */
+  readonly route?: string | undefined
+}
+
+export interface IdentityRules {
+  readonly trusted: TrustedProxies
+  readonly ipv6Subnet: number
+  readonly userHeader: string | undefined
+  readonly apiKeyHeader: string | undefined
+  readonly apiKeyQuery: string | undefined
+  readonly tierHeader: string | undefined
+  readonly encodedSlashes: "refuse" | "keep"
+}
+
+export function compileIdentity(identity: NonNullable<RuleSetDocument["identity"]> = {}): IdentityRules {
+  const { trustedProxies = [], apiKey } = identity
+  return {
+    trusted:
+      trustedProxies.length === 0
+        ? noProxies
+        : compileTrustProxy(trustedProxies, {
+            header: identity.forwardedBy,
+            place: "identity.trustedProxies",
+          }),
+    ipv6Subnet: identity.ipv6Subnet ?? 64,
+    userHeader: identity.user?.header.toLowerCase(),
+    apiKeyHeader: (apiKey === undefined ? "x-api-key" : apiKey.header)?.toLowerCase(),
+    apiKeyQuery: apiKey?.query,
+    tierHeader: identity.tier?.header.toLowerCase(),
+    encodedSlashes: identity.encodedSlashes ?? "refuse",
+  }
+}
+
+/** One request, read piece by piece. Nothing is worked out before it is asked for, and then only once. */
+export class Identity implements RequestFacts, Client {
+  readonly #request: RuleRequest
+  readonly #rules: IdentityRules
+  readonly #hasher: ApiKeyHasher
+  readonly #target: CanonicalPath | undefined
+  readonly method: string
+  tier: string | undefined = undefined
+  #ip: string | undefined
+  #ipKnown = false
+  #apiKey: string | undefined
+  #apiKeyKnown = false
+
+  constructor(request: RuleRequest, rules: IdentityRules, hasher: ApiKeyHasher) {
+    this.#request = request
+    this.#rules = rules
+    this.#hasher = hasher
+    const { method, path, dotSegments } = request
+    this.method = method === undefined ? "" : method
+    const { encodedSlashes } = rules
+    this.#target = path === undefined ? undefined : canonicalPath(path, { encodedSlashes, dotSegments })
+  }
+
+  /** Why the path cannot be brought into one form, if it cannot. */
+  get badPath(): string | undefined {
+    const target = this.#target
+    return target === undefined || target.ok ? undefined : target.reason
+  }
+
+  get path(): string {
+    const target = this.#target
+    return target?.ok === true ? target.path : ""
+  }
+
+  get query(): string {
+    const target = this.#target
+    return target?.ok === true ? target.query : ""
+  }
+
+  get host(): string {
+    return this.#request.host ?? this.header("host") ?? ""
+  }
+
+  get route(): string | undefined {
+    return this.#request.route
+  }
+
+  /** The address of the client, through trusted proxies. */
+  get ip(): string | undefined {
+    if (!this.#ipKnown) {
+      const { trusted } = this.#rules
+      const peer = this.#request.ip
+      this.#ip = trusted.any
+        ? clientIp(
+            { peer, forwarded: this.header("forwarded"), xForwardedFor: this.header("x-forwarded-for") },
+            trusted,
+          )
+        : clientIp({ peer })
+      this.#ipKnown = true
+    }
+    return this.#ip
+  }
+
+  /** Who the address is counted as. */
+  get ipKey(): string | undefined {
+    const { ip } = this
+    return ip === undefined ? undefined : ipKey(ip, this.#rules.ipv6Subnet)
+  }
+
+  get user(): string | undefined {
+    const { user } = this.#request
+    return filled(user) ?? this.trustedHeader(this.#rules.userHeader)
+  }
+
+  /** The keyed hash of the API key. */
+  get apiKey(): string | undefined {
+    if (!this.#apiKeyKnown) {
+      const key = filled(this.#request.apiKey) ?? this.#givenApiKey()
+      this.#apiKey = key === undefined ? undefined : this.#hasher.hash(key)
+      this.#apiKeyKnown = true
+    }
+    return this.#apiKey
+  }
+
+  get domain(): string {
+    return this.#request.domain ?? ""
+  }
+
+  get descriptors(): readonly Descriptor[] | undefined {
+    return this.#request.descriptors
+  }
+
+  get client(): string | undefined {
+    return filled(this.#request.client)
+  }
+
+  get givenTier(): string | undefined {
+    return this.#request.tier
+  }
+
+  /** The tier a trusted proxy says. */
+  get proxyTier(): string | undefined {
+    return this.trustedHeader(this.#rules.tierHeader)
+  }
+
+  /** A header that only a trusted proxy can have written. */
+  trustedHeader(name: string | undefined): string | undefined {
+    if (name === undefined || !this.isFromProxy) return undefined
+    return filled(this.header(name))
+  }
+
+  get isFromProxy(): boolean {
+    const { trusted } = this.#rules
+    return trusted.any && trusted.trusts(canonicalIp(this.#request.ip ?? "") ?? "", 0)
+  }
+
+  header(name: string): string | undefined {
+    const { headers } = this.#request
+    if (headers === undefined) return undefined
+    if (isHeaders(headers)) return headers.get(name) ?? undefined
+    const value = headers[name]
+    return value === undefined || typeof value === "string" ? value : value.join(", ")
+  }
+
+  /** The first value of a query parameter. */
+  queryValue(name: string): string | undefined {
+    const wanted = name.toLowerCase()
+    return this.query === "" ? undefined : readQuery(this.query, new Set([wanted])).get(wanted)?.[0]
+  }
+
+  cookie(name: string): string | undefined {
+    const cookies = this.header("cookie")
+    if (cookies === undefined) return undefined
+    for (const pair of cookies.split(";")) {
+      const equals = pair.indexOf("=")
+      if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim()
+    }
+    return undefined
+  }
+
+  #givenApiKey(): string | undefined {
+    const { apiKeyHeader, apiKeyQuery } = this.#rules
+    const header = apiKeyHeader === undefined ? undefined : filled(this.header(apiKeyHeader))
+    if (header !== undefined) return filled(header.replace(/^(?:bearer|apikey|token) +/i, ""))
+    return apiKeyQuery === undefined ? undefined : filled(this.queryValue(apiKeyQuery))
+  }
+}
+
+function isHeaders(headers: HeaderSource): headers is { get(name: string): string | null } {
+  return typeof headers.get === "function"
+}
+
+function filled(value: string | undefined): string | undefined {
+  return value === "" ? undefined : value
+}

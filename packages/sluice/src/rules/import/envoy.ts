@@ -1,0 +1,264 @@
+// A configuration of envoyproxy/ratelimit as rules that decide the same: one rule for each descriptor with a limit, whose
+// match says which requests the walk through the configuration would end at it with.
+//
+// Requests whose value is a wildcard letter by letter, with its `*`, are the one thing left out: there it counts as exact.
+
+import { SluiceError } from "../../errors.js"
+import { checkFields } from "../../options.js"
+import { boundsOf, type GuardRails } from "../guard-rails.js"
+import { parseValuePattern } from "../match/index.js"
+import { checkRuleSet } from "../parse.js"
+import { RuleSetError } from "../rule-set-error.js"
+import type { RuleSetDocument, RuleSpec } from "../schema.js"
+import { readYaml } from "../yaml-text.js"
+import { compositeKey, type EnvoyDescriptor, type EnvoyLimit, readEnvoyFile, UNITS } from "./envoy-file.js"
+import { Findings, type ImportNote, inside, type Place, type Source } from "./findings.js"
+import { RuleIds } from "./rule-id.js"
+import { confusedKey, isWildcard, type Reached, reachedOf } from "./siblings.js"
+
+export interface EnvoyImportOptions {
+  /** What the configuration is called in errors; for several texts, a list of what each is. Default: `"envoy"`. */
+  name?: string | readonly string[]
+  /** Texts of the same domain make up one, as with MERGE_DOMAIN_CONFIG. Default: they are a mistake. */
+  mergeDomains?: boolean
+  /** The bounds on the rules that come out. */
+  guardRails?: GuardRails
+}
+
+export interface EnvoyImport {
+  readonly document: RuleSetDocument
+  /** What was read and changes nothing, or means something else here. */
+  readonly notes: readonly ImportNote[]
+}
+
+type Match = NonNullable<RuleSpec["match"]>
+type Entry = Extract<Reached, { entry: unknown }>["entry"]
+
+/** A rule, with what it was made of. */
+interface Imported {
+  readonly rule: RuleSpec
+  readonly domain: string
+  readonly limit: EnvoyLimit
+  readonly place: Place
+}
+
+interface Domain {
+  readonly domain: string
+  readonly descriptors: EnvoyDescriptor[]
+}
+
+/** The way from a domain to a descriptor. */
+interface Way {
+  readonly domain: string
+  readonly parts: readonly string[]
+  readonly entries: readonly Entry[]
+  /** Of each entry, whether all of its values have one counter. */
+  readonly shared: readonly boolean[]
+}
+
+/** Turns YAML of envoyproxy/ratelimit into a rule set. Every mistake is reported at once, with its line and column. */
+export function importEnvoyConfig(
+  texts: string | readonly string[],
+  options: EnvoyImportOptions = {},
+): EnvoyImport {
+  checkFields(options, ["name", "mergeDomains", "guardRails"], "importEnvoyConfig")
+  const list = typeof texts === "string" ? [texts] : texts
+  const { name = "envoy", mergeDomains = false, guardRails } = options
+  const { maxBytes } = boundsOf(guardRails)
+  const sources = list.map((text, i): Source => {
+    const own =
+      typeof name === "string" ? (list.length === 1 ? name : `${name}[${i}]`) : (name[i] ?? `[${i}]`)
+    return { name: own, yaml: readYaml(text, { name: own, maxBytes, asGo: true }) }
+  })
+  const findings = new Findings(sources)
+  const whole = typeof name === "string" ? name : name.join(", ")
+  const importing = new Importing(findings)
+  for (const { domain, descriptors } of domainsOf(sources, findings, mergeDomains))
+    importing.level(descriptors, { domain, parts: [domain], entries: [], shared: [] })
+  const rules = importing.finish()
+  const document: RuleSetDocument = { version: 1, rules: rules.map(({ rule }) => rule) }
+  findings.refuse(whole)
+  checkResult(document, rules, findings, guardRails)
+  findings.refuse(whole)
+  return { document, notes: findings.notes() }
+}
+
+/** The descriptors of each domain. A domain that is there again by mistake is looked at by itself. */
+function domainsOf(sources: readonly Source[], findings: Findings, mergeDomains: boolean): Domain[] {
+  const domains: (Domain & { readonly place: Place })[] = []
+  sources.forEach(({ yaml }, text) => {
+    const { domain, descriptors, place } = readEnvoyFile(yaml.value, text, findings)
+    const other = domain === "" ? undefined : domains.find((known) => known.domain === domain)
+    if (other !== undefined && mergeDomains) {
+      for (const descriptor of descriptors) other.descriptors.push(descriptor)
+      return
+    }
+    if (other !== undefined) {
+      const message = `is already the domain of ${findings.pathOf(other.place)}; mergeDomains would make them one`
+      findings.problem(inside(place, "domain"), "RULE_DUPLICATE", message)
+    }
+    domains.push({ domain, descriptors: [...descriptors], place })
+  })
+  return domains
+}
+
+class Importing {
+  readonly #findings: Findings
+  readonly #ids = new RuleIds()
+  readonly #rules: Imported[] = []
+
+  constructor(findings: Findings) {
+    this.#findings = findings
+  }
+
+  /** The descriptors beside each other at one level, and those inside of them. */
+  level(siblings: readonly EnvoyDescriptor[], way: Way): void {
+    this.#check(siblings)
+    const keys = new Set(siblings.map(({ key }) => key))
+    const reached = reachedOf(siblings)
+    for (const descriptor of siblings) {
+      const found = reached.get(descriptor) as Reached
+      if ("hiddenBy" in found) {
+        const other = this.#findings.pathOf(found.hiddenBy.place)
+        this.#findings.note(descriptor.place, `is never reached: ${other} takes all of its values before it`)
+        continue
+      }
+      const confused = confusedKey(descriptor, keys)
+      if (confused !== undefined) {
+        const message = `may there be met by key "${confused}" too, as key and value are joined by "_"; here keys are compared whole`
+        this.#findings.note(descriptor.place, message)
+      }
+      const further = {
+        domain: way.domain,
+        parts: [...way.parts, compositeKey(descriptor)],
+        entries: [...way.entries, found.entry],
+        shared: [...way.shared, descriptor.isShared && isWildcard(descriptor)],
+      }
+      if (descriptor.limit !== undefined) this.#rule(descriptor, descriptor.limit, further)
+      this.level(descriptor.descriptors, further)
+    }
+  }
+
+  /** All rules, once it is known who is called what. */
+  finish(): readonly Imported[] {
+    const named = new Map<string, string[]>()
+    const nameOf = (domain: string, name: string) => JSON.stringify([domain, name])
+    for (const { rule, domain, limit } of this.#rules) {
+      if (limit.name === "") continue
+      const name = nameOf(domain, limit.name)
+      named.set(name, [...(named.get(name) ?? []), rule.id])
+    }
+    return this.#rules.flatMap((imported) => {
+      const { rule, domain, limit } = imported
+      const ids = limit.replaces.flatMap(({ name, place }) => {
+        const others = named.get(nameOf(domain, name))
+        if (others === undefined) this.#findings.note(place, `names no limit of domain "${domain}"`)
+        return others ?? []
+      })
+      if (ids.length === 0) return [imported]
+      const replaces = [...new Set(ids)]
+      if (rule.mode !== "shadow") return [{ ...imported, rule: { ...rule, replaces } }]
+      return [imported, { ...imported, rule: this.#standIn(rule, replaces) }]
+    })
+  }
+
+  #rule({ place, isShadow }: EnvoyDescriptor, limit: EnvoyLimit, way: Way): void {
+    const id = this.#ids.next(way.parts)
+    const path = way.parts.join(".")
+    const { name, unit, requestsPerUnit } = limit
+    // An unlimited one has no limit to carry its name, and long names would not fit.
+    const isCarried = unit !== undefined && name.length <= 64
+    const said = [isCarried ? "" : name, id === path ? "" : path].filter((text) => text !== "").join(": ")
+    const deniesAll = unit !== undefined && requestsPerUnit === 0
+    const description = deniesAll ? `Denies everything: requests_per_unit is 0. ${said}`.trim() : said
+    const rule: RuleSpec = {
+      id,
+      ...(description === "" ? {} : { description: description.slice(0, 1_000) }),
+      ...(isShadow && unit !== undefined ? { mode: "shadow" } : {}),
+      match: matchOf(way),
+      ...(unit === undefined ? {} : { keyBy: keyOf(way.shared) }),
+      limits:
+        unit === undefined
+          ? "unlimited"
+          : [
+              {
+                ...(name !== "" && isCarried ? { name } : {}),
+                limit: Math.max(1, requestsPerUnit),
+                window: UNITS[unit],
+                algorithm: "fixed-window",
+              },
+            ],
+      // No limit is 0. An entry that the descriptor cannot have is a key that nobody has.
+      ...(deniesAll ? { keyBy: `descriptor:${way.entries.length}`, onMissingKey: "deny" } : {}),
+    }
+    this.#rules.push({ rule, domain: way.domain, limit, place })
+  }
+
+  /** A shadow takes nobody's place here, but does there: a rule without limits does it instead. */
+  #standIn({ id, match }: RuleSpec, replaces: string[]): RuleSpec {
+    return {
+      id: this.#ids.next([id], ".replaces"),
+      description: `Takes the place of others for ${id}, which is in shadow.`,
+      match: structuredClone(match),
+      limits: "unlimited",
+      replaces,
+    }
+  }
+
+  #check(siblings: readonly EnvoyDescriptor[]): void {
+    const first = new Map<string, EnvoyDescriptor>()
+    for (const descriptor of siblings) {
+      const { key, value, place } = descriptor
+      if (key === "") continue
+      const joined = compositeKey(descriptor)
+      const other = first.get(joined)
+      if (other === undefined) first.set(joined, descriptor)
+      else {
+        const message = `has key and value "${joined}", and so has ${this.#findings.pathOf(other.place)}`
+        this.#findings.problem(place, "RULE_DUPLICATE", message)
+      }
+      try {
+        parseValuePattern(value, "")
+      } catch (error) {
+        if (!(error instanceof SluiceError)) throw error
+        this.#findings.problem(inside(place, "value"), error.code, error.expected)
+      }
+    }
+  }
+}
+
+/** Every rule has its own: parts that several rules share would be written as aliases, of which a file may have few. */
+function matchOf({ domain, entries }: Way): Match {
+  return {
+    domain,
+    descriptor: entries.map(({ not, ...entry }) => (not === undefined ? entry : { ...entry, not: [...not] })),
+  }
+}
+
+/** Entries whose values have one counter are left out. */
+function keyOf(shared: readonly boolean[]): NonNullable<RuleSpec["keyBy"]> {
+  if (!shared.includes(true)) return "descriptor"
+  const own = shared.flatMap((isShared, i) => (isShared ? [] : [`descriptor:${i}`]))
+  if (own.length === 0) return "global"
+  return own.length === 1 ? (own[0] as string) : own
+}
+
+/** What rules cannot have: numbers outside of the bounds, more of them than may be. */
+function checkResult(
+  document: RuleSetDocument,
+  rules: readonly Imported[],
+  findings: Findings,
+  guardRails: GuardRails | undefined,
+): void {
+  try {
+    checkRuleSet(document, guardRails === undefined ? {} : { guardRails })
+  } catch (error) {
+    if (!(error instanceof RuleSetError)) throw error
+    for (const { path, code, message } of error.problems) {
+      const [, index, field = ""] = /^rules\[(\d+)\]\.?(.*)$/.exec(path) ?? []
+      const place = index === undefined ? undefined : rules[Number(index)]?.place
+      const text = `as a rule: ${place === undefined ? path : field} ${message}`
+      findings.problem(place ?? { text: 0, at: [] }, code, text)
+    }
+  }
+}

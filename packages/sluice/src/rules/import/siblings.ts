@@ -1,0 +1,89 @@
+// Which of the descriptors at one level an entry of a request goes to. envoyproxy/ratelimit takes the exact value, else the
+// first wildcard in the order of the file, else the bare key, and never comes back to try another. Rules are each matched
+// by themselves, so each leaves out by `not` what goes to one that comes before it.
+
+import { type Glob, globOf, matchesGlob } from "../match/glob.js"
+import type { RuleSpec } from "../schema.js"
+import { compositeKey, type EnvoyDescriptor } from "./envoy-file.js"
+
+type Entry = NonNullable<NonNullable<RuleSpec["match"]>["descriptor"]>[number]
+
+/** What a rule says of one entry, or which descriptor takes all of its values before it. */
+export type Reached = { readonly entry: Entry } | { readonly hiddenBy: EnvoyDescriptor }
+
+interface Wildcard {
+  readonly descriptor: EnvoyDescriptor
+  readonly glob: Glob
+}
+
+/** The descriptors of one level with the same key. */
+interface Group {
+  readonly exact: string[]
+  readonly wildcards: Wildcard[]
+}
+
+export function reachedOf(siblings: readonly EnvoyDescriptor[]): Map<EnvoyDescriptor, Reached> {
+  const groups = new Map<string, Group>()
+  for (const descriptor of siblings) {
+    const { key, value } = descriptor
+    const group = groups.get(key) ?? { exact: [], wildcards: [] }
+    groups.set(key, group)
+    if (isWildcard(descriptor)) group.wildcards.push({ descriptor, glob: globOf(value) })
+    else if (value !== "") group.exact.push(value)
+  }
+  return new Map(
+    siblings.map((descriptor) => [descriptor, reached(descriptor, groups.get(descriptor.key) as Group)]),
+  )
+}
+
+export function isWildcard({ value }: EnvoyDescriptor): boolean {
+  return value.includes("*")
+}
+
+function reached(descriptor: EnvoyDescriptor, { exact, wildcards }: Group): Reached {
+  const { key, value } = descriptor
+  if (value !== "" && !isWildcard(descriptor)) return { entry: { key, value } }
+  // The bare key takes what a star would, after all wildcards.
+  const at = wildcards.findIndex((wildcard) => wildcard.descriptor === descriptor)
+  const own = globOf(value === "" ? "*" : value)
+  const before = at < 0 ? wildcards : wildcards.slice(0, at)
+  const hiding = before.find(({ glob }) => covers(glob, own))
+  if (hiding !== undefined) return { hiddenBy: hiding.descriptor }
+  const globs = before
+    .map(({ glob }) => glob)
+    .filter((glob) => mayMeet(glob, own))
+    .filter((glob, _, all) => !all.some((other) => other !== glob && covers(other, glob)))
+  const values = exact.filter(
+    (text) => matchesGlob(own, text) && !globs.some((glob) => matchesGlob(glob, text)),
+  )
+  const not = [...values, ...globs.map(({ text }) => text)]
+  return {
+    entry: { key, ...(value === "" ? {} : { value }), ...(not.length === 0 ? {} : { not }) },
+  }
+}
+
+/** Whether every text of the inner glob is one of the outer: only stars of the outer can take in stars. */
+function covers(outer: Glob, inner: Glob): boolean {
+  return matchesGlob(outer, inner.text)
+}
+
+/** False only when no text can match both. */
+function mayMeet(a: Glob, b: Glob): boolean {
+  return (
+    (a.first.startsWith(b.first) || b.first.startsWith(a.first)) &&
+    (a.last.endsWith(b.last) || b.last.endsWith(a.last))
+  )
+}
+
+/**
+ * Another key of the same level whose values envoyproxy/ratelimit may take for this descriptor: it joins key and value by
+ * `_`, so that `a` with `b_c` is the same as `a_b` with `c`. Rules compare keys whole.
+ */
+export function confusedKey(descriptor: EnvoyDescriptor, keys: ReadonlySet<string>): string | undefined {
+  const joined = compositeKey(descriptor)
+  const fixed = joined.split("*", 1)[0] as string
+  const others = [...joined.matchAll(/_/g)].map(({ index }) => joined.slice(0, index))
+  const isOther = (key: string) => key !== descriptor.key && keys.has(key)
+  if (!isWildcard(descriptor)) return (descriptor.value === "" ? others : [...others, joined]).find(isOther)
+  return others.find(isOther) ?? [...keys].find((key) => isOther(key) && `${key}_`.startsWith(fixed))
+}

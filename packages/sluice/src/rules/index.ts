@@ -1,0 +1,41 @@
+export { hashApiKey } from "./api-key.js"
+export {
+  createRuleEngine,
+  type DecisionEvent,
+  type KeyCheckOptions,
+  type RateLimitResult,
+  type RuleCheckOptions,
+  type RuleContext,
+  type RuleEngine,
+  type RuleEngineOptions,
+} from "./engine.js"
+export type { Explanation, RuleExplanation } from "./explain.js"
+export type { GuardRails } from "./guard-rails.js"
+export type { HeaderSource, RuleRequest } from "./identity.js"
+export { type EnvoyImport, type EnvoyImportOptions, importEnvoyConfig } from "./import/envoy.js"
+export type { ImportNote } from "./import/findings.js"
+export { checkRuleSet, type ParseOptions, parseRuleSet } from "./parse.js"
+export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./rule-decision.js"
+export { type RuleProblem, RuleSetError } from "./rule-set-error.js"
+export {
+  type HeaderStyle,
+  type LimitSpec,
+  type OverrideSpec,
+  type ResponseSpec,
+  type RuleSetDocument,
+  type RuleSpec,
+  ruleSetJsonSchema,
+} from "./schema.js"
+export { diffRuleSets, type RuleSetChanges } from "./source/diff.js"
+export { type FileRulesOptions, fileRules } from "./source/file.js"
+export { type ObjectRulesOptions, objectRules } from "./source/object.js"
+export { type RedisRulesOptions, redisRules } from "./source/redis.js"
+export type {
+  EditableRuleSource,
+  RevisionInfo,
+  RuleSetRevision,
+  RuleSource,
+  RuleSourceEvent,
+  RuleSourceHooks,
+  SaveOptions,
+} from "./source/source.js"

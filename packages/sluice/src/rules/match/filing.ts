@@ -1,0 +1,82 @@
+import type { IndexNode } from "./index-node.js"
+import type { RuleMatch } from "./rule-match.js"
+
+/** What rules are filed under: two keys with the same id are the same. */
+export interface FilingKey {
+  readonly id: string
+}
+
+/** The rules filed under one key. */
+export interface Folder<K extends FilingKey> {
+  readonly key: K
+  readonly rules: RuleMatch[]
+}
+
+/** Builds the node of rules in one folder. */
+export type Build = (rules: readonly RuleMatch[]) => IndexNode
+
+/** Rules filed by one part of their match. */
+export interface Filing {
+  /** How many rules are left for a request that meets a key, when each key is met as often as there are rules under it. */
+  readonly expectedRules: number
+  /** How often a rule was filed, all in all. */
+  readonly count: number
+  nodeOf(build: Build, buildRest: Build): IndexNode
+}
+
+/** Files rules by one part of their match, such as the path. */
+export interface Cabinet {
+  /** A request that meets a key is known to meet this part. */
+  readonly part: number
+  file(rules: readonly RuleMatch[]): Filing
+}
+
+/**
+ * `waysOf` gives the ways to file a rule, each a list of keys that it then has to be under. A rule without any is left to
+ * `rest`; one with several goes the way that it shares with the fewest.
+ */
+export function cabinet<K extends FilingKey>(
+  part: number,
+  waysOf: (rule: RuleMatch) => readonly (readonly K[])[],
+  nodeOf: (folders: readonly Folder<K>[], rest: IndexNode | undefined, build: Build) => IndexNode,
+): Cabinet {
+  const file = (rules: readonly RuleMatch[]): Filing => {
+    const ways = rules.map(waysOf)
+    const company = new Map<string, number>()
+    for (const { id } of ways.flat(2)) company.set(id, (company.get(id) ?? 0) + 1)
+    const folders = new Map<string, Folder<K>>()
+    const rest: RuleMatch[] = []
+    rules.forEach((rule, i) => {
+      const keys = leastShared(ways[i] as readonly (readonly K[])[], company)
+      if (keys === undefined) rest.push(rule)
+      else for (const key of keys) put(folders, key, rule)
+    })
+    const sizes = [...folders.values()].map(({ rules }) => rules.length)
+    const count = sizes.reduce((sum, size) => sum + size, 0)
+    const squares = sizes.reduce((sum, size) => sum + size * size, 0)
+    return {
+      expectedRules: rest.length + (count === 0 ? 0 : squares / count),
+      count,
+      nodeOf: (build, buildRest) =>
+        nodeOf([...folders.values()], rest.length === 0 ? undefined : buildRest(rest), build),
+    }
+  }
+  return { part, file }
+}
+
+function put<K extends FilingKey>(folders: Map<string, Folder<K>>, key: K, rule: RuleMatch): void {
+  const folder = folders.get(key.id)
+  if (folder === undefined) folders.set(key.id, { key, rules: [rule] })
+  // Two patterns of one rule may come to the same key.
+  else if (folder.rules.at(-1) !== rule) folder.rules.push(rule)
+}
+
+function leastShared<K extends FilingKey>(
+  ways: readonly (readonly K[])[],
+  company: ReadonlyMap<string, number>,
+): readonly K[] | undefined {
+  const sharedBy = (keys: readonly K[]) => keys.reduce((sum, { id }) => sum + (company.get(id) as number), 0)
+  let [best, ...others] = ways
+  for (const keys of others) if (best !== undefined && sharedBy(keys) < sharedBy(best)) best = keys
+  return best
+}

@@ -1,0 +1,47 @@
+import { SluiceError } from "../../errors.js"
+
+export interface HostPattern {
+  readonly text: string
+  /** The host, or for `*.example.com` what it must end with: `.example.com`. */
+  readonly host: string
+  readonly wildcard: boolean
+}
+
+/** The longest name DNS has. */
+const LONGEST_HOST = 253
+const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
+const IPV6 = /^\[[0-9a-f:.]+\]$/
+
+/** `api.example.com`, `*.example.com`, an IPv4 address, or an IPv6 address in brackets. */
+export function parseHostPattern(text: string, place: string): HostPattern {
+  const refuse = (expected: string): never => {
+    throw new SluiceError("PATTERN_INVALID", { place, expected, found: text })
+  }
+  if (typeof text !== "string" || text === "") refuse("must be a host, like api.example.com")
+  if (/[^\0-\x7f]/.test(text)) refuse("must be written in ASCII, as in the Host header: xn--…")
+  const host = text.toLowerCase().replace(/\.$/, "")
+  if (host.length > LONGEST_HOST) refuse(`must have at most ${LONGEST_HOST} characters`)
+  if (IPV6.test(host)) return { text, host, wildcard: false }
+  if (/:\d*$/.test(host)) refuse("must not have a port: rules match a host on every port")
+  if (host === "*") refuse("must name a domain behind the *; without host a rule matches every host")
+  const wildcard = host.startsWith("*.")
+  const labels = (wildcard ? host.slice(2) : host).split(".")
+  if (labels.some((label) => label.includes("*")))
+    refuse("must have * only as its first label, like *.example.com")
+  if (!labels.every((label) => LABEL.test(label)))
+    refuse("must be labels of letters, digits, - and _, like api.example.com")
+  return { text, host: wildcard ? host.slice(1) : host, wildcard }
+}
+
+export function matchesHost({ host, wildcard }: HostPattern, found: string): boolean {
+  return wildcard ? found.length > host.length && found.endsWith(host) : found === host
+}
+
+/** A Host header as hosts are compared: in lower case, without its port and the dot at its end. */
+export function comparedHost(header: string): string {
+  const bracket = header.lastIndexOf("]")
+  const colon = header.indexOf(":", bracket + 1)
+  let end = colon < 0 ? header.length : colon
+  if (header.charCodeAt(end - 1) === 46) end--
+  return header.slice(0, end).toLowerCase()
+}

@@ -1,0 +1,220 @@
+import { describe, expect, it } from "vitest"
+import { canonicalPath } from "../../http/canonical-path.js"
+import { pathVariants } from "../../http/corpus.test-support.js"
+import { type MatchSpec, routeOf } from "./match-spec.js"
+import { compileMatcher } from "./matcher.js"
+import { type Ask, request } from "./request.test-support.js"
+
+function matched(specs: readonly MatchSpec[], ask: Ask | string): number[] {
+  return compileMatcher(specs)
+    .match(request(ask))
+    .map(({ index }) => index)
+}
+
+describe("a matcher", () => {
+  it("finds every rule that matches, in the order of the rules", () => {
+    const specs: MatchSpec[] = [
+      { path: "/v1/**" },
+      {},
+      { path: "/v1/users/:id" },
+      { method: "POST" },
+      { host: "*.example.com" },
+      { path: "/v2/**" },
+      { path: "/v1/users/7" },
+      { path: "/**" },
+    ]
+    expect(matched(specs, "/v1/users/7")).toEqual([0, 1, 2, 4, 6, 7])
+    expect(matched([...specs].reverse(), "/v1/users/7")).toEqual([0, 1, 3, 5, 6, 7])
+    expect(matched(specs, { method: "POST", host: "localhost", target: "/" })).toEqual([1, 3, 7])
+  })
+
+  it("finds nothing among no rules", () => {
+    expect(matched([], "/")).toEqual([])
+  })
+
+  it("needs every part of a match", () => {
+    const spec: MatchSpec = {
+      method: "GET",
+      host: "api.example.com",
+      path: "/a",
+      header: { "X-Tenant": "acme" },
+      query: { page: "1" },
+      tier: "free",
+    }
+    const all = {
+      method: "GET",
+      host: "api.example.com",
+      target: "/a?page=1",
+      headers: { "x-tenant": "acme" },
+      tier: "free",
+    }
+    expect(matched([spec], all)).toEqual([0])
+    const { tier: _, ...noTier } = all
+    for (const ask of [
+      { ...all, method: "POST" },
+      { ...all, host: "example.com" },
+      { ...all, target: "/b?page=1" },
+      { ...all, target: "/a?page=2" },
+      { ...all, target: "/a" },
+      { ...all, headers: {} },
+      { ...all, headers: { "x-tenant": "other" } },
+      { ...all, tier: "paid" },
+      noTier,
+    ]) {
+      expect(matched([spec], ask)).toEqual([])
+    }
+  })
+
+  it("takes methods in any case, and no other method for GET", () => {
+    expect(matched([{ method: "get" }], { method: "GET" })).toEqual([0])
+    expect(matched([{ method: ["PUT", "PATCH"] }], { method: "patch" })).toEqual([0])
+    expect(matched([{ method: "GET" }], { method: "HEAD" })).toEqual([])
+  })
+
+  it("takes true for any value of a header or parameter, an empty one as well", () => {
+    const specs: MatchSpec[] = [{ header: { "X-Debug": true } }, { query: { Debug: true } }]
+    expect(matched(specs, { headers: { "x-debug": "" }, target: "/?debug" })).toEqual([0, 1])
+    expect(matched(specs, { headers: { "x-other": "1" }, target: "/?other" })).toEqual([])
+  })
+
+  it("sees every value of a parameter that is given twice", () => {
+    expect(matched([{ query: { op: "export" } }], "/?op=list&op=export")).toEqual([0])
+    expect(matched([{ query: { op: "export" } }], "/?op=export&op=list")).toEqual([0])
+  })
+
+  it("tells a rule once, however many of its patterns match, and with the first of them", () => {
+    const filler = Array.from({ length: 20 }, (_, i): MatchSpec => ({ path: `/${i}`, host: `h${i}.test` }))
+    const spec: MatchSpec = {
+      host: ["a.example.com", "*.example.com", "*.com"],
+      path: ["/a/**", "/**", "/a/:id", "/A/b"],
+      query: { x: ["1", "2", "*"] },
+    }
+    for (const specs of [[spec], [spec, ...filler]]) {
+      const found = compileMatcher(specs).match(request({ host: "a.example.com", target: "/a/b?x=1&x=2" }))
+      expect(found).toEqual([{ index: 0, params: undefined, pattern: "/a/**" }])
+    }
+    const turned = { ...spec, path: ["/z", "/a/:id", "/a/**"] }
+    for (const specs of [[turned], [turned, ...filler]]) {
+      const found = compileMatcher(specs).match(request({ host: "a.example.com", target: "/a/B?x=1" }))
+      expect(found).toEqual([{ index: 0, params: { id: "B" }, pattern: "/a/:id" }])
+    }
+  })
+
+  it("can be asked again from within, while a header is read", () => {
+    const matcher = compileMatcher(
+      Array.from({ length: 20 }, (_, i) => ({ path: `/**/${i}/**`, header: { "x-a": "1", "x-b": "*" } })),
+    )
+    const inner: number[][] = []
+    const outer = matcher.match({
+      ...request("/3/4"),
+      header() {
+        inner.push(
+          matcher
+            .match(request({ target: "/7", headers: { "x-a": "1", "x-b": "" } }))
+            .map(({ index }) => index),
+        )
+        return "1"
+      },
+    })
+    expect(outer.map(({ index }) => index)).toEqual([3, 4])
+    expect(inner.length).toBeGreaterThan(0)
+    for (const found of inner) expect(found).toEqual([7])
+  })
+
+  it("is as good as new after a header could not be read", () => {
+    const matcher = compileMatcher([{ path: "/**/a/**", header: { "x-a": "1" } }])
+    const broken = { ...request("/a"), header: () => { throw new Error("no headers") } } // biome-ignore format: one line
+    expect(() => matcher.match(broken)).toThrow("no headers")
+    expect(matcher.match(request({ target: "/b/a", headers: { "x-a": "1" } })).length).toBe(1)
+  })
+
+  it.each(["/login", "/v1/users"])("lets no spelling of %s escape", (path) => {
+    const matcher = compileMatcher([{ path }, { path: `${path}/**` }, { path: "/:a/**" }])
+    const escaped = pathVariants(path).flatMap(({ target }) => {
+      const canonical = canonicalPath(target)
+      if (!canonical.ok) return []
+      const found = matcher.match({ ...request("/"), path: canonical.path, query: canonical.query })
+      return found.length === 3 ? [] : [target]
+    })
+    expect(escaped).toEqual([])
+  })
+
+  it.each([
+    [{ path: "/a**" }, "rules[1].match.path"],
+    [{ path: ["/a", "b"] }, "rules[1].match.path[1]"],
+    [{ host: "*" }, "rules[1].match.host"],
+    [{ method: "GET /" }, "rules[1].match.method"],
+    [{ header: { "X-A": "\n" } }, "rules[1].match.header.X-A"],
+    [{ query: { a: ["1", "\0"] } }, "rules[1].match.query.a[1]"],
+    [{ path: [] }, "rules[1].match.path"],
+  ])("names the place of a mistake: %j", (spec, place) => {
+    expect(() => compileMatcher([{}, spec])).toThrow(
+      expect.objectContaining({ code: "PATTERN_INVALID", place }),
+    )
+  })
+
+  it("names it as it is told to", () => {
+    expect(() => compileMatcher([{ path: "a" }], (i) => `rule ${i}`)).toThrow(
+      expect.objectContaining({ place: "rule 0.path" }),
+    )
+  })
+})
+
+describe("explain", () => {
+  const matcher = compileMatcher([
+    {
+      method: ["GET", "POST"],
+      host: ["a.test", "*.b.test"],
+      path: ["/v1/:id", "/v2/**"],
+      header: { "X-Tenant": ["acme", "beta-*"], "x-on": true },
+      query: { page: "1" },
+      tier: "free",
+    },
+    {},
+  ])
+  const all = {
+    host: "a.test",
+    target: "/v1/7?page=1",
+    headers: { "x-tenant": "acme", "x-on": "" },
+    tier: "free",
+  }
+
+  it("tells the match when there is one", () => {
+    const match = { index: 0, params: { id: "7" }, pattern: "/v1/:id" }
+    expect(matcher.explain(0, request(all))).toEqual({ matched: true, match })
+    expect(matcher.explain(1, request("/"))).toEqual({
+      matched: true,
+      match: { index: 1, params: undefined, pattern: undefined },
+    })
+  })
+
+  it.each<[Partial<Ask>, object]>([
+    [{ method: "PUT" }, { part: "method", expected: "GET or POST", found: "PUT" }],
+    [{ host: "b.test:80" }, { part: "host", expected: "a.test or *.b.test", found: "b.test:80" }],
+    [{ target: "/v3/x" }, { part: "path", expected: "/v1/:id or /v2/**", found: "/v3/x" }],
+    [
+      { headers: { "x-tenant": "other" } },
+      { part: "header", name: "x-tenant", expected: "acme or beta-*", found: "other" },
+    ],
+    [
+      { headers: { "x-tenant": "beta-1" } },
+      { part: "header", name: "x-on", expected: "any value", found: undefined },
+    ],
+    [{ target: "/v2?page=2&page=3" }, { part: "query", name: "page", expected: "1", found: "2, 3" }],
+    [{ target: "/v2" }, { part: "query", name: "page", expected: "1", found: undefined }],
+    [{ tier: "paid" }, { part: "tier", expected: "free", found: "paid" }],
+  ])("names the first part that fails with %j", (change, expected) => {
+    expect(matcher.explain(0, request({ ...all, ...change }))).toEqual({ matched: false, ...expected })
+  })
+
+  it("refuses a rule that is not there", () => {
+    expect(() => matcher.explain(2, request("/"))).toThrow(RangeError)
+  })
+})
+
+describe("routeOf", () => {
+  it("is the pattern as it is written, and one route for all paths without one", () => {
+    const matcher = compileMatcher([{ path: ["/Users/:id/", "/x"] }, {}])
+    expect(matcher.match(request("/users/7")).map(routeOf)).toEqual(["/Users/:id/", "/**"])
+  })
+})

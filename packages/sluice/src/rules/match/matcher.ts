@@ -1,0 +1,53 @@
+// Which rules a request meets. Compiled once per rule set: an index finds the few rules that may match, however many
+// there are, and each of those is then asked.
+
+import { ComparedRequest } from "./compared-request.js"
+import type { Matched, MatchReason, MatchSpec, RequestFacts } from "./match-spec.js"
+import { indexRules } from "./rule-index.js"
+import { RuleMatch } from "./rule-match.js"
+
+export interface Matcher {
+  /** Every rule that matches, in the order of the rules. The list may be shared: it is not to be changed. */
+  match(facts: RequestFacts): readonly Matched[]
+  /** Why one rule matches a request or does not. */
+  explain(index: number, facts: RequestFacts): MatchReason
+}
+
+/** `placeOf` names the match of a rule in errors: `rules[3].match`. */
+export function compileMatcher(
+  specs: readonly MatchSpec[],
+  placeOf: (index: number) => string = (index) => `rules[${index}].match`,
+): Matcher {
+  const rules = specs.map((spec, index) => new RuleMatch(spec, index, placeOf(index)))
+  const queryNames = new Set(rules.flatMap(({ queries }) => queries.map(({ name }) => name)))
+  const index = indexRules(rules)
+  return {
+    match(facts) {
+      const found: Matched[] = []
+      index.collect(new ComparedRequest(facts, queryNames), found)
+      return inRuleOrder(found)
+    },
+    explain(at, facts) {
+      const rule = rules[at]
+      if (rule === undefined) throw new RangeError(`there is no rule ${at} of ${rules.length}`)
+      return rule.explain(new ComparedRequest(facts, queryNames))
+    },
+  }
+}
+
+/** The index finds rules in any order, and one with several patterns perhaps more than once. */
+function inRuleOrder(found: Matched[]): Matched[] {
+  if (found.length > 32) found.sort((a, b) => a.index - b.index)
+  let kept = 0
+  for (const matched of found) {
+    // The usual few are put in their place one by one, without a call per comparison.
+    let place = kept
+    while (place > 0 && (found[place - 1] as Matched).index > matched.index) place--
+    if (place > 0 && (found[place - 1] as Matched).index === matched.index) continue
+    for (let i = kept; i > place; i--) found[i] = found[i - 1] as Matched
+    found[place] = matched
+    kept++
+  }
+  if (kept < found.length) found.length = kept
+  return found
+}

@@ -1,0 +1,147 @@
+// What a request is asked of the store: which rules it meets, under which keys, with which limits.
+
+import type { HeaderPolicy } from "../http/headers.js"
+import type { MatchedRule } from "./descriptor.js"
+import type { Identity } from "./identity.js"
+import { keyOf, parseKeyPart } from "./key.js"
+import type { RuleLimitPolicy } from "./limit-set.js"
+import type { Reason } from "./rule-decision.js"
+import { type Applying, type CompiledRule, headerPolicies, type RuleSet } from "./rule-set.js"
+
+/** One rule that has something to count. */
+export interface Step {
+  readonly rule: CompiledRule
+  readonly key: string
+  readonly tier: string | undefined
+  readonly limits: readonly RuleLimitPolicy[]
+  readonly from: Applying["from"] | "candidate"
+  readonly cost: number
+  /** Which of the request's descriptors met the rule. */
+  readonly descriptor?: number | undefined
+}
+
+export interface Plan {
+  /** What is decided before any counter is looked at. */
+  readonly early:
+    | { readonly allowed: boolean; readonly reason: Reason; readonly rule?: CompiledRule }
+    | undefined
+  /** Checked together: all pass and all are charged, or none. */
+  readonly enforced: readonly Step[]
+  /** Each checked by itself; none of them ever blocks. */
+  readonly shadows: readonly Step[]
+  /** Shadows that would deny without counting. */
+  readonly shadowDenied: readonly string[]
+}
+
+const NO_STEPS: readonly Step[] = []
+const NOBODY: readonly string[] = []
+const WHOLE_DESCRIPTOR = [parseKeyPart("descriptor", "keyBy")]
+
+function early(allowed: boolean, reason: Reason, rule?: CompiledRule): Plan {
+  const verdict = rule === undefined ? { allowed, reason } : { allowed, reason, rule }
+  return { early: verdict, enforced: NO_STEPS, shadows: NO_STEPS, shadowDenied: NOBODY }
+}
+
+/** `cost` takes the place of what the rules say. The identity knows its tier by now. */
+export function planOf(set: RuleSet, identity: Identity, nowMs: number, cost: number | undefined): Plan {
+  if (set.deny.get(identity) !== undefined) return early(false, "deny-list")
+  if (set.allow.get(identity) !== undefined) return early(true, "allow-list")
+  if (identity.badPath !== undefined) return early(false, "bad-path")
+  const enforced: Step[] = []
+  const shadows: Step[] = []
+  const shadowDenied: string[] = []
+  for (const matched of standing(set, set.match(identity))) {
+    const rule = set.rules[matched.index] as CompiledRule
+    const result = stepOf(set, rule, identity, matched, nowMs, cost)
+    if (result === undefined) continue
+    if (typeof result === "string") {
+      if (rule.mode === "enforce") return early(false, result, rule)
+      shadowDenied.push(rule.id)
+      continue
+    }
+    if (rule.mode === "shadow") shadows.push(result)
+    else {
+      if (result.limits.length > 0) enforced.push(result)
+      if (rule.candidate !== undefined && rule.candidate !== "unlimited")
+        shadows.push({ ...result, limits: rule.candidate, from: "candidate" })
+    }
+  }
+  return { early: undefined, enforced, shadows, shadowDenied }
+}
+
+/** Without rules that are off, and those whose place another has taken. A shadow takes nobody's place. */
+export function standing(set: RuleSet, matched: readonly MatchedRule[]): readonly MatchedRule[] {
+  let replaced: Set<string> | undefined
+  let off = false
+  for (const { index } of matched) {
+    const rule = set.rules[index] as CompiledRule
+    if (rule.mode === "off") off = true
+    else if (rule.mode === "enforce" && rule.replaces.size > 0)
+      replaced = new Set([...(replaced ?? []), ...rule.replaces])
+  }
+  if (!off && replaced === undefined) return matched
+  return matched.filter(({ index }) => {
+    const rule = set.rules[index] as CompiledRule
+    return rule.mode !== "off" && replaced?.has(rule.id) !== true
+  })
+}
+
+/** Nothing for a rule that does not apply to this client, or the reason why it denies without counting. */
+export function stepOf(
+  set: RuleSet,
+  rule: CompiledRule,
+  identity: Identity,
+  matched: MatchedRule,
+  nowMs: number,
+  cost: number | undefined,
+): Step | "deny-list" | "missing-key" | undefined {
+  if (rule.deny.get(identity) !== undefined) return "deny-list"
+  if (rule.allow.get(identity) !== undefined) return undefined
+  const asked = matched.descriptor?.limit
+  const { limits, from } =
+    asked === undefined
+      ? set.limitsFor(rule, identity, identity.tier, nowMs)
+      : ({ limits: set.askedLimits(rule, asked), from: "override" } as const)
+  const applying = limits === "unlimited" ? [] : limits
+  if (applying.length === 0 && rule.candidate === undefined) return undefined
+  // A rule without limits seldom says by what it would count.
+  const keyParts = asked !== undefined && rule.limits === "unlimited" ? WHOLE_DESCRIPTOR : rule.keyParts
+  const found = keyOf(keyParts, identity, matched, rule.onMissingKey)
+  if ("missing" in found) return rule.onMissingKey === "skip" ? undefined : "missing-key"
+  // A check that only looks charges nothing, whatever a descriptor says.
+  const units = cost === 0 ? 0 : (matched.cost ?? cost ?? rule.cost(identity))
+  return {
+    rule,
+    key: found.key,
+    tier: identity.tier,
+    limits: applying,
+    from,
+    // No policy has a limit of 0; the smallest one, and a cost that never fits it, decide the same.
+    cost: asked?.limit === 0 && units > 0 ? Number.MAX_SAFE_INTEGER : units,
+    descriptor: matched.at,
+  }
+}
+
+interface Described {
+  readonly policies: readonly HeaderPolicy[]
+  readonly further: WeakMap<readonly RuleLimitPolicy[], Described>
+}
+
+/** The limits of a plan as headers describe them: the same list for the same limits, so that others may keep it. */
+export class HeaderPolicies {
+  readonly #described: Described = { policies: [], further: new WeakMap() }
+
+  of(steps: readonly Step[]): readonly HeaderPolicy[] {
+    let described = this.#described
+    for (const { rule, limits } of steps) {
+      let next = described.further.get(limits)
+      if (next === undefined) {
+        const policies = [...described.policies, ...headerPolicies(rule, limits)]
+        next = { policies, further: new WeakMap() }
+        described.further.set(limits, next)
+      }
+      described = next
+    }
+    return described.policies
+  }
+}

@@ -1,0 +1,291 @@
+// A rule set made ready: patterns compiled, numbers worked out, clients indexed. It never changes; a new revision is a new
+// one, and decisions under way finish on the one they began with.
+
+import type { HeaderPolicy } from "../http/headers.js"
+import type { Degraded } from "../stores/store.js"
+import { Space } from "../stores/store.js"
+import { endOf } from "./check-rules.js"
+import { type Client, ClientMap, clientList } from "./client.js"
+import { type CostOf, compileCost } from "./cost.js"
+import { DescriptorIndex, type DescriptorLimit, type MatchedRule, type WhyMatched } from "./descriptor.js"
+import { compileIdentity, type Identity, type IdentityRules } from "./identity.js"
+import { type KeyPart, type MissingKey, parseKeyPart } from "./key.js"
+import { compileLimitSet, type LimitSet } from "./limit-set.js"
+import { compileMatcher, type Matcher } from "./match/index.js"
+import type { Mode } from "./rule-decision.js"
+import type {
+  HeaderStyle,
+  LimitSpec,
+  OverrideSpec,
+  ResponseSpec,
+  RuleSetDocument,
+  RuleSpec,
+} from "./schema.js"
+
+export interface CompiledRule {
+  readonly id: string
+  readonly spec: RuleSpec
+  readonly mode: Mode
+  readonly keyParts: readonly KeyPart[]
+  readonly onMissingKey: MissingKey
+  readonly onStoreFailure: Degraded
+  readonly cost: CostOf
+  readonly limits: LimitSet
+  readonly tiers: ReadonlyMap<string, LimitSet>
+  readonly candidate: LimitSet | undefined
+  /** Ids of the rules whose place it takes. */
+  readonly replaces: ReadonlySet<string>
+  readonly allow: ClientMap<string>
+  readonly deny: ClientMap<string>
+  readonly overrides: ClientMap<readonly Override[]>
+  /** Where blocks of its keys are kept. */
+  readonly blocks: Space
+  readonly headers: HeaderStyle
+  readonly response: ResponseSpec | undefined
+}
+
+export interface Override {
+  readonly client: string
+  /** In milliseconds since 1970; Infinity without an end. */
+  readonly until: number
+  readonly spec: OverrideSpec
+  limitsFor(rule: CompiledRule): LimitSet
+}
+
+/** Which limits of a rule apply to a client, and why these. */
+export interface Applying {
+  readonly limits: LimitSet
+  readonly from: "rule" | "tier" | "override"
+}
+
+/** Different limits that descriptors have asked for, of one rule. */
+const MOST_ASKED = 1_000
+
+export class RuleSet {
+  readonly revision: number
+  readonly document: RuleSetDocument
+  readonly identity: IdentityRules
+  readonly allow: ClientMap<string>
+  readonly deny: ClientMap<string>
+  readonly tiers: ClientMap<string>
+  readonly defaultTier: string | undefined
+  readonly rules: readonly CompiledRule[]
+  readonly #matcher: Matcher
+  /** The index in the set of each rule that the matcher knows. */
+  readonly #indexes: readonly number[]
+  readonly #descriptors: DescriptorIndex
+  /** Whether any rule needs the API key of a request. */
+  readonly usesApiKeys: boolean
+  readonly #overrides: ClientMap<readonly Override[]>
+  readonly #byId: ReadonlyMap<string, CompiledRule>
+  readonly #prefix: string
+  /** By rule, and by what was asked for. The same list for the same limit, so that others may keep it. */
+  readonly #asked = new WeakMap<CompiledRule, Map<string, LimitSet>>()
+
+  /** `document` was checked before: see parse.ts. */
+  constructor(document: RuleSetDocument, revision: number, prefix: string) {
+    this.revision = revision
+    this.document = document
+    this.#prefix = prefix
+    this.identity = compileIdentity(document.identity)
+    this.allow = clientList(document.allow, "allow")
+    this.deny = clientList(document.deny, "deny")
+    this.tiers = tierMap(document)
+    this.defaultTier = document.defaults?.tier
+    const { everywhere, byRule } = groupOverrides(document, prefix)
+    this.#overrides = everywhere
+    this.rules = document.rules.map((rule, i) =>
+      compileRule(rule, document, prefix, `rules[${i}]`, byRule.get(rule.id) ?? new ClientMap()),
+    )
+    this.#byId = new Map(this.rules.map((rule) => [rule.id, rule]))
+    const isPlain = (rule: RuleSpec) => rule.match?.descriptor === undefined
+    this.#indexes = document.rules.flatMap((rule, i) => (isPlain(rule) ? [i] : []))
+    this.#matcher = compileMatcher(
+      document.rules.filter(isPlain).map((rule) => rule.match ?? {}),
+      (i) => `rules[${this.#indexes[i]}].match`,
+    )
+    this.#descriptors = new DescriptorIndex(document.rules)
+    this.usesApiKeys = this.rules.some((rule) => rule.keyParts.some((part) => part.kind === "apiKey"))
+  }
+
+  /** Every rule the request meets: once, and rules about descriptors once for each descriptor that meets them. */
+  match(identity: Identity): readonly MatchedRule[] {
+    const plain = this.#matcher.match(identity)
+    const { descriptors } = identity
+    if (descriptors === undefined && this.#descriptors.isEmpty) return plain
+    const matched: MatchedRule[] = plain.map((one) => ({ ...one, index: this.#indexes[one.index] as number }))
+    if (descriptors !== undefined) matched.push(...this.#descriptors.match(identity.domain, descriptors))
+    return matched.sort((a, b) => a.index - b.index)
+  }
+
+  /** Why a rule matches a request or does not. */
+  whyMatched(index: number, identity: Identity): WhyMatched {
+    const at = this.#indexes.indexOf(index)
+    return at < 0 ? this.#descriptors.explain(index, identity) : this.#matcher.explain(at, identity)
+  }
+
+  rule(id: string): CompiledRule | undefined {
+    return this.#byId.get(id)
+  }
+
+  limitsFor(rule: CompiledRule, client: Client, tier: string | undefined, nowMs: number): Applying {
+    const override = valid(rule.overrides.get(client), nowMs) ?? valid(this.#overrides.get(client), nowMs)
+    if (override !== undefined) return { limits: override.limitsFor(rule), from: "override" }
+    const own = tier === undefined ? undefined : rule.tiers.get(tier)
+    return own === undefined ? { limits: rule.limits, from: "rule" } : { limits: own, from: "tier" }
+  }
+
+  /** The limit a descriptor brings along, on the counters of the rule. */
+  askedLimits(rule: CompiledRule, { limit, windowMs }: DescriptorLimit): LimitSet {
+    const known = this.#asked.get(rule) ?? new Map<string, LimitSet>()
+    this.#asked.set(rule, known)
+    const name = `${limit}/${windowMs}`
+    let limits = known.get(name)
+    if (limits === undefined) {
+      const spec = { limit: limit === 0 ? 1 : limit, window: windowMs, algorithm: "fixed-window" as const }
+      limits = compileLimitSet([spec], spacesOf(this.#prefix, rule.id, rule.mode), "descriptor.limit")
+      // Whoever may ask for any limit must not fill the memory by it.
+      if (known.size >= MOST_ASKED) known.clear()
+      known.set(name, limits)
+    }
+    return limits
+  }
+}
+
+/** A rule that only looks has counters of its own: what it saw is not held against anybody once it is enforced. */
+function spacesOf(prefix: string, id: string, mode: Mode): string {
+  return `${prefix}:${id}${mode === "shadow" ? "~" : ""}`
+}
+
+function valid(overrides: readonly Override[] | undefined, nowMs: number): Override | undefined {
+  return overrides?.find((override) => nowMs < override.until)
+}
+
+function compileRule(
+  spec: RuleSpec,
+  document: RuleSetDocument,
+  prefix: string,
+  place: string,
+  overrides: ClientMap<readonly Override[]>,
+): CompiledRule {
+  const { defaults = {} } = document
+  const mode = spec.mode ?? "enforce"
+  const keyBy = spec.keyBy ?? defaults.keyBy ?? "ip"
+  const spaces = spacesOf(prefix, spec.id, mode)
+  const compile = (limits: readonly LimitSpec[] | "unlimited", where: string) =>
+    compileLimits(limits, document, spaces, `${place}.${where}`)
+  return {
+    id: spec.id,
+    spec,
+    mode,
+    keyParts: (typeof keyBy === "string" ? [keyBy] : keyBy).map((part, i) =>
+      parseKeyPart(part, `${place}.keyBy[${i}]`),
+    ),
+    onMissingKey: spec.onMissingKey ?? defaults.onMissingKey ?? "ip",
+    onStoreFailure: spec.onStoreFailure ?? defaults.onStoreFailure ?? "local",
+    cost: compileCost(spec.cost, `${place}.cost`),
+    limits: compile(spec.limits, "limits"),
+    tiers: new Map(
+      Object.entries(spec.tiers ?? {}).map(([tier, own]) => [
+        tier,
+        compile(own === "unlimited" ? own : own.limits, `tiers.${tier}.limits`),
+      ]),
+    ),
+    candidate:
+      spec.candidate === undefined
+        ? undefined
+        : compileLimits(
+            spec.candidate.limits,
+            document,
+            `${prefix}:${spec.id}~c`,
+            `${place}.candidate.limits`,
+          ),
+    replaces: new Set(spec.replaces),
+    allow: clientList(spec.allow, `${place}.allow`),
+    deny: clientList(spec.deny, `${place}.deny`),
+    overrides,
+    blocks: new Space(`${prefix}:${spec.id}:block`),
+    headers: spec.headers ?? defaults.headers ?? "both",
+    response: spec.response ?? defaults.response,
+  }
+}
+
+function compileLimits(
+  limits: readonly LimitSpec[] | "unlimited",
+  document: RuleSetDocument,
+  spaces: string,
+  place: string,
+): LimitSet {
+  if (limits === "unlimited") return limits
+  const algorithm = document.defaults?.algorithm
+  const complete = algorithm === undefined ? limits : limits.map((limit) => ({ algorithm, ...limit }))
+  return compileLimitSet(complete, spaces, place)
+}
+
+/** The first tier that lists a client is its tier. */
+function tierMap(document: RuleSetDocument): ClientMap<string> {
+  const map = new ClientMap<string>()
+  for (const [tier, clients] of Object.entries(document.tiers ?? {})) {
+    clients.forEach((client, i) => {
+      map.add(client, tier, `tiers.${tier}[${i}]`)
+    })
+  }
+  return map
+}
+
+/** Overrides for every rule, and those for one rule by its id. Several for one client are kept in their order. */
+function groupOverrides(document: RuleSetDocument, prefix: string) {
+  const lists = new Map<string | undefined, Map<string, Override[]>>()
+  for (const spec of document.overrides ?? []) {
+    const ids =
+      spec.rule === undefined ? [undefined] : typeof spec.rule === "string" ? [spec.rule] : spec.rule
+    const override = compileOverride(spec, document, prefix)
+    for (const id of ids) {
+      const clients = lists.get(id) ?? new Map<string, Override[]>()
+      lists.set(id, clients)
+      clients.set(spec.client, [...(clients.get(spec.client) ?? []), override])
+    }
+  }
+  const toMap = (clients: Map<string, Override[]> | undefined) => {
+    const map = new ClientMap<readonly Override[]>()
+    for (const [client, overrides] of clients ?? []) map.add(client, overrides, "overrides")
+    return map
+  }
+  const byRule = new Map<string, ClientMap<readonly Override[]>>()
+  for (const [id, clients] of lists) if (id !== undefined) byRule.set(id, toMap(clients))
+  return { everywhere: toMap(lists.get(undefined)), byRule }
+}
+
+function compileOverride(spec: OverrideSpec, document: RuleSetDocument, prefix: string): Override {
+  const compiled = new Map<string, LimitSet>()
+  return {
+    client: spec.client,
+    until: spec.until === undefined ? Number.POSITIVE_INFINITY : (endOf(spec.until) ?? 0),
+    spec,
+    limitsFor({ id, mode }) {
+      // The counters of the rule itself: an override that ends leaves its client with what it has used.
+      const spaces = spacesOf(prefix, id, mode)
+      let limits = compiled.get(spaces)
+      if (limits === undefined) {
+        limits = compileLimits(spec.limits, document, spaces, "overrides.limits")
+        compiled.set(spaces, limits)
+      }
+      return limits
+    },
+  }
+}
+
+/** What the headers of a rule's limits always say. */
+export function headerPolicies(rule: CompiledRule, limits: LimitSet): HeaderPolicy[] {
+  if (limits === "unlimited") return []
+  return limits.map(({ name, policy, windowMs }) => ({
+    name: limitLabel(rule, limits, name),
+    quota: policy.limit,
+    windowMs,
+  }))
+}
+
+/** A limit's name where limits of several rules meet. The only limit of a rule goes by the rule's name. */
+export function limitLabel(rule: CompiledRule, limits: Exclude<LimitSet, "unlimited">, name: string): string {
+  return limits.length === 1 ? rule.id : `${rule.id}/${name}`
+}

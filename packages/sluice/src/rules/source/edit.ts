@@ -1,0 +1,66 @@
+// What every save does before anything is written: its options are checked, and whom it was made on.
+
+import { SluiceError } from "../../errors.js"
+import { checkFields, checkType } from "../../options.js"
+import type { RuleSetDocument } from "../schema.js"
+import { diffRuleSets } from "./diff.js"
+import { etagOf } from "./etag.js"
+import type { RevisionInfo, RuleSetRevision, SaveOptions } from "./source.js"
+
+const SAVE_FIELDS = ["expected", "by", "comment"]
+const isText = (value: unknown) => typeof value === "string"
+
+export function checkSave(options: SaveOptions, place: string): void {
+  checkFields(options, SAVE_FIELDS, place)
+  const isName = (value: unknown) => typeof value === "string" && value !== ""
+  checkType(options.by ?? null, `${place}.by`, "the name of who saves", isName)
+  checkType(options.comment, `${place}.comment`, "a text", isText)
+  const isMark = (value: unknown) => typeof value === "string" || Number.isInteger(value)
+  checkType(options.expected, `${place}.expected`, "a revision or an etag", isMark)
+}
+
+/** Refuses an edit that was made on something else than what is in force. */
+export function checkExpected(current: RuleSetRevision, { expected }: SaveOptions, place: string): void {
+  if (expected === undefined || expected === current.revision || expected === current.etag) return
+  throw conflict(current, expected, place)
+}
+
+export function conflict(current: RuleSetRevision, expected: unknown, place: string): SluiceError {
+  return new SluiceError("RULES_CONFLICT", {
+    place: `${place}.expected`,
+    expected: `must be what is in force: revision ${current.revision}, saved by ${current.changedBy}`,
+    found: expected,
+  })
+}
+
+export function makeRevision(
+  revision: number,
+  document: RuleSetDocument,
+  options: SaveOptions,
+  changedAt: number,
+): RuleSetRevision {
+  const { by, comment } = options
+  const etag = etagOf(document)
+  const base = { revision, document, etag, changedAt, changedBy: by }
+  return Object.freeze(comment === undefined ? base : { ...base, comment })
+}
+
+/** The history of revisions that are given oldest first, as people want to see it: newest first. */
+export function infosOf(revisions: readonly RuleSetRevision[]): RevisionInfo[] {
+  return revisions
+    .map(({ document, ...info }, i) => ({
+      ...info,
+      changes: diffRuleSets(revisions[i - 1]?.document, document),
+    }))
+    .reverse()
+}
+
+/** The revision to go back to. */
+export function wanted(found: RuleSetRevision | undefined, to: number, place: string): RuleSetRevision {
+  if (found !== undefined) return found
+  throw new SluiceError("RULES_REVISION_UNKNOWN", {
+    place: `${place}.to`,
+    expected: "must be a revision that is kept; see revisions()",
+    found: to,
+  })
+}

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { canonicalJson, etagOf } from "./etag.js"
+
+describe("etagOf", () => {
+  it("is the SHA-256 of the canonical JSON, for texts of every length around a block and any characters", () => {
+    const values = [..."x".repeat(200)].map((_, length) => "ä".repeat(length))
+    for (const value of [...values, "😀", "\ud800", "x".repeat(100_000)]) {
+      expect(etagOf(value)).toBe(createHash("sha256").update(canonicalJson(value)).digest("hex"))
+    }
+  })
+
+  it("is the same whatever the order of fields, and differs when a list is in another order", () => {
+    expect(etagOf({ a: 1, b: { c: 2, d: 3 } })).toBe(etagOf({ b: { d: 3, c: 2 }, a: 1 }))
+    expect(etagOf([1, 2])).not.toBe(etagOf([2, 1]))
+  })
+
+  it("takes a field that is undefined for one that is not there", () => {
+    expect(etagOf({ a: 1, b: undefined })).toBe(etagOf({ a: 1 }))
+    expect(etagOf({ a: 1, b: null })).not.toBe(etagOf({ a: 1 }))
+  })
+})
+
+describe("canonicalJson", () => {
+  it("reads back as the value it was made of", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const plain = JSON.parse(JSON.stringify(value))
+        expect(JSON.parse(canonicalJson(plain))).toEqual(plain)
+      }),
+    )
+  })
+})

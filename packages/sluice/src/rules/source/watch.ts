@@ -1,0 +1,33 @@
+import { type FSWatcher, watch } from "node:fs"
+import { dirname } from "node:path"
+
+/** Several events belong to one change; an editor's are a few milliseconds apart. */
+const TOGETHER_MS = 10
+
+/**
+ * Calls back when a file may have changed. The folder is watched, not the file: editors replace a file by another, and
+ * Kubernetes swaps a link beside it. Where the system tells nothing (network drives, watches used up), every `pollMs` does.
+ */
+export function watchFile(path: string, pollMs: number, look: () => void): () => void {
+  let soon: NodeJS.Timeout | undefined
+  const poll = setInterval(look, pollMs).unref()
+  const watcher = tryWatch(dirname(path), () => {
+    clearTimeout(soon)
+    soon = setTimeout(look, TOGETHER_MS).unref()
+  })
+  return () => {
+    clearInterval(poll)
+    clearTimeout(soon)
+    watcher?.close()
+  }
+}
+
+function tryWatch(folder: string, changed: () => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(folder, { persistent: false }, changed)
+    watcher.on("error", () => watcher.close())
+    return watcher
+  } catch {
+    return undefined
+  }
+}
