@@ -1,6 +1,6 @@
 // What every benchmark's command line has in common: the options of docs/benchmarks.md, and what is done with the figures.
 
-import { parseArgs } from "node:util"
+import { misused, readArguments } from "./arguments.mjs"
 import { writeFigures } from "./document.mjs"
 import { describeMachine, machineLine } from "./machine.mjs"
 import { measuredVersions, setUp } from "./set-up.mjs"
@@ -77,8 +77,17 @@ export async function runBenchmark(benchmark) {
 
 /** @param {{ cases: readonly string[], contenders: readonly string[] }} benchmark */
 function readOptions({ cases, contenders }) {
-  const { values: options } = parseArgs({
-    options: {
+  const help = `Options:
+  --quick           under a minute
+  --case NAME       only this: ${cases.join(", ")}; may be repeated
+  --contender NAME  only this; may be repeated
+  --json            one JSON object alone on stdout
+  --check           fails when a goal is missed; without it a missed goal is only shown
+  --write           writes the figures of a full run into docs/benchmarks.md
+  --built           measures what was last built, and installs nothing
+`
+  const options = readArguments(
+    {
       quick: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
@@ -87,24 +96,19 @@ function readOptions({ cases, contenders }) {
       case: { type: "string", multiple: true, default: [] },
       contender: { type: "string", multiple: true, default: [] },
     },
-  })
-  requireKnown("--case", options.case, cases)
-  requireKnown("--contender", options.contender, contenders)
+    help,
+  )
+  for (const [option, given, known] of /** @type {const} */ ([
+    ["--case", options.case, cases],
+    ["--contender", options.contender, contenders],
+  ])) {
+    const stranger = given.find((name) => !known.includes(name))
+    if (stranger !== undefined) misused(`${option} must be one of ${known.join(", ")}; got ${stranger}`, help)
+  }
   if (options.write && (options.quick || options.case.length > 0 || options.contender.length > 0)) {
-    throw new Error("--write needs a full run: docs/benchmarks.md shows all cases or none")
+    misused("--write needs a full run: docs/benchmarks.md shows all cases or none", help)
   }
   return options
-}
-
-/**
- * @param {string} option
- * @param {readonly string[]} given
- * @param {readonly string[]} known
- */
-function requireKnown(option, given, known) {
-  for (const name of given) {
-    if (!known.includes(name)) throw new Error(`${option} must be one of ${known.join(", ")}; got ${name}`)
-  }
 }
 
 const started = performance.now()

@@ -1,26 +1,27 @@
 // `npm run test:chaos`: breaks real Redis servers under load and prints what the callers of a limiter noticed.
-//
-//   --quick        under a minute: the most telling faults only
-//   --fault TEXT   only faults and fleets whose name contains this; may be repeated
-//   --rounds N     every fault N times, the worst figures count (default 1)
-//   --seed N       of keys and jitter (default 1)
-//   --json         one JSON object alone on stdout
-//   --check        fails when a goal is missed; without it a missed goal is only shown
-//   --write        writes the tables of a full run into docs/redis.md
-//   --built        measures the library as it was last built, and installs nothing
 
 import { spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
+import { misused, readArguments } from "../../bench/harness/arguments.mjs"
 import { describeMachine, machineLine } from "../../bench/harness/machine.mjs"
 import { markdownTable, textTable } from "../../bench/harness/table.mjs"
 import { ensureRedis } from "../../scripts/ensure-redis.mjs"
 import { root } from "../../scripts/root.mjs"
 import { judge, tables } from "./report.mjs"
 
-const { values: options } = parseArgs({
-  options: {
+const help = `Options:
+  --quick        under a minute: the most telling faults only
+  --fault TEXT   only faults and fleets whose name contains this; may be repeated
+  --rounds N     every fault N times, the worst figures count (default 1)
+  --seed N       of keys and jitter (default 1)
+  --json         one JSON object alone on stdout
+  --check        fails when a goal is missed; without it a missed goal is only shown
+  --write        writes the tables of a full run into docs/redis.md
+  --built        measures the library as it was last built, and installs nothing
+`
+const options = readArguments(
+  {
     quick: { type: "boolean", default: false },
     fault: { type: "string", multiple: true, default: [] },
     rounds: { type: "string", default: "1" },
@@ -30,11 +31,12 @@ const { values: options } = parseArgs({
     write: { type: "boolean", default: false },
     built: { type: "boolean", default: false },
   },
-})
+  help,
+)
 const rounds = wholeNumber("--rounds", options.rounds)
 const seed = wholeNumber("--seed", options.seed)
 if (options.write && (options.quick || options.fault.length > 0)) {
-  throw new Error("--write needs a full run: docs/redis.md shows all faults or none")
+  misused("--write needs a full run: docs/redis.md shows all faults or none", help)
 }
 
 const machine = describeMachine()
@@ -97,7 +99,7 @@ function writeBetweenMarkers(file, text) {
 /** @param {string} name @param {string} text */
 function wholeNumber(name, text) {
   const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new Error(`${name} must be an integer ≥ 1, got ${text}`)
+  if (!Number.isInteger(value) || value < 1) misused(`${name} must be an integer ≥ 1, got ${text}`, help)
   return value
 }
 

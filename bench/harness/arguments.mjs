@@ -1,0 +1,31 @@
+// The command line of a script: what it takes, said when asked and when it was misused.
+
+import { parseArgs } from "node:util"
+
+/**
+ * The options given, or the end of the process: with the help when that is asked for, with 2 after a mistake.
+ * @template {NonNullable<import("node:util").ParseArgsConfig["options"]>} Options
+ * @param {Options} options
+ * @param {string} help  one line per option
+ */
+export function readArguments(options, help) {
+  if (process.argv.includes("--help")) {
+    process.stdout.write(help)
+    process.exit(0)
+  }
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    misused(/** @type {Error} */ (error).message, help)
+  }
+}
+
+/**
+ * @param {string} message
+ * @param {string} help
+ * @returns {never}
+ */
+export function misused(message, help) {
+  process.stderr.write(`${message}\n\n${help}`)
+  process.exit(2)
+}
