@@ -22,6 +22,8 @@ import { root } from "./root.mjs"
  * @property {string} variable the environment variable that names a binary to use instead
  * @property {string} oldest the oldest version that will do
  * @property {RegExp} version finds the version in what `command --version` prints
+ * @property {string[]} [versionArguments] what to give it in place of `--version`
+ * @property {string} [folder] where it is in the package, when not in `usr/bin`
  * @property {string} debianPackage the package that holds it
  * @property {{ debian: string, darwin: string, other: string }} byHand the command a person runs to get it
  */
@@ -83,13 +85,16 @@ export function isNewEnough(found, oldest) {
 
 /** @param {Tool} tool @param {string} path @returns {string | undefined} */
 function whyUnusable(tool, path) {
-  const { status, stdout, stderr, error } = spawnSync(path, ["--version"], {
+  const { versionArguments = ["--version"] } = tool
+  const { status, stdout, stderr, error } = spawnSync(path, versionArguments, {
     encoding: "utf8",
     timeout: 10_000,
   })
   if (error || status !== 0) return `does not run: ${error?.message ?? stderr.trim()}`
-  const version = tool.version.exec(stdout)?.[1]
-  if (!version) return `does not look like ${tool.command}: --version printed "${stdout.trim()}"`
+  const printed = stdout.trim() === "" ? stderr.trim() : stdout.trim()
+  const version = tool.version.exec(printed)?.[1]
+  if (!version)
+    return `does not look like ${tool.command}: ${versionArguments.join(" ")} printed "${printed}"`
   if (!isNewEnough(version, tool.oldest))
     return `is version ${version}, and ${tool.oldest} or newer is needed`
   return undefined
@@ -127,7 +132,7 @@ function unpackDebianPackage(tool, target) {
     }
     const unpacked = join(work, "root")
     for (const file of readdirSync(packages)) must("dpkg-deb", ["-x", join(packages, file), unpacked], work)
-    writeFileSync(join(work, tool.command), starter(tool.command, unpacked), { mode: 0o755 })
+    writeFileSync(join(work, tool.command), starter(tool, unpacked), { mode: 0o755 })
     rmSync(packages, { recursive: true })
     rmSync(join(work, "apt"), { recursive: true, force: true })
     // A temporary folder is for its maker only; the cache may be read by whoever uses this clone next.
@@ -183,15 +188,15 @@ function must(command, args, cwd) {
 }
 
 /** A shell script that becomes the program, so that signals and the process id are the program's own. */
-function starter(command, unpacked) {
-  const libraries = ["usr/lib", "lib"].flatMap((folder) => {
-    const path = join(unpacked, folder)
+function starter({ command, folder = "usr/bin" }, unpacked) {
+  const libraries = ["usr/lib", "lib"].flatMap((place) => {
+    const path = join(unpacked, place)
     const perMachine = existsSync(path) ? readdirSync(path).filter((name) => name.includes("-linux-")) : []
-    return [...perMachine.map((name) => `${folder}/${name}`), folder]
+    return [...perMachine.map((name) => `${place}/${name}`), place]
   })
-  const searchPath = libraries.map((folder) => `$root/${folder}`).join(":")
+  const searchPath = libraries.map((place) => `$root/${place}`).join(":")
   return `#!/bin/sh
 root=$(dirname "$0")/root
-LD_LIBRARY_PATH="${searchPath}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$root/usr/bin/${command}" "$@"
+LD_LIBRARY_PATH="${searchPath}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$root/${folder}/${command}" "$@"
 `
 }

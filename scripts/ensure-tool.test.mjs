@@ -51,6 +51,13 @@ it("refuses a named program that is too old instead of looking elsewhere", () =>
   expect(() => ensureTool(tool)).toThrow("is version 6.2.1, and 7.0 or newer is needed")
 })
 
+it("asks a program for its version in the program's own way, and reads it wherever it is printed", () => {
+  const path = join(folder, tool.command)
+  writeFileSync(path, '#!/bin/sh\n[ "$1" = -v ] && echo v=7.1 >&2\n', { mode: 0o755 })
+  vi.stubEnv("PATH", `${folder}:${process.env.PATH}`)
+  expect(ensureTool({ ...tool, versionArguments: ["-v"] })).toBe(path)
+})
+
 it("says the command to run when it cannot be had", () => {
   program(tool.command, "6.2.1")
   // With nothing else on the PATH there is no apt-get to fetch it with.

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util"
  * @template {NonNullable<import("node:util").ParseArgsConfig["options"]>} Options
  * @param {Options} options
  * @param {string} help  one line per option
+ * @returns {ReturnType<typeof parseArgs<{ options: Options }>>["values"]}
  */
 export function readArguments(options, help) {
   if (process.argv.includes("--help")) {

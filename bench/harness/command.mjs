@@ -28,6 +28,7 @@ import { markdownTable, textTable } from "./table.mjs"
  * @property {(figures: Figures) => Verdict[]} judge
  * @property {(figures: Figures, verdicts: readonly Verdict[]) => Table[]} tables
  * @property {(figures: Figures) => string} [surroundings]  what else the figures depend on
+ * @property {string} [project]  what has to be built for it; the library when not given
  */
 
 /**
@@ -37,7 +38,7 @@ import { markdownTable, textTable } from "./table.mjs"
 export async function runBenchmark(benchmark) {
   const options = readOptions(benchmark)
   const machine = describeMachine()
-  if (!options.built) setUp()
+  if (!options.built) setUp(benchmark.project)
   const started = performance.now()
   const figures = await benchmark.run({
     quick: options.quick,

@@ -11,13 +11,14 @@ export const benchFolder = dirname(dirname(fileURLToPath(import.meta.url)))
 const repository = dirname(benchFolder)
 const stampFile = join(benchFolder, "node_modules", ".sluice-bench-installed")
 
-export function setUp() {
+/** @param {string} project  what is measured */
+export function setUp(project = "packages/sluice") {
   run(process.execPath, [
     "--input-type=module",
     "--eval",
     "await (await import('./scripts/bootstrap.mjs')).install()",
   ])
-  run(process.execPath, ["scripts/build.mjs", "packages/sluice"])
+  run(process.execPath, ["scripts/build.mjs", project])
   installPeers()
 }
 
@@ -40,7 +41,7 @@ export function measuredVersions(packages) {
 
 /**
  * The path of a program that npm does not carry.
- * @param {"redis"} tool
+ * @param {"redis" | "redis-benchmark" | "h2load"} tool
  */
 export function ensureTool(tool) {
   const { status, stdout } = spawnSync(process.execPath, [`scripts/ensure-${tool}.mjs`], {

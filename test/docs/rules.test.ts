@@ -7,7 +7,8 @@ import { pages, readPage } from "./examples.js"
 const blocks = pages().flatMap((page) =>
   [...readPage(page).matchAll(/```yaml\n([\s\S]*?)\n```/g)]
     .map(([, text = ""], i) => ({ page, i, text }))
-    .filter(({ text }) => /^rules:/m.test(text)),
+    // In a configuration of the service `rules` is a map: where to find them.
+    .filter(({ text }) => /^rules:[^\n]*\n\s*-/m.test(text)),
 )
 
 describe.each(blocks)("$page, rule set $i", ({ text }) => {

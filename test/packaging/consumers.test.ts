@@ -1,8 +1,7 @@
-import { spawnSync } from "node:child_process"
-import { mkdirSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Packed, packSluice, root, runTool } from "./packed.js"
+import { type Packed, packSluice } from "./packed.js"
+import { compileProject, ON_NODE, runFile, writeProject } from "./project.js"
 
 // Each project is what a user would write, with nothing but the published package in reach. The package's own declarations
 // are checked too, once with the browser's types and no types of Node, and once the other way round.
@@ -15,30 +14,12 @@ beforeAll(() => {
 
 afterAll(() => packed?.remove())
 
-function project(name: string, files: Record<string, string | object>): string {
-  const folder = join(packed.folder, name)
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), typeof content === "string" ? content : JSON.stringify(content))
-  }
-  return folder
-}
-
-function run(folder: string, file: string) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file], {
-    cwd: folder,
-    encoding: "utf8",
-    timeout: 20_000,
-  })
-  return { status, stdout, stderr }
-}
-
 // None of the programs closes its limiter: they also show that a limiter does not keep a process alive.
 const printed = { status: 0, stdout: "true 1\n", stderr: "" }
 
 describe("JavaScript", () => {
   it("imports it from an ES module", () => {
-    const folder = project("js-esm", {
+    const folder = writeProject(packed, "js-esm", {
       "main.mjs": `
         import { createLimiter } from "sluice"
         import { ManualClock } from "sluice/testing"
@@ -46,18 +27,18 @@ describe("JavaScript", () => {
         const decision = await limiter.check("user:42")
         console.log(decision.allowed, decision.remaining)`,
     })
-    expect(run(folder, "main.mjs")).toEqual(printed)
+    expect(runFile(folder, "main.mjs")).toEqual(printed)
   })
 
   it("requires it from a CommonJS module, without a warning", () => {
-    const folder = project("js-cjs", {
+    const folder = writeProject(packed, "js-cjs", {
       "main.cjs": `
         const { createLimiter } = require("sluice")
         const { ManualClock } = require("sluice/testing")
         const limiter = createLimiter({ limit: 2, window: "1m", clock: new ManualClock() })
         limiter.check("user:42").then((decision) => console.log(decision.allowed, decision.remaining))`,
     })
-    expect(run(folder, "main.cjs")).toEqual(printed)
+    expect(runFile(folder, "main.cjs")).toEqual(printed)
   })
 })
 
@@ -89,24 +70,7 @@ describe("TypeScript", () => {
   `
 
   function compile(name: string, type: "module" | "commonjs", options: object) {
-    const folder = project(name, {
-      "package.json": { private: true, type },
-      "main.ts": source,
-      "tsconfig.json": {
-        compilerOptions: {
-          target: "ES2023",
-          strict: true,
-          exactOptionalPropertyTypes: true,
-          skipLibCheck: false,
-          outDir: "out",
-          rootDir: ".",
-          ...options,
-        },
-        files: ["main.ts"],
-      },
-    })
-    runTool("typescript/bin/tsc", ["-p", folder], folder)
-    return run(folder, join("out", "main.js"))
+    return runFile(compileProject(packed, name, { "main.ts": source }, type, options), join("out", "main.js"))
   }
 
   it("compiles and runs as an ES module, without the types of Node", () => {
@@ -116,8 +80,7 @@ describe("TypeScript", () => {
   }, 20_000)
 
   it("compiles and runs as a CommonJS module, without the types of a browser", () => {
-    const typeRoots = [join(root, "node_modules/@types")]
-    const options = { module: "node20", lib: ["ES2023"], types: ["node"], typeRoots }
+    const options = { module: "node20", ...ON_NODE }
     expect(compile("ts-cjs", "commonjs", options)).toEqual(printed)
   }, 20_000)
 })

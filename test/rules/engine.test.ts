@@ -75,6 +75,22 @@ describe("rules on Redis", () => {
     expect((await client.keys("*")).join()).not.toContain("secret")
   })
 
+  it.each<[string, (engine: RuleEngine) => Promise<unknown>]>([
+    ["header:authorization", (engine) => engine.check({ headers: { authorization: "Bearer sk-secret" } })],
+    ["header:x-api-key", (engine) => engine.check({ headers: { "x-api-key": "sk-secret" } })],
+    ["apiKey", (engine) => engine.checkRateLimit("apiKey:sk-secret", { rule: "api" })],
+    ["apiKey", (engine) => engine.checkRateLimit("apiKey:sk-secret")],
+  ])("hold no credential in clear when they count by %s, and need a secret", async (keyBy, ask) => {
+    const rules = [{ id: "api", keyBy, limits: hourly(3) }]
+    await expect(instance(rules)).rejects.toThrow("SECRET_MISSING")
+    await ask(await instance(rules, "shared"))
+    const client = new Redis(server.port, "127.0.0.1")
+    closing.push(() => client.disconnect())
+    const keys = await client.keys("*")
+    expect(keys.filter((key) => key.includes("api"))).toHaveLength(1)
+    expect(keys.join()).not.toContain("secret")
+  })
+
   it("decide each its own way when Redis is gone, and all together still pass or do not", async () => {
     const engine = await instance([
       { id: "login", match: { path: "/login" }, limits: hourly(5), onStoreFailure: "deny" },

@@ -94,6 +94,21 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
     }
   })
 
+  it("looks at once when it is told to reload", async () => {
+    const saver = await stage.open({ initial }, library)
+    const { source } = await stage.open({ poll: "1h" }, library)
+    await eventually(async () => (await stage.subscribers()) === 2, { what: "both subscribe" })
+    await stage.server.cli("ACL", "SETUSER", "default", "resetchannels")
+    try {
+      await eventually(async () => (await stage.subscribers()) === 0, { what: "nobody listens" })
+      await saver.source.save(setWith(6), { by })
+      await source.reload?.()
+      expect(limitOf(source.current)).toBe(6)
+    } finally {
+      await stage.server.cli("ACL", "SETUSER", "default", "allchannels")
+    }
+  })
+
   it("closes what it opened, and not the client", async () => {
     const client = await stage.open({ initial }, library)
     await eventually(async () => (await stage.subscribers()) === 1)

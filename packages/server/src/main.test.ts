@@ -1,73 +1,182 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { createInterface } from "node:readline"
-import { fileURLToPath } from "node:url"
-import { afterEach, beforeAll, expect, it } from "vitest"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { eventually } from "../../../test/support/eventually.js"
+import { connectionsTo } from "../../../test/support/http-client.js"
+import { buildServer, killAll, run, start } from "../../../test/support/service-process.js"
 
-const program = fileURLToPath(new URL("../dist/main.js", import.meta.url))
-const children: ChildProcess[] = []
+// Each test starts processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 })
 
-beforeAll(() => {
-  const script = fileURLToPath(new URL("../../../scripts/build.mjs", import.meta.url))
-  expect(spawnSync(process.execPath, [script, "packages/server"], { stdio: "inherit" }).status).toBe(0)
-}, 60_000)
+let folder: string
 
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL")
+beforeAll(buildServer, 60_000)
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-main-"))
 })
 
-function run(env: Record<string, string>) {
-  const child = spawn(process.execPath, [program], {
-    env: { ...process.env, HOST: "", ...env },
-    stdio: "pipe",
-  })
-  children.push(child)
-  return child
+afterEach(() => {
+  killAll()
+  rmSync(folder, { recursive: true })
+})
+
+const LOGIN = JSON.stringify({ method: "POST", path: "/login", ip: "203.0.113.7" })
+
+function rulesOf(limit: number): string {
+  return `version: 1\nrules:\n  - { id: all, limits: [{ algorithm: sliding-window-log, limit: ${limit}, window: 1h }] }\n`
 }
 
-/** Starts it on a free port and waits for the line that says where. */
-async function listening() {
-  const child = run({ PORT: "0" })
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = /^Sluice listens on (http:\S+)$/.exec(line)?.[1]
-    if (url) return { child, url }
-  }
-  throw new Error("it ended without listening")
+/** A file of the test's own. */
+function write(name: string, content: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
 }
 
-it("allows five checks of a key and denies the sixth", async () => {
-  const { url } = await listening()
+async function check(url: string, body = LOGIN): Promise<Response> {
+  return await fetch(`${url}/v1/check?status=429`, { method: "POST", body })
+}
+
+it("allows five sign-ins by the example rules and denies the sixth, as it says it will", async () => {
+  const { url, stdout } = await start()
+  const line = await eventually(() => /curl -i '(\S+)' -d '(.+)'/.exec(stdout()))
+  expect(line[1]).toBe(`${url}/v1/check?status=429`)
   const statuses: number[] = []
-  for (let i = 0; i < 6; i++) {
-    const response = await fetch(`${url}/v1/check`, { method: "POST", body: '{"key":"user:42"}' })
-    statuses.push(response.status)
-    if (response.status === 429)
-      expect(await response.json()).toMatchObject({ allowed: false, deniedBy: "burst" })
-  }
+  for (let i = 0; i < 6; i++) statuses.push((await check(url, line[2])).status)
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
 })
 
-it.each(["SIGTERM", "SIGINT"] as const)(
-  "ends with status 0 on %s, even when it comes twice",
-  async (signal) => {
-    const { child, url } = await listening()
-    await fetch(`${url}/livez`)
-    const exited = once(child, "exit")
-    child.kill(signal)
-    child.kill(signal)
-    expect(await exited).toEqual([0, null])
-  },
-)
+it("shows its configuration without secrets, its settings and its version, and ends", async () => {
+  const printed = run(["--print-config", "--secret", "hunter2"])
+  expect(await printed.ended).toEqual([0, null])
+  expect(printed.stdout()).toContain('secret: "***"')
+  const help = run(["--help"])
+  expect(await help.ended).toEqual([0, null])
+  expect(help.stdout()).toContain("--store.max-keys")
+  const version = run(["--version"])
+  expect(await version.ended).toEqual([0, null])
+  expect(version.stdout()).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
 
-it("ends with status 1 and says what to do when the port is taken", async () => {
-  const { url } = await listening()
-  const second = run({ PORT: new URL(url).port })
-  let message = ""
-  second.stderr.on("data", (chunk) => {
-    message += chunk
+describe("what keeps it from starting", () => {
+  it("is told with every mistake, without a stack, and status 1", async () => {
+    const { ended, stderr } = run(["--http.prt", "1", "--workers", "0"])
+    expect(await ended).toEqual([1, null])
+    expect(stderr()).toContain("--http.prt does not exist; did you mean --http.port?")
+    expect(stderr()).toContain("--workers workers must be at least 1, got 0")
+    expect(stderr()).not.toContain("    at ")
   })
-  const [status] = await once(second, "close")
-  expect(status).toBe(1)
-  expect(message).toContain("is taken by another program")
-  expect(message).toMatch(/PORT=\d+ npm start/)
+
+  it("is told when the rules are no rules", async () => {
+    const file = write(
+      "rules.yaml",
+      "version: 1\nrules:\n  - { id: a, limits: [{ limit: 0, window: 1m }] }\n",
+    )
+    const { ended, stderr } = run(["--http.port=0", "--rules.file", file])
+    expect(await ended).toEqual([1, null])
+    expect(stderr()).toContain("limits[0].limit must be an integer ≥ 1, got 0")
+    expect(stderr()).not.toContain("    at ")
+  })
+
+  it("is told when the port is taken, and what to do", async () => {
+    const { url } = await start()
+    const { ended, stderr } = run(["--http.port", new URL(url).port])
+    expect(await ended).toEqual([1, null])
+    expect(stderr()).toContain("is taken by another program")
+    expect(stderr()).toMatch(/SLUICE_HTTP__PORT=\d+ npm start/)
+  })
+})
+
+describe("signals", () => {
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "%s ends it with status 0, even when it comes twice at once",
+    async (signal) => {
+      const { child, ended, url } = await start()
+      await fetch(`${url}/livez`)
+      child.kill(signal)
+      child.kill(signal)
+      expect(await ended).toEqual([0, null])
+    },
+  )
+
+  it("SIGTERM under load drops no request", async () => {
+    const { child, ended, url } = await start(["--rules.file", write("rules.yaml", rulesOf(1_000_000))])
+    let answered = 0
+    const failures: unknown[] = []
+    // Each client keeps one connection, and stops when it is told that it was closed.
+    const clients = connectionsTo(url, 32).map(async (client) => {
+      for (;;) {
+        const answer = await client
+          .post("/v1/check", LOGIN)
+          .catch((error: unknown) => void failures.push(error))
+        if (answer === undefined) return
+        answered++
+        if (answer.status !== 200) failures.push(answer.status)
+        if (answer.isLast) return
+      }
+    })
+    await eventually(() => answered > 1_000, { within: 20_000 })
+    child.kill("SIGTERM")
+    await Promise.all(clients)
+    expect(failures).toEqual([])
+    expect(await ended).toEqual([0, null])
+  })
+
+  it("is not ready while it drains, and still answers", async () => {
+    const { child, ended, url } = await start(["--drain.delay=1s"])
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    child.kill("SIGTERM")
+    await eventually(async () => (await fetch(`${url}/readyz`)).status === 503)
+    expect((await check(url)).status).toBe(200)
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    expect(await ended).toEqual([0, null])
+  })
+
+  it("a second SIGTERM ends it at once", async () => {
+    const { child, ended, url, logged } = await start(["--drain.deadline=1h"])
+    const socket = connect(Number(new URL(url).port), "127.0.0.1")
+    socket.on("error", () => {})
+    await once(socket, "connect")
+    // A request that never ends.
+    socket.write("POST /v1/check HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n")
+    await fetch(`${url}/livez`)
+    child.kill("SIGTERM")
+    await eventually(() => logged().some(({ msg }) => msg === "draining"))
+    await eventually(() => child.exitCode !== null || !child.kill("SIGTERM"), { every: 100 })
+    expect(await ended).toEqual([143, null])
+    socket.destroy()
+  })
+
+  it("SIGHUP follows a changed file, and a bad one leaves the last good rules in force", async () => {
+    const file = write("rules.yaml", rulesOf(5))
+    const { child, url, logged } = await start(["--rules.file", file])
+    const limit = async () => ((await (await check(url)).json()) as { limit: number }).limit
+    expect(await limit()).toBe(5)
+    writeFileSync(file, rulesOf(50))
+    child.kill("SIGHUP")
+    await eventually(() => logged().some(({ msg, revision }) => msg === "reloaded" && revision === 2))
+    expect(await limit()).toBe(50)
+    writeFileSync(file, "rules: what?\n")
+    child.kill("SIGHUP")
+    await eventually(() => logged().some(({ code }) => code === "RULES_INVALID"))
+    expect(await limit()).toBe(50)
+  })
+})
+
+it("counts an API key under the same hash after a restart", async () => {
+  const rules =
+    "version: 1\nrules:\n  - { id: all, keyBy: apiKey, limits: [{ limit: 2, window: 1h, algorithm: sliding-window-log }] }\n"
+  const args = ["--rules.file", write("rules.yaml", rules), "--store.snapshot", join(folder, "counters")]
+  const remaining = async (url: string) =>
+    ((await (await check(url, '{"apiKey":"sk_1"}')).json()) as { remaining: number }).remaining
+  const first = await start(args)
+  expect(await remaining(first.url)).toBe(1)
+  first.child.kill("SIGTERM")
+  await first.ended
+  const second = await start(args)
+  expect(await remaining(second.url)).toBe(0)
 })

@@ -1,5 +1,6 @@
 // What the parts of the adapter suite share: an application described without its framework, and requests to it.
 
+import { type IncomingMessage, request } from "node:http"
 import type { RequestDecision } from "./passage.js"
 import type { RateLimitOptions } from "./rate-limit-options.js"
 
@@ -49,4 +50,13 @@ export async function statusAs(url: string, client: string): Promise<number> {
 
 export async function statusFrom(url: string, forwardedFor: string): Promise<number> {
   return (await fetch(url, { headers: { "x-forwarded-for": forwardedFor } })).status
+}
+
+/** Asks for a path as it is written; `fetch` would resolve its dots. */
+export async function statusOfPath(url: string, path: string): Promise<number | undefined> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { path, agent: false }, resolve).once("error", reject).end()
+  })
+  response.resume()
+  return response.statusCode
 }

@@ -2,10 +2,24 @@
 
 import { expect, it } from "vitest"
 import { createRuleEngine } from "../rules/index.js"
-import { answerByPath, EXACT, type Open, statusAs, statuses, statusFrom } from "./adapter-app.test-support.js"
+import {
+  answerByPath,
+  EXACT,
+  type Open,
+  statusAs,
+  statuses,
+  statusFrom,
+  statusOfPath,
+} from "./adapter-app.test-support.js"
 import type { DecisionEvent } from "./rate-limit-options.js"
 
-export function describeClients(open: Open, answersText: boolean): void {
+/** What frameworks differ in. */
+export interface ClientTraits {
+  readonly answersText: boolean
+  readonly resolvesDots: boolean
+}
+
+export function describeClients(open: Open, { answersText, resolvesDots }: ClientTraits): void {
   it("believes no forwarded address unless it is told which proxies to trust", async () => {
     const url = await open({ limit: 1, ...EXACT })
     expect(await statusFrom(url, "203.0.113.1")).toBe(200)
@@ -135,6 +149,22 @@ export function describeClients(open: Open, answersText: boolean): void {
     const refused = await fetch(`${url}/a%2fb`)
     expect(refused.status).toBe(400)
     expect(refused.headers.get("content-type")).toMatch(/^application\/problem\+json/)
+    expect(refused.headers.has("ratelimit")).toBe(false)
+    await engine.close()
+  })
+
+  it("counts a path with dots by what the application sees, or refuses it", async () => {
+    const engine = createRuleEngine({
+      rules: {
+        version: 1,
+        rules: [{ id: "login", match: { path: "/login" }, limits: [{ limit: 1, ...EXACT }] }],
+      },
+    })
+    const url = await open({ engine })
+    const paths = ["/x/../login", "/x/%2e%2e/login", "/./login"]
+    const seen: (number | undefined)[] = []
+    for (const path of paths) seen.push(await statusOfPath(url, path))
+    expect(seen).toEqual(resolvesDots ? [200, 429, 429] : [400, 400, 400])
     await engine.close()
   })
 }

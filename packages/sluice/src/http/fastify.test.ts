@@ -1,5 +1,5 @@
 import websocket from "@fastify/websocket"
-import fastify, { type FastifyInstance } from "fastify"
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify"
 import { afterEach, describe, expect, it } from "vitest"
 import { WebSocket } from "ws"
 import { eventually } from "../../../../test/support/eventually.js"
@@ -264,6 +264,30 @@ describe("what only fastify has", () => {
       const failed = await fetch(`${url}/${path}`)
       expect([failed.status, await failed.text()]).toEqual([500, path])
     }
+  })
+
+  it("lets go of its own counters when the application closes, and of no given store", async () => {
+    const decided: (string | undefined)[] = []
+    const given = memoryStore()
+    for (const store of [undefined, given]) {
+      const app = fastify()
+      await app.register(rateLimit, {
+        limit: 9,
+        ...EXACT,
+        ...(store === undefined ? {} : { store }),
+        onDecision: ({ decision }) => decided.push(decision.degraded),
+      })
+      const asked: [FastifyRequest, FastifyReply][] = []
+      app.get("/", (request, reply) => {
+        asked.push([request, reply])
+        return "hello"
+      })
+      await app.inject("/")
+      await app.close()
+      for (const [request, reply] of asked) app.rateLimit({ cost: 1 })(request, reply, () => undefined)
+    }
+    expect(decided).toEqual([undefined, "allow", undefined, undefined])
+    await given.close()
   })
 
   it("refuses mistakes when it is registered, and says on which route they are", async () => {

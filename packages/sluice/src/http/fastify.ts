@@ -12,10 +12,6 @@ import { SHOWN } from "./shown-headers.js"
 export type { FastifyHook } from "./fastify-hook.js"
 export type { RequestDecision } from "./passage.js"
 export type { DecisionEvent, RateLimitOptions } from "./rate-limit-options.js"
-export {
-  type FastifyRateLimitStoreOptions,
-  fastifyRateLimitStore,
-} from "./stores/fastify-rate-limit-store.js"
 
 /** What the hook of one route takes. */
 export type FastifyRouteLimitOptions = RouteLimitOptions<FastifyRequest> & {

@@ -42,7 +42,7 @@ const start: AdapterCase["start"] = (limits, handler) => {
     getRequestListener((request, info) => answer(request, info), { overrideGlobalObjects: false }),
   )
 }
-describeAdapter({ name: "fetch", start })
+describeAdapter({ name: "fetch", start, resolvesDots: true })
 
 const once = { limit: 1, window: "1h", algorithm: "sliding-window-log" } as const
 const get = (path = "/", init: RequestInit = {}) => new Request(`http://a.example${path}`, init)

@@ -238,6 +238,13 @@ describe("failing", () => {
     const gate = gateOf({ limit: 1, ...EXACT, store: await closedStore(), skipFailedRequests: true })
     expect(passOf(gate).mustSettle).toBe(false)
   })
+
+  it("lets through, and shows no limit, when rules cannot be asked", async () => {
+    vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
+    const rules = { version: 1 as const, rules: [{ id: "a", limits: [{ limit: 1, ...EXACT }] }] }
+    const gate = gateOf({ engine: createRuleEngine({ rules, store: await closedStore() }) })
+    expect(passOf(gate)).toMatchObject({ decision: { allowed: true, degraded: "allow" }, headers: [] })
+  })
 })
 
 describe("with rules", () => {
@@ -267,6 +274,22 @@ describe("with rules", () => {
   it("sets no headers where no rule applies, whatever style the middleware wants", () => {
     const gate = gateOf({ engine: createRuleEngine({ rules: { version: 1, rules: [] } }), headers: "both" })
     expect(passOf(gate)).toMatchObject({ allowed: true, headers: [] })
+  })
+
+  it("says that a limit denied what found the holding room full", async () => {
+    const clock = new ManualClock()
+    const limits = [{ algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "1s" } as const]
+    const rules = { version: 1 as const, rules: [{ id: "a", limits }] }
+    const engine = createRuleEngine({ rules, store: memoryStore({ clock }), clock })
+    const gate = gateOf({ engine, maxHeld: 0 })
+    expect(passOf(gate).decision).toMatchObject({ allowed: true, reason: "within-limits" })
+    expect(passOf(gate).decision).toMatchObject({
+      allowed: false,
+      reason: "limit",
+      rule: "a",
+      retryAfterMs: 100,
+    })
+    expect((await engine.peek({ ip: "203.0.113.7", path: "/" })).remaining).toBe(9)
   })
 
   it("lets the options of the middleware come before those of the rule", () => {

@@ -204,8 +204,8 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
 
   /** Undefined where no limit applies: there is nothing to show. */
   #shown(decision: RequestDecision): Shown | undefined {
-    if (!("reason" in decision)) return { decision, policies: this.#policies }
-    const { policies } = decision
+    // Rules that could not be asked have no limits to show either.
+    const policies = "reason" in decision ? decision.policies : this.#policies
     return policies.length === 0 ? undefined : { decision, policies }
   }
 
@@ -242,13 +242,13 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
 
   #tooManyHeld(decision: RequestDecision): RequestDecision {
     const only = this.#policies.length === 1 ? this.#policies[0]?.name : undefined
-    return {
-      ...decision,
+    const denied = {
       allowed: false,
       retryAfterMs: decision.delayMs,
       delayMs: 0,
       deniedBy: only ?? "queue",
     }
+    return "reason" in decision ? { ...decision, ...denied, reason: "limit" } : { ...decision, ...denied }
   }
 
   answerOf(passage: Passage<Request>): DeniedAnswer {

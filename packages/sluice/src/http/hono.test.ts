@@ -26,7 +26,7 @@ const start: AdapterCase["start"] = (limits, handler) => {
   })
   return listenOnLoopback(getRequestListener(app.fetch))
 }
-describeAdapter({ name: "hono", start })
+describeAdapter({ name: "hono", start, resolvesDots: true })
 
 const once = { limit: 1, window: "1h", algorithm: "sliding-window-log" } as const
 const twice = { ...once, limit: 2 } as const

@@ -26,8 +26,8 @@ export class NestLimits {
   readonly #isGlobal: boolean
   readonly #known = new WeakMap<Named, WeakMap<Named, NestLimit | null>>()
 
-  constructor(options: object) {
-    const { global: isGlobal, ...general } = options as { global?: boolean }
+  constructor(options: object | undefined) {
+    const { global: isGlobal, ...general } = (options ?? {}) as { global?: boolean }
     checkType(isGlobal, "rateLimit.global", "true or false", (value) => typeof value === "boolean")
     this.#isGlobal = isGlobal !== false
     this.#limits = new RouteLimits(general, ADAPTER_FIELDS, makeLimit)

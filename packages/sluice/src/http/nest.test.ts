@@ -4,6 +4,7 @@ import { APP_FILTER, APP_GUARD } from "@nestjs/core"
 import type { NestFastifyApplication } from "@nestjs/platform-fastify"
 import type { Request, Response } from "express"
 import { afterEach, describe, expect, it } from "vitest"
+import { memoryStore } from "../stores/memory/memory-store.js"
 import { describeAdapter, type RunningApp, type SuiteHandler } from "./adapter-suite.test-support.js"
 import { rateLimit as expressRateLimit } from "./express.js"
 import { rateLimit as fastifyRateLimit } from "./fastify.js"
@@ -17,7 +18,7 @@ import {
   SkipRateLimit,
 } from "./nest.js"
 import { controller, decorate, type Platform, startNest } from "./nest-app.test-support.js"
-import { NestLimits } from "./nest-limits.js"
+import { LIMITS, NestLimits } from "./nest-limits.js"
 
 const GUARDED = { provide: APP_GUARD, useClass: RateLimitGuard }
 
@@ -320,16 +321,40 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(await statuses(url, ["/items/a"])).toEqual([403])
   })
 
+  it("lets go of its own counters when the application closes, and of no given store", async () => {
+    const given = memoryStore()
+    const degraded: (string | undefined)[] = []
+    for (const store of [undefined, given]) {
+      let limits: NestLimits | undefined
+      const Items = items()
+      const options = store === undefined ? ONCE : { ...ONCE, store }
+      const imports = [RateLimitModule.forRoot({ ...options, key: () => "me", onDecision: () => undefined })]
+      const app = await startNest(platform, { imports, controllers: [Items] }, (made) => {
+        limits = made.get<NestLimits>(LIMITS)
+      })
+      const gate = limits?.of(Items, Items.prototype.a)?.gate
+      for (const step of ["open", "closed"]) {
+        if (step === "closed") await app.close()
+        degraded.push((await gate?.pass({}))?.decision.degraded)
+      }
+    }
+    expect(degraded).toEqual([undefined, "allow", undefined, undefined])
+    await given.close()
+  })
+
   it("refuses mistakes when the class is loaded or the application starts", async () => {
     expect(() => RateLimit({ limit: 0, window: "1m" })).toThrow(
       "rateLimit.limit: must be an integer ≥ 1, got 0",
     )
     expect(() => RateLimit({ widow: "1m" } as object)).toThrow("did you mean window?")
     expect(() => RateLimit({ limit: 5 })).toThrow("rateLimit.window: is required")
-    expect(() => RateLimitModule.forRootAsync({})).toThrow(
-      "needs one of useFactory, useClass and useExisting",
-    )
+    for (const nothing of [{}, undefined as never]) {
+      expect(() => RateLimitModule.forRootAsync(nothing)).toThrow(
+        "needs one of useFactory, useClass and useExisting",
+      )
+    }
     await expect(serve({ limit: 0, window: "1m" }, {})).rejects.toThrow("rateLimit.limit")
+    await expect(serve(undefined as never, {})).rejects.toMatchObject({ code: "OPTION_MISSING" })
     const onDenied = "no" as unknown as () => void
     await expect(serve({ ...ONCE, onDenied }, {})).rejects.toThrow("rateLimit.onDenied: must be a function")
     await expect(serve({ global: "no" } as never, {})).rejects.toThrow(

@@ -69,7 +69,7 @@ export class RateLimitModule {
   static forRootAsync<Request extends object = NestRequest>(
     options: RateLimitAsyncOptions<Request>,
   ): DynamicModule {
-    return moduleOf(optionsProviders(options), options.imports ?? [])
+    return moduleOf(optionsProviders(options ?? {}), options?.imports ?? [])
   }
 }
 

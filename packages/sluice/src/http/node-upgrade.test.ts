@@ -92,6 +92,15 @@ it("counts upgrades and requests together when both have the same limiter", asyn
   expect((await fetch(app.url)).status).toBe(429)
 })
 
+it("takes an upgrade that was handed on for a success, whatever becomes of the connection", async () => {
+  const kept = await serve({ ...once, skipFailedRequests: true })
+  expect(await open(kept)).toBe("hello, 0 left")
+  expect(await open(kept)).toBe(429)
+  const forgiven = await serve({ ...once, skipSuccessfulRequests: true })
+  expect(await open(forgiven)).toBe("hello, 0 left")
+  expect(await open(forgiven)).toBe("hello, 0 left")
+})
+
 it("answers 500 when a key function fails, and tells onError", async () => {
   const errors: unknown[] = []
   const app = await serve({

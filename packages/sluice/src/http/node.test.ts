@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import { type AdapterCase, describeAdapter, type RunningApp } from "./adapter-suite.test-support.js"
 import { listenOnLoopback } from "./loopback.test-support.js"
-import { type LimitedRequest, rateLimit, withRateLimit } from "./node.js"
+import { type LimitedRequest, rateLimit, withRateLimit, withUpgradeLimit } from "./node.js"
 
 const start: AdapterCase["start"] = (limits, handler) => {
   const middlewares = limits.map((options) => rateLimit(options))
@@ -115,5 +115,24 @@ describe("withRateLimit", () => {
     expect(denied.status).toBe(429)
     expect(Number(denied.headers.get("content-length"))).toBeGreaterThan(0)
     expect(await denied.text()).toBe("")
+  })
+})
+
+describe("mistakes", () => {
+  const nothing = undefined as never
+  it.each([
+    [() => rateLimit(nothing), "rateLimit: must be an object, got undefined [OPTION_TYPE]"],
+    [() => withRateLimit(() => undefined, nothing), "rateLimit.limit: is required [OPTION_MISSING]"],
+    [() => withUpgradeLimit(() => undefined, nothing), "rateLimit.limit: is required [OPTION_MISSING]"],
+    [
+      () => withRateLimit(nothing, nothing),
+      "withRateLimit.handler: must be a function, got null [OPTION_TYPE]",
+    ],
+    [
+      () => withUpgradeLimit(nothing, nothing),
+      "withUpgradeLimit.handler: must be a function, got null [OPTION_TYPE]",
+    ],
+  ])("are refused when the limit is made: %s", (make, message) => {
+    expect(make).toThrow(message)
   })
 })

@@ -41,7 +41,8 @@ export function withRateLimit(
   handler: (request: LimitedRequest, response: ServerResponse) => unknown,
   options: NodeHandlerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const { onError, ...rest } = options
+  checkType(handler ?? null, "withRateLimit.handler", "a function", isFunction)
+  const { onError, ...rest } = options ?? {}
   checkType(onError, "rateLimit.onError", "a function", isFunction)
   const limit = rateLimit(rest as NodeRateLimitOptions)
   return (request, response) => {
@@ -69,7 +70,8 @@ export function withUpgradeLimit(
   handler: UpgradeHandler,
   options: UpgradeOptions,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  const { onError, ...rest } = options
+  checkType(handler ?? null, "withUpgradeLimit.handler", "a function", isFunction)
+  const { onError, ...rest } = options ?? {}
   checkType(onError, "rateLimit.onError", "a function", isFunction)
   const gate = new Gate(rest as RateLimitOptions<IncomingMessage>, nodeRequestReader)
   return limitUpgrade(gate, handler, (error, request) => {

@@ -44,6 +44,21 @@ it("explains a denial by the limit that denied, even if another has less left", 
   })
 })
 
+it("shows nothing left while the key of one is blocked, whichever came first", () => {
+  const { decision, policies } = shown("blocked", 5, 0, 30_000)
+  // None of its limits denies; the block does.
+  const limits = [{ ...decision, name: "blocked", remaining: 4, retryAfterMs: 0 }]
+  const blocked = { decision: { ...decision, limits }, policies }
+  const wide = shown("wide", 100, 90)
+  for (const both of [showTogether(blocked, wide), showTogether(wide, blocked)]) {
+    expect(headersOf(both)).toMatchObject({
+      "x-ratelimit-limit": "5",
+      "x-ratelimit-remaining": "0",
+      "retry-after": "30",
+    })
+  }
+})
+
 it("puts the texts of the same limits together once", () => {
   const a = shown("a", 5, 4)
   const b = shown("b", 6, 5)

@@ -5,7 +5,7 @@ import type { HeaderPolicy } from "../http/headers.js"
 import type { Charge, Outcome, SingleVerdict } from "../stores/store.js"
 import type { Plan, Step } from "./plan.js"
 import type { RuleDecision, RuleLimit, RuleOutcome } from "./rule-decision.js"
-import { type CompiledRule, limitLabel, type RuleSet } from "./rule-set.js"
+import type { CompiledRule, RuleSet } from "./rule-set.js"
 
 const NO_POLICIES: readonly HeaderPolicy[] = []
 const NO_OUTCOMES: readonly RuleOutcome[] = []
@@ -129,7 +129,7 @@ export function decisionOfPlan(
     resetAfterMs: last.resetAfterMs,
     resetAt: last.resetAt,
     delayMs: allowed ? delayOf(verdicts, at) : 0,
-    deniedBy: allowed ? undefined : block === undefined ? labelOf(shownStep, shownLimit.name) : "block",
+    deniedBy: allowed ? undefined : block === undefined ? labelOf(plan, shown, policies) : "block",
     degraded,
     limits: several ? labelled(rules, policies) : undefined,
     reason: allowed ? "within-limits" : block === undefined ? "limit" : "block",
@@ -262,6 +262,8 @@ function labelled(rules: readonly RuleOutcome[], policies: readonly HeaderPolicy
   return labelled
 }
 
-function labelOf({ rule, limits }: Step, name: string): string {
-  return limitLabel(rule, limits, name)
+/** The name that a limit has among all of them. */
+function labelOf(plan: Plan, { step, limit }: Place, policies: readonly HeaderPolicy[]): string {
+  const before = plan.enforced.slice(0, step).reduce((sum, { limits }) => sum + limits.length, 0)
+  return (policies[before + limit] as HeaderPolicy).name
 }

@@ -6,6 +6,7 @@ import { SluiceError } from "../errors.js"
 import { compileCidrs, parseCidr } from "../http/cidr.js"
 import { compilePolicy, type LimitOptions } from "../policy.js"
 import { parseClientName } from "./client.js"
+import { type ApiKeyPlace, isCredential } from "./credential.js"
 import type { Bounds } from "./guard-rails.js"
 import { parseKeyPart } from "./key.js"
 import { compileLimitSet } from "./limit-set.js"
@@ -45,6 +46,7 @@ class Checker {
     for (const field of ["user", "apiKey", "tier"])
       this.#header(asMap(identity[field]).header, ["identity", field, "header"])
     this.#keyBy(asMap(this.#set.defaults).keyBy, ["defaults", "keyBy"], undefined)
+    this.#response(asMap(this.#set.defaults).response, ["defaults", "response"])
     for (const [tier, clients] of Object.entries(asMap(this.#set.tiers)))
       this.#clientList(clients, ["tiers", tier])
     this.#clientList(this.#set.allow, ["allow"])
@@ -80,6 +82,7 @@ class Checker {
     asList(cost.by).forEach((entry, i) => {
       this.#match(asMap(entry), [...at, "cost", "by", i])
     })
+    this.#response(rule.response, [...at, "response"])
     this.#clientList(rule.allow, [...at, "allow"])
     this.#clientList(rule.deny, [...at, "deny"])
   }
@@ -99,7 +102,8 @@ class Checker {
     for (const part of ["header", "query"]) {
       for (const [name, values] of Object.entries(asMap(match[part]))) {
         if (part === "header") this.#header(name, [...at, part, name])
-        this.#each(values, [...at, part, name], parseValuePattern)
+        const isSecret = isCredential(this.#apiKeyPlace(), part, name.toLowerCase())
+        this.#each(values, [...at, part, name], isSecret ? parseCredentialPattern : parseValuePattern)
       }
     }
   }
@@ -216,6 +220,17 @@ class Checker {
     })
   }
 
+  #apiKeyPlace(): ApiKeyPlace {
+    const { header, query } = asMap(asMap(this.#set.identity).apiKey)
+    return { apiKeyHeader: texts(header)[0]?.toLowerCase(), apiKeyQuery: texts(query)[0] }
+  }
+
+  #response(response: unknown, at: Path): void {
+    const { contentType } = asMap(response)
+    if (typeof contentType === "string" && contentType !== "" && !/^[\x20-\x7e]+$/.test(contentType))
+      this.#add("RULE_FIELD_INVALID", [...at, "contentType"], "must be a media type")
+  }
+
   #header(name: unknown, at: Path): void {
     if (typeof name === "string" && !HEADER.test(name))
       this.#add("RULE_FIELD_INVALID", at, "must be the name of a header")
@@ -273,11 +288,26 @@ class Checker {
   }
 }
 
+/** Rule sets are stored, logged and shown: no credential may stand in one. */
+function parseCredentialPattern(text: string, place: string): void {
+  if (text.includes("*")) parseValuePattern(text, place)
+  else {
+    throw new SluiceError("RULE_FIELD_INVALID", {
+      place,
+      expected:
+        "must be true or a glob with *, never a credential; lists and tiers name API keys by their hash",
+    })
+  }
+}
+
 /** When an override ends, in milliseconds since 1970. */
 export function endOf(until: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(until)) return undefined
   const time = Date.parse(until)
-  return Number.isNaN(time) ? undefined : time
+  const day = until.slice(0, 10)
+  // Date.parse takes the 31st of February for the 3rd of March.
+  const isDay = !Number.isNaN(time) && new Date(day).toISOString().startsWith(day)
+  return isDay ? time : undefined
 }
 
 function durationOf(window: unknown): number {

@@ -56,6 +56,10 @@ export class ClientMap<Value> {
     return this.#size
   }
 
+  get namesApiKeys(): boolean {
+    return this.#apiKeys.size > 0
+  }
+
   /** The first value given for a client counts. */
   add(name: string, value: Value, place: string): void {
     const client = parseClientName(name, place)

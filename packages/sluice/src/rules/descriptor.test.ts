@@ -134,6 +134,67 @@ describe("a rule about descriptors", () => {
   })
 })
 
+describe("thousands of rules about the same keys", () => {
+  const count = 5_000
+  const many = (first: Entries[number], last: (i: number) => Entries[number]) =>
+    Array.from({ length: count }, (_, i) => rule(`r${i}`, 1, [first, last(i)]))
+
+  it.each<[string, RuleSpec[]]>([
+    ["the last value is exact", many({ key: "a" }, (i) => ({ key: "b", value: `v${i}` }))],
+    ["the first is a glob", many({ key: "a", value: "x*" }, (i) => ({ key: "b", value: `v${i}` }))],
+    ["all but one are left out", many({ key: "a", not: ["y"] }, (i) => ({ key: "b", value: `v${i}` }))],
+  ])("are not each asked when %s", async (_name, rules) => {
+    const engine = start(...rules, rule("any", 9, [{ key: "a" }, { key: "b" }]))
+    let reads = 0
+    const last = {
+      key: "b",
+      get value() {
+        reads++
+        return `v${count - 1}`
+      },
+    }
+    const request = { domain: "edge", descriptors: [{ entries: [{ key: "a", value: "x" }, last] }] }
+    const decision = await engine.check(request)
+    expect(decision.rules.map((one) => one.rule)).toEqual([`r${count - 1}`, "any"])
+    expect(reads).toBeLessThan(20)
+  })
+})
+
+describe("a plain rule and a request with descriptors", () => {
+  const plain = (more: Partial<RuleSpec>): RuleSpec => ({
+    id: "plain",
+    limits: [{ limit: 1, window: "1m", algorithm: "fixed-window" }],
+    ...more,
+  })
+
+  it.each<[string, Partial<RuleSpec>]>([
+    ["by address", {}],
+    ["by user", { keyBy: "user" }],
+    ["by API key, in a list", { keyBy: ["apiKey", "method"] }],
+  ])("have nothing to do with each other when the rule counts %s", async (_name, more) => {
+    const engine = start(plain(more), rule("a", 9, [{ key: "a" }]))
+    for (let i = 0; i < 3; i++) {
+      const { allowed, rules } = await engine.check(asked("a=1"))
+      expect([allowed, rules.map((one) => one.rule)]).toEqual([true, ["a"]])
+    }
+    expect((await engine.explain(asked("a=1"))).rules[0]).toMatchObject({
+      applies: false,
+      because: "the request has descriptors and no key for a rule that is not about them",
+    })
+  })
+
+  it("meet when the request has the key", async () => {
+    const engine = start(plain({}), rule("a", 9, [{ key: "a" }]))
+    const { rules } = await engine.check({ ...asked("a=1"), ip: "1.1.1.1" })
+    expect(rules.map((one) => one.rule)).toEqual(["plain", "a"])
+  })
+
+  it("meet when the rule denies whoever has no key", async () => {
+    const engine = start(plain({ onMissingKey: "deny" }), rule("a", 9, [{ key: "a" }]))
+    expect(await engine.check(asked("a=1"))).toMatchObject({ allowed: false, reason: "missing-key" })
+  })
+})
+
 describe("the key of a descriptor", () => {
   it.each<[RuleSpec["keyBy"], string, string]>([
     ["descriptor", "a=1,b=2", "descriptor:a=1&b=2"],
@@ -182,6 +243,20 @@ describe("several descriptors in one check", () => {
     expect((await engine.check(asked("a=1", "a=1"))).allowed).toBe(true)
     expect((await engine.check(asked("a=1", "a=1"))).allowed).toBe(false)
     expect((await engine.check(asked("a=1"))).allowed).toBe(true)
+  })
+
+  it("that meet one rule have a name each in headers", async () => {
+    const engine = start(rule("a", 2, [{ key: "a" }]))
+    await engine.check(asked("a=2"))
+    await engine.check(asked("a=2"))
+    const denied = await engine.check(asked("a=1", "a=2", "a=3"))
+    expect(denied.policies.map(({ name }) => name)).toEqual(["a", "a#2", "a#3"])
+    expect(denied.limits?.map(({ name, allowed }) => [name, allowed])).toEqual([
+      ["a", true],
+      ["a#2", false],
+      ["a#3", true],
+    ])
+    expect(denied).toMatchObject({ deniedBy: "a#2", rule: "a" })
   })
 
   it("of which one meets a rule that replaces leave the replaced out for all of them", async () => {

@@ -52,29 +52,43 @@ interface EntryPattern {
 interface DescriptorRule {
   readonly index: number
   readonly domain: string
-  readonly keys: string
   readonly entries: readonly EntryPattern[]
   readonly text: string
 }
 
+/** Rules with exact values at the same places: one lookup finds those that a descriptor may meet. */
+interface Shape {
+  readonly exact: readonly number[]
+  readonly byValues: Map<string, DescriptorRule[]>
+}
+
+/** Rules about descriptors with the same keys. */
+interface KeysNode {
+  /** One key longer. */
+  readonly longer: Map<string, KeysNode>
+  /** Rules whose values are all exact, by these values. */
+  readonly exact: Map<string, DescriptorRule[]>
+  /** The others. */
+  readonly open: Shape[]
+}
+
 export class DescriptorIndex {
   readonly #rules = new Map<number, DescriptorRule>()
-  /** Rules whose values are all exact, by domain, keys and values. */
-  readonly #exact = new Map<string, DescriptorRule[]>()
-  /** The others, by domain and keys. */
-  readonly #open = new Map<string, DescriptorRule[]>()
+  /** By domain, and from there by key after key: nothing is put together to be looked up, which took most of the time. */
+  readonly #domains = new Map<string, KeysNode>()
 
   constructor(rules: readonly RuleSpec[]) {
     rules.forEach(({ match }, index) => {
       if (match?.descriptor === undefined) return
       const rule = compile(index, match.domain ?? "", match.descriptor)
       this.#rules.set(index, rule)
+      let node = grown(this.#domains, rule.domain)
+      for (const { key } of match.descriptor) node = grown(node.longer, key)
       const values = rule.entries.map(({ value }) => value)
-      const isExact = values.every((value) => typeof value === "string")
-      const [map, key] = isExact
-        ? [this.#exact, joined(rule.domain, rule.keys, ...(values as string[]))]
-        : [this.#open, joined(rule.domain, rule.keys)]
-      map.set(key, [...(map.get(key) ?? []), rule])
+      if (values.every((value) => typeof value === "string")) {
+        const text = joinedValues(values)
+        node.exact.set(text, [...(node.exact.get(text) ?? []), rule])
+      } else rulesLike(node.open, rule).push(rule)
     })
   }
 
@@ -83,25 +97,31 @@ export class DescriptorIndex {
   }
 
   match(domain: string, descriptors: readonly Descriptor[]): MatchedRule[] {
-    return descriptors.flatMap((descriptor, at) => {
-      const keys = keysOf(descriptor.entries)
-      const values = descriptor.entries.map(({ value }) => value)
+    const matched: MatchedRule[] = []
+    const known = this.#domains.get(domain)
+    for (let at = 0; at < descriptors.length; at++) {
+      const descriptor = descriptors[at] as Descriptor
       const cost = descriptor.cost === undefined ? undefined : costOf(descriptor.cost)
-      const candidates = [
-        ...(this.#exact.get(joined(domain, keys, ...values)) ?? []),
-        ...(this.#open.get(joined(domain, keys)) ?? []),
-      ]
-      return candidates
-        .filter((rule) => fits(rule, values))
-        .map(({ index }) => ({
-          index,
-          params: undefined,
-          pattern: undefined,
-          descriptor,
-          at,
-          cost,
-        }))
-    })
+      const node = known === undefined ? undefined : nodeOf(known, descriptor.entries)
+      if (node === undefined) continue
+      const meet = (rules: readonly DescriptorRule[]): void => {
+        for (const rule of rules) {
+          if (!fits(rule, descriptor.entries)) continue
+          matched.push({ index: rule.index, params: undefined, pattern: undefined, descriptor, at, cost })
+        }
+      }
+      const { entries } = descriptor
+      if (node.exact.size > 0) {
+        const text =
+          entries.length === 1
+            ? (entries[0] as DescriptorEntry).value
+            : joinedValues(entries.map(({ value }) => value))
+        meet(node.exact.get(text) ?? [])
+      }
+      for (const { exact, byValues } of node.open)
+        meet(byValues.get(joinedValues(exact.map((i) => entries[i]?.value as string))) ?? [])
+    }
+    return matched
   }
 
   explain(
@@ -129,7 +149,6 @@ function compile(
   return {
     index,
     domain,
-    keys: keysOf(descriptor),
     text: textOf(domain, descriptor),
     entries: descriptor.map(({ value, not = [] }, i) => {
       const exceptions = not.map((text) => parseValuePattern(text, `${place}[${i}].not`))
@@ -142,24 +161,50 @@ function compile(
   }
 }
 
-function fits({ entries }: DescriptorRule, values: readonly string[]): boolean {
-  return entries.every(({ value, exceptions, globs }, i) => {
-    const found = values[i] as string
-    return (
-      (value === undefined || matchesValue(value, found)) &&
-      !exceptions.has(found) &&
-      !globs.some((glob) => matchesValue(glob, found))
-    )
-  })
+function fits({ entries }: DescriptorRule, found: readonly DescriptorEntry[]): boolean {
+  for (let i = 0; i < entries.length; i++) {
+    const { value, exceptions, globs } = entries[i] as EntryPattern
+    const own = (found[i] as DescriptorEntry).value
+    if (value !== undefined && !matchesValue(value, own)) return false
+    if (exceptions.has(own) || globs.some((glob) => matchesValue(glob, own))) return false
+  }
+  return true
 }
 
-function keysOf(entries: readonly { readonly key: string }[]): string {
-  return joined(...entries.map(({ key }) => key))
+function grown(nodes: Map<string, KeysNode>, name: string): KeysNode {
+  let node = nodes.get(name)
+  if (node === undefined) {
+    node = { longer: new Map(), exact: new Map(), open: [] }
+    nodes.set(name, node)
+  }
+  return node
 }
 
-/** Length-prefixed: no text of one part can pass for another list of parts. */
-function joined(...parts: readonly string[]): string {
-  return parts.map((part) => `${part.length}:${part}`).join("")
+/** The rules with the same exact values at the same places as this one. */
+function rulesLike(shapes: Shape[], { entries }: DescriptorRule): DescriptorRule[] {
+  const exact = entries.flatMap(({ value }, i) => (typeof value === "string" ? [i] : []))
+  let shape = shapes.find((known) => known.exact.join() === exact.join())
+  if (shape === undefined) {
+    shape = { exact, byValues: new Map() }
+    shapes.push(shape)
+  }
+  const text = joinedValues(exact.map((i) => entries[i]?.value as string))
+  const rules = shape.byValues.get(text) ?? []
+  shape.byValues.set(text, rules)
+  return rules
+}
+
+function nodeOf(root: KeysNode, entries: readonly DescriptorEntry[]): KeysNode | undefined {
+  let node: KeysNode | undefined = root
+  for (let i = 0; i < entries.length && node !== undefined; i++)
+    node = node.longer.get((entries[i] as DescriptorEntry).key)
+  return node
+}
+
+/** Length-prefixed where there are several: no text of one value can pass for another list of values. */
+function joinedValues(values: readonly string[]): string {
+  if (values.length === 1) return values[0] as string
+  return values.map((value) => `${value.length}:${value}`).join("")
 }
 
 function textOf(

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { memoryStore } from "../stores/memory/memory-store.js"
+import { shardedStore } from "../stores/sharded.js"
 import { ManualClock } from "../testing/manual-clock.js"
 import { createRuleEngine, type RuleEngine, type RuleEngineOptions } from "./engine.js"
 import type { RuleRequest } from "./identity.js"
@@ -143,6 +144,31 @@ describe("who is counted", () => {
     expect((await engine.check({ apiKey: "sk-secret" })).allowed).toBe(false)
   })
 
+  it.each<[string, RuleRequest]>([
+    ["header:x-api-key", { headers: { "x-api-key": "sk-secret" } }],
+    ["header:Authorization", { headers: { authorization: "Bearer sk-secret" } }],
+    ["header:cookie", { headers: { cookie: "sid=sk-secret" } }],
+    ["header:x-token", { headers: { "x-token": "sk-secret" } }],
+    ["query:KEY", { path: "/?key=sk-secret" }],
+  ])("by the hash of a credential when a rule counts by %s", async (keyBy, request) => {
+    const identity = { apiKey: { header: "X-Token", query: "key" } }
+    const { engine } = start({ identity, rules: [rule("a", 1, { keyBy })] })
+    expect((await engine.check(request)).rules[0]?.key).toMatch(/:[\w-]{22}$/)
+    expect((await engine.check(request)).allowed).toBe(false)
+  })
+
+  it("never by what every object has", async () => {
+    const { engine } = start({ rules: [rule("a", 1, { keyBy: ["header:constructor", "header:__proto__"] })] })
+    const decision = await engine.check(from("1.1.1.1", { headers: {} }))
+    expect(decision.rules[0]?.key).toBe("ip:1.1.1.1,ip:1.1.1.1")
+  })
+
+  it("by a header that came more than once, as one", async () => {
+    const { engine } = start({ rules: [rule("a", 1, { keyBy: ["header:x-tenant", "cookie:b"] })] })
+    const headers = { "x-tenant": ["one", "two"], cookie: ["a=1", "b=2"] }
+    expect((await engine.check({ headers })).rules[0]?.key).toBe("header:x-tenant:one%2C two,cookie:b:2")
+  })
+
   it("reads the API key from where the rule set says, without its scheme", async () => {
     const { engine } = start({
       identity: { apiKey: { header: "Authorization", query: "key" } },
@@ -279,6 +305,16 @@ describe("overrides, lists and costs", () => {
     expect((await engine.check(from("1.1.1.1", { user: "root" }))).allowed).toBe(true)
     expect(await engine.check(from("10.6.6.6"))).toMatchObject({ allowed: false, reason: "deny-list" })
     expect(await engine.check(from("1.1.1.1", { user: "mallory" }))).toMatchObject({ allowed: false })
+  })
+
+  it("denies who is on both lists, of the set and of a rule", async () => {
+    const both = { allow: ["ip:10.0.0.0/8"], deny: ["ip:10.0.0.5"] }
+    const whole = start({ ...both, rules: [rule("a", 1)] })
+    expect((await whole.engine.check(from("10.0.0.5"))).reason).toBe("deny-list")
+    expect((await whole.engine.check(from("10.0.0.6"))).reason).toBe("allow-list")
+    const one = start({ rules: [rule("a", 1, both)] })
+    expect(await one.engine.check(from("10.0.0.5"))).toMatchObject({ reason: "deny-list", rule: "a" })
+    expect((await one.engine.check(from("10.0.0.6"))).reason).toBe("no-rule")
   })
 
   it("has lists of one rule", async () => {
@@ -451,6 +487,17 @@ describe("keys by name", () => {
     expect((await engine.check({ user: "42" })).remaining).toBe(2)
   })
 
+  it("are checked without a promise on a store in memory, and only there", async () => {
+    const { engine } = start({ rules: [rule("a", 3, { keyBy: "user" })] })
+    await engine.check({ user: "42" })
+    expect(engine.checkKeySync("a", "user:42", { cost: 2 })).toMatchObject({ allowed: true, remaining: 0 })
+    expect(engine.checkKeySync("a", "user:42").allowed).toBe(false)
+    const store = shardedStore([{ name: "only", store: memoryStore() }])
+    const waiting = start({ rules: [rule("a", 3)] }, { store })
+    expect(() => waiting.engine.checkKeySync("a", "user:42")).toThrow("STORE_NOT_SYNC")
+    await store.close()
+  })
+
   it("can be blocked for a while", async () => {
     const { clock, engine } = start({ rules: [rule("a", 3), rule("b", 3)] })
     await engine.blockKey("a", "ip:1.1.1.1", "10s")
@@ -526,6 +573,23 @@ describe("checkRateLimit", () => {
     expect((await engine.checkRateLimit("user:bad")).allowed).toBe(false)
     expect(await engine.checkRateLimit("anyone", { rule: "b" })).toMatchObject({ limit: 5, remaining: 4 })
   })
+
+  it.each([
+    ["apiKey:sk-secret", { apiKey: "sk-secret" }],
+    ["ip:2001:db8:1:2:3::4", { ip: "2001:db8:1:2:ffff::1" }],
+    ["ip:::ffff:203.0.113.7", { ip: "203.0.113.7" }],
+    ["user:42", { user: "42" }],
+  ])("counts %s by one rule under the key that a request of it has", async (client, request) => {
+    const keys: unknown[] = []
+    const { engine } = start(
+      { rules: [rule("a", 1, { keyBy: client.split(":")[0] as string })] },
+      { onDecision: ({ decision }) => keys.push(decision.rules[0]?.key) },
+    )
+    expect((await engine.checkRateLimit(client, { rule: "a" })).allowed).toBe(true)
+    expect((await engine.check(request)).allowed).toBe(false)
+    expect(keys[0]).toBe(keys[1])
+    expect(keys.join()).not.toContain("secret")
+  })
 })
 
 describe("an engine", () => {
@@ -574,5 +638,34 @@ describe("an engine", () => {
         guardRails: { maxLimit: 4 },
       }),
     ).toThrow("maxLimit")
+  })
+
+  it.each<[string, unknown, string]>([
+    ["no request", undefined, "request: must be an object, got undefined"],
+    ["a number as the user", { user: 42 }, "request.user: must be a text, got 42"],
+    ["a number as the path", { path: 1 }, "request.path: must be a text, got 1"],
+    ["an object as the address", { ip: {} }, "request.ip: must be a text"],
+  ])("refuses %s, by its place", async (_name, request, said) => {
+    const { engine } = start({ rules: [rule("a", 1, { keyBy: ["user", "ip"] })] })
+    await expect(engine.check(request as RuleRequest)).rejects.toMatchObject({
+      code: "OPTION_TYPE",
+      message: expect.stringContaining(said),
+    })
+  })
+
+  it("takes null for what is not known", async () => {
+    const { engine } = start({ rules: [rule("a", 1, { keyBy: "user" })] })
+    const request = { ip: "1.1.1.1", user: null, tier: null } as unknown as RuleRequest
+    expect((await engine.check(request)).rules[0]?.key).toBe("ip:1.1.1.1")
+  })
+
+  it.each<[string, Partial<RuleSetDocument>]>([
+    ["the allow list", { allow: [`apiKey:${"h".repeat(22)}`] }],
+    ["a tier", { tiers: { pro: [`apiKey:${"h".repeat(22)}`] } }],
+    ["an override", { overrides: [{ client: `apiKey:${"h".repeat(22)}`, limits: "unlimited" }] }],
+    ["a list of a rule", { rules: [rule("a", 1, { deny: [`apiKey:${"h".repeat(22)}`] })] }],
+  ])("needs the secret that API keys on %s were hashed with", (_name, set) => {
+    expect(() => start({ rules: [], ...set })).toThrow("SECRET_MISSING")
+    start({ rules: [], ...set }, { secret: "shared" })
   })
 })

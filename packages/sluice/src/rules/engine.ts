@@ -211,6 +211,7 @@ export class RuleEngine {
       chargesOf: (steps) => this.#charges(steps).charges,
       decision: await this.#decide(set, plan, options, identity.tier, "decide"),
       nowMs: this.#nowMs(options),
+      cost: options?.cost,
     })
   }
 
@@ -241,6 +242,7 @@ export class RuleEngine {
     timestamp?: number,
   ): Promise<RateLimitResult> {
     checkKey(clientIdentifier)
+    checkType(ruleContext, "ruleContext", "an object", (value) => typeof value === "object" && value !== null)
     const { rule, cost, ...request } = ruleContext
     const options = {
       ...(cost === undefined ? {} : { cost }),
@@ -249,7 +251,7 @@ export class RuleEngine {
     const decision =
       rule === undefined
         ? await this.check({ ...request, ...identified(clientIdentifier) }, options)
-        : await this.checkKey(rule, clientIdentifier, tierOption(options, request.tier))
+        : await this.checkKey(rule, this.#keyNamed(clientIdentifier), tierOption(options, request.tier))
     const { allowed, limit, remaining, resetAt } = decision
     return { allowed, limit, remaining, resetTime: resetAt }
   }
@@ -297,13 +299,23 @@ export class RuleEngine {
 
   #compile(document: RuleSetDocument, revision: number): RuleSet {
     const set = new RuleSet(document, revision, this.#prefix)
-    if (set.usesApiKeys && !this.#hasSecret && this.#sync === undefined) {
-      throw new SluiceError("SECRET_MISSING", {
-        place: "createRuleEngine.secret",
-        expected: "is required to count by API key in a shared store: every instance must hash them alike",
-      })
+    if (this.#hasSecret) return set
+    const missing = (expected: string) =>
+      new SluiceError("SECRET_MISSING", { place: "createRuleEngine.secret", expected })
+    if (set.countsApiKeys && this.#sync === undefined) {
+      throw missing("is required to count by API key in a shared store: every instance must hash them alike")
     }
+    // With a secret made up for this process, nobody on a list would ever be found on it.
+    if (set.namesApiKeys)
+      throw missing("is required where rules name API keys: it must be the one they were hashed with")
     return set
+  }
+
+  /** The key that a client goes by: addresses by their subnet, API keys by their hash. */
+  #keyNamed(client: string): string {
+    const { apiKey, ipKey } = new Identity(identified(client), this.#set.identity, this.#hasher)
+    if (apiKey !== undefined) return `apiKey:${apiKey}`
+    return ipKey === undefined ? client : `ip:${ipKey}`
   }
 
   #rule(set: RuleSet, id: string): CompiledRule {

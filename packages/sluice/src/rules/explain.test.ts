@@ -110,6 +110,37 @@ describe("explain", () => {
     )
   })
 
+  it("shows no credential, wherever the request has it", async () => {
+    engine = createRuleEngine({
+      rules: {
+        version: 1,
+        identity: { apiKey: { header: "x-token", query: "Key" } },
+        rules: [
+          { id: "token", match: { header: { "X-Token": "a*" } }, limits: "unlimited" },
+          { id: "query", match: { query: { key: "a*" } }, limits: "unlimited" },
+          { id: "bearer", match: { header: { authorization: "Basic *" } }, limits: "unlimited" },
+          { id: "session", match: { header: { cookie: "a*" } }, limits: "unlimited" },
+          {
+            id: "by-key",
+            keyBy: ["apiKey", "header:x-token", "query:key"],
+            limits: [{ limit: 9, window: 1 }],
+          },
+        ],
+      },
+    })
+    const headers = { "x-token": "sk-1", authorization: "Bearer sk-2", cookie: "sid=sk-3" }
+    const explained = await engine.explain({ path: "/?page=2&k%65y=sk-4&key=sk-5", headers, ip: "1.1.1.1" })
+    expect(JSON.stringify(explained)).not.toContain("sk-")
+    expect(explained.request.query).toBe("page=2&k%65y=***&key=***")
+    expect(explained.rules[0]?.because).toBe("header x-token has a value that is not shown, and must be a*")
+  })
+
+  it("decides every rule with the cost it is given", async () => {
+    expect(await about({}, "old")).toMatchObject({ cost: 1, limits: [{ allowed: true }] })
+    const { rules } = await engine.explain({ ip: "1.1.1.1" }, { cost: 2 })
+    expect(rules[1]).toMatchObject({ rule: "old", cost: 2, limits: [{ allowed: false }] })
+  })
+
   it("sums up a denial with the wait, and a block", async () => {
     engine = createRuleEngine({ rules: set, clock: new ManualClock() })
     const request = { method: "PUT", headers: { "x-part": "1" }, path: "/up", ip: "1.1.1.1" }

@@ -51,6 +51,8 @@ export interface ExplainContext {
   readonly identity: Identity
   readonly plan: Plan
   readonly nowMs: number
+  /** In place of what the rules say. */
+  readonly cost: number | undefined
   readonly decision: RuleDecision
   chargesOf(steps: readonly Step[]): readonly Charge[]
   decide(charges: readonly Charge[]): Promise<Outcome>
@@ -65,7 +67,7 @@ export async function explain(context: ExplainContext): Promise<Explanation> {
       method: identity.method,
       host: identity.host,
       path: identity.path,
-      query: identity.query,
+      query: identity.shownQuery,
       ...(badPath === undefined ? {} : { badPath }),
       ip: identity.ip,
       user: identity.user,
@@ -86,11 +88,11 @@ async function explainRule(
   const { set, identity, nowMs } = context
   const reason = set.whyMatched(index, identity)
   const about = { rule: rule.id, mode: rule.mode, matched: reason.matched }
-  if (!reason.matched) return { ...about, applies: false, because: mismatch(reason) }
+  if (!reason.matched) return { ...about, applies: false, because: mismatch(reason, identity) }
   const stands = standing(set, set.match(identity)).some((matched) => matched.index === index)
   if (rule.mode === "off") return { ...about, applies: false, because: "it is off" }
   if (!stands) return { ...about, applies: false, because: `${replacer(context, rule)} takes its place` }
-  const step = stepOf(set, rule, identity, reason.match, nowMs, undefined)
+  const step = stepOf(set, rule, identity, reason.match, nowMs, context.cost)
   if (step === undefined) return { ...about, applies: false, because: exemption(rule, context) }
   if (step === "deny-list")
     return { ...about, applies: true, because: `${rule.deny.get(identity)} is on its deny list` }
@@ -118,9 +120,12 @@ async function stateOf(context: ExplainContext, step: Step): Promise<readonly Ru
   return ruleOutcome(step, verdicts, 0, now, "enforce").limits
 }
 
-function mismatch(reason: Extract<WhyMatched, { matched: false }>): string {
+function mismatch(reason: Extract<WhyMatched, { matched: false }>, identity: Identity): string {
   const part = reason.name === undefined ? reason.part : `${reason.part} ${reason.name}`
-  const found = reason.found === undefined ? "is not there" : `is ${JSON.stringify(reason.found)}`
+  const value = identity.isCredential(reason.part, reason.name)
+    ? "has a value that is not shown"
+    : `is ${JSON.stringify(reason.found)}`
+  const found = reason.found === undefined ? "is not there" : value
   return `${part} ${found}, and must be ${reason.expected}`
 }
 
@@ -148,7 +153,9 @@ function exemption(rule: CompiledRule, { set, identity, nowMs }: ExplainContext)
     if (from === "tier") return `tier ${identity.tier} is unlimited`
     return from === "override" ? "an override makes this client unlimited" : "it is unlimited"
   }
-  return "the request has no key, and the rule skips those"
+  return rule.onMissingKey === "skip"
+    ? "the request has no key, and the rule skips those"
+    : "the request has descriptors and no key for a rule that is not about them"
 }
 
 function verdictOf({ set, identity, decision, plan }: ExplainContext): string {

@@ -1,5 +1,6 @@
 // Who is asking, and for what: a request as callers describe it, read only as far as the rules need.
 
+import { SluiceError } from "../errors.js"
 import { type CanonicalPath, canonicalPath } from "../http/canonical-path.js"
 import { ipKey } from "../http/cidr.js"
 import { clientIp } from "../http/client-ip.js"
@@ -7,6 +8,7 @@ import { canonicalIp } from "../http/ip-address.js"
 import { compileTrustProxy, noProxies, type TrustedProxies } from "../http/trust-proxy.js"
 import type { ApiKeyHasher } from "./api-key.js"
 import type { Client } from "./client.js"
+import { type ApiKeyPlace, isCredential, shownQuery } from "./credential.js"
 import type { Descriptor } from "./descriptor.js"
 import type { RequestFacts } from "./match/index.js"
 import { readQuery } from "./match/index.js"
@@ -46,12 +48,10 @@ export interface RuleRequest {
   readonly route?: string | undefined
 }
 
-export interface IdentityRules {
+export interface IdentityRules extends ApiKeyPlace {
   readonly trusted: TrustedProxies
   readonly ipv6Subnet: number
   readonly userHeader: string | undefined
-  readonly apiKeyHeader: string | undefined
-  readonly apiKeyQuery: string | undefined
   readonly tierHeader: string | undefined
   readonly encodedSlashes: "refuse" | "keep"
 }
@@ -92,8 +92,10 @@ export class Identity implements RequestFacts, Client {
     this.#request = request
     this.#rules = rules
     this.#hasher = hasher
-    const { method, path, dotSegments } = request
-    this.method = method === undefined ? "" : method
+    if (typeof request !== "object" || request === null) throw wrongType("request", "an object", request)
+    const { dotSegments } = request
+    this.method = text(request.method, "method") ?? ""
+    const path = text(request.path, "path")
     const { encodedSlashes } = rules
     this.#target = path === undefined ? undefined : canonicalPath(path, { encodedSlashes, dotSegments })
   }
@@ -115,18 +117,18 @@ export class Identity implements RequestFacts, Client {
   }
 
   get host(): string {
-    return this.#request.host ?? this.header("host") ?? ""
+    return text(this.#request.host, "host") ?? this.header("host") ?? ""
   }
 
   get route(): string | undefined {
-    return this.#request.route
+    return text(this.#request.route, "route")
   }
 
   /** The address of the client, through trusted proxies. */
   get ip(): string | undefined {
     if (!this.#ipKnown) {
       const { trusted } = this.#rules
-      const peer = this.#request.ip
+      const peer = text(this.#request.ip, "ip")
       this.#ip = trusted.any
         ? clientIp(
             { peer, forwarded: this.header("forwarded"), xForwardedFor: this.header("x-forwarded-for") },
@@ -145,14 +147,13 @@ export class Identity implements RequestFacts, Client {
   }
 
   get user(): string | undefined {
-    const { user } = this.#request
-    return filled(user) ?? this.trustedHeader(this.#rules.userHeader)
+    return filled(text(this.#request.user, "user")) ?? this.trustedHeader(this.#rules.userHeader)
   }
 
   /** The keyed hash of the API key. */
   get apiKey(): string | undefined {
     if (!this.#apiKeyKnown) {
-      const key = filled(this.#request.apiKey) ?? this.#givenApiKey()
+      const key = filled(text(this.#request.apiKey, "apiKey")) ?? this.#givenApiKey()
       this.#apiKey = key === undefined ? undefined : this.#hasher.hash(key)
       this.#apiKeyKnown = true
     }
@@ -160,7 +161,7 @@ export class Identity implements RequestFacts, Client {
   }
 
   get domain(): string {
-    return this.#request.domain ?? ""
+    return text(this.#request.domain, "domain") ?? ""
   }
 
   get descriptors(): readonly Descriptor[] | undefined {
@@ -168,11 +169,11 @@ export class Identity implements RequestFacts, Client {
   }
 
   get client(): string | undefined {
-    return filled(this.#request.client)
+    return filled(text(this.#request.client, "client"))
   }
 
   get givenTier(): string | undefined {
-    return this.#request.tier
+    return text(this.#request.tier, "tier")
   }
 
   /** The tier a trusted proxy says. */
@@ -188,7 +189,7 @@ export class Identity implements RequestFacts, Client {
 
   get isFromProxy(): boolean {
     const { trusted } = this.#rules
-    return trusted.any && trusted.trusts(canonicalIp(this.#request.ip ?? "") ?? "", 0)
+    return trusted.any && trusted.trusts(canonicalIp(text(this.#request.ip, "ip") ?? "") ?? "", 0)
   }
 
   header(name: string): string | undefined {
@@ -196,7 +197,24 @@ export class Identity implements RequestFacts, Client {
     if (headers === undefined) return undefined
     if (isHeaders(headers)) return headers.get(name) ?? undefined
     const value = headers[name]
-    return value === undefined || typeof value === "string" ? value : value.join(", ")
+    if (value === undefined || typeof value === "string") return value
+    // By a name like `constructor` every object has something that is no header.
+    return Array.isArray(value) ? value.join(name === "cookie" ? "; " : ", ") : undefined
+  }
+
+  /** A header or query parameter to count by: of a credential, its keyed hash. */
+  counted(part: "header" | "query", name: string): string | undefined {
+    const value = filled(part === "header" ? this.header(name) : this.queryValue(name))
+    return value !== undefined && this.isCredential(part, name) ? this.#hasher.hash(value) : value
+  }
+
+  isCredential(part: string, name: string | undefined): boolean {
+    return isCredential(this.#rules, part, name)
+  }
+
+  /** The query without the API key. */
+  get shownQuery(): string {
+    return shownQuery(this.query, this.#rules)
   }
 
   /** The first value of a query parameter. */
@@ -225,6 +243,17 @@ export class Identity implements RequestFacts, Client {
 
 function isHeaders(headers: HeaderSource): headers is { get(name: string): string | null } {
   return typeof headers.get === "function"
+}
+
+/** What is not known may be null as well. */
+function text(value: unknown, field: string): string | undefined {
+  if (value === undefined || typeof value === "string") return value
+  if (value === null) return undefined
+  throw wrongType(`request.${field}`, "a text", value)
+}
+
+function wrongType(place: string, expected: string, found: unknown): SluiceError {
+  return new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found })
 }
 
 function filled(value: string | undefined): string | undefined {

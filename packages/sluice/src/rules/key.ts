@@ -92,9 +92,8 @@ function partOf(part: KeyPart, identity: Identity, matched: MatchedRule): string
     case "global":
       return ""
     case "header":
-      return filled(identity.header(part.name))
     case "query":
-      return filled(identity.queryValue(part.name))
+      return identity.counted(part.kind, part.name)
     case "cookie":
       return filled(identity.cookie(part.name))
     case "param":
@@ -108,8 +107,17 @@ function partOf(part: KeyPart, identity: Identity, matched: MatchedRule): string
 function descriptorText(descriptor: Descriptor | undefined, index: string): string | undefined {
   if (descriptor === undefined) return undefined
   if (index !== "") return descriptor.entries[Number(index)]?.value
-  const escaped = (text: string) => text.replace(/[%&=]/g, (char) => encodeURIComponent(char))
-  return descriptor.entries.map(({ key, value }) => `${escaped(key)}=${escaped(value)}`).join("&")
+  const { entries } = descriptor
+  let text = ""
+  for (let i = 0; i < entries.length; i++) {
+    const { key, value } = entries[i] as (typeof entries)[number]
+    text += `${i === 0 ? "" : "&"}${escaped(key)}=${escaped(value)}`
+  }
+  return text
+}
+
+function escaped(text: string): string {
+  return /[%&=]/.test(text) ? text.replace(/[%&=]/g, (char) => encodeURIComponent(char)) : text
 }
 
 function isClient({ kind }: KeyPart): boolean {

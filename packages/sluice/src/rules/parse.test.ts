@@ -102,6 +102,16 @@ const mistakes: [name: string, rule: string, said: string][] = [
     "must be the name of a header [RULE_FIELD_INVALID]",
   ],
   [
+    "a credential to match",
+    "{ id: a, match: { header: { Authorization: ['Basic *', Bearer sk-1] } }, limits: unlimited }",
+    'rule "a": match.header.Authorization[1] must be true or a glob with *, never a credential; lists and tiers name API keys by their hash [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a content type that would end its header",
+    '{ id: a, limits: unlimited, response: { contentType: "text/plain\\r\\nx: y" } }',
+    'rule "a": response.contentType must be a media type [RULE_FIELD_INVALID]',
+  ],
+  [
     "a key part that does not exist",
     "{ id: a, keyBy: session, limits: unlimited }",
     'rule "a": keyBy must be one of ip, user, apiKey, method, route, host, global, descriptor, or header:…, query:…, cookie:…, param:… with a name, got "session" [RULE_FIELD_INVALID]',
@@ -189,6 +199,24 @@ describe("a rule set with one mistake", () => {
   })
 })
 
+describe("the end of an override", () => {
+  const set = (until: string) =>
+    `version: 1\noverrides: [{ client: "user:1", limits: unlimited, until: ${until} }]\nrules: []\n`
+
+  it.each(["tomorrow", "2026-02-31", "2026-13-01", "2026-12-31T18:00:00", "2026-02-30T10:00:00Z"])(
+    "cannot be %s",
+    (until) => {
+      expect(mistakesIn(set(until)).message).toContain(
+        `overrides[0].until must be a date like 2026-12-31 or 2026-12-31T18:00:00Z, got "${until}"`,
+      )
+    },
+  )
+
+  it.each(["2024-02-29", "2026-12-31", "2026-12-31T23:30:00-05:00"])("may be %s", (until) => {
+    expect(parseRuleSet(set(until)).overrides?.[0]?.until).toBe(until)
+  })
+})
+
 describe("a rule set with many mistakes", () => {
   it("has all of them reported at once, in the order of the text", () => {
     const text = [
@@ -245,6 +273,12 @@ describe("text that is no rule set", () => {
     ["a number", "42"],
   ])("refuses %s", (_name, text) => {
     expect(mistakesIn(text).message).toContain("rule set must be a map with version and rules")
+  })
+
+  it("refuses a second document", () => {
+    expect(mistakesIn("version: 1\nrules: []\n---\nversion: 1\n").message).toContain(
+      "3:1 rule set must be one document [RULES_SYNTAX]",
+    )
   })
 
   it("refuses more text than maxBytes", () => {

@@ -107,7 +107,7 @@ export function stepOf(
   // A rule without limits seldom says by what it would count.
   const keyParts = asked !== undefined && rule.limits === "unlimited" ? WHOLE_DESCRIPTOR : rule.keyParts
   const found = keyOf(keyParts, identity, matched, rule.onMissingKey)
-  if ("missing" in found) return rule.onMissingKey === "skip" ? undefined : "missing-key"
+  if ("missing" in found) return isLeftOut(rule, identity, matched) ? undefined : "missing-key"
   // A check that only looks charges nothing, whatever a descriptor says.
   const units = cost === 0 ? 0 : (matched.cost ?? cost ?? rule.cost(identity))
   return {
@@ -122,8 +122,17 @@ export function stepOf(
   }
 }
 
+/**
+ * Whether a rule says nothing about a request without its key. Envoy sends descriptors and no address: a rule that is about
+ * other requests would deny them all.
+ */
+function isLeftOut({ onMissingKey }: CompiledRule, identity: Identity, matched: MatchedRule): boolean {
+  if (onMissingKey !== "ip") return onMissingKey === "skip"
+  return identity.descriptors !== undefined && matched.descriptor === undefined
+}
+
 interface Described {
-  readonly policies: readonly HeaderPolicy[]
+  policies: readonly HeaderPolicy[] | undefined
   readonly further: WeakMap<readonly RuleLimitPolicy[], Described>
 }
 
@@ -133,15 +142,28 @@ export class HeaderPolicies {
 
   of(steps: readonly Step[]): readonly HeaderPolicy[] {
     let described = this.#described
-    for (const { rule, limits } of steps) {
+    for (const { limits } of steps) {
       let next = described.further.get(limits)
       if (next === undefined) {
-        const policies = [...described.policies, ...headerPolicies(rule, limits)]
-        next = { policies, further: new WeakMap() }
+        next = { policies: undefined, further: new WeakMap() }
         described.further.set(limits, next)
       }
       described = next
     }
+    described.policies ??= policiesOf(steps)
     return described.policies
   }
+}
+
+/** A rule that several descriptors meet is there as often: `api`, `api#2`, so that headers can tell them apart. */
+function policiesOf(steps: readonly Step[]): HeaderPolicy[] {
+  const taken = new Set<string>()
+  return steps.flatMap(({ rule, limits }) =>
+    headerPolicies(rule, limits).map((policy) => {
+      let { name } = policy
+      for (let count = 2; taken.has(name); count++) name = `${policy.name}#${count}`
+      taken.add(name)
+      return name === policy.name ? policy : { ...policy, name }
+    }),
+  )
 }

@@ -7,6 +7,7 @@ import { Space } from "../stores/store.js"
 import { endOf } from "./check-rules.js"
 import { type Client, ClientMap, clientList } from "./client.js"
 import { type CostOf, compileCost } from "./cost.js"
+import { isCredential } from "./credential.js"
 import { DescriptorIndex, type DescriptorLimit, type MatchedRule, type WhyMatched } from "./descriptor.js"
 import { compileIdentity, type Identity, type IdentityRules } from "./identity.js"
 import { type KeyPart, type MissingKey, parseKeyPart } from "./key.js"
@@ -74,8 +75,10 @@ export class RuleSet {
   /** The index in the set of each rule that the matcher knows. */
   readonly #indexes: readonly number[]
   readonly #descriptors: DescriptorIndex
-  /** Whether any rule needs the API key of a request. */
-  readonly usesApiKeys: boolean
+  /** Whether any rule counts by an API key, or another credential. */
+  readonly countsApiKeys: boolean
+  /** Whether any list, tier or override names an API key by its hash. */
+  readonly namesApiKeys: boolean
   readonly #overrides: ClientMap<readonly Override[]>
   readonly #byId: ReadonlyMap<string, CompiledRule>
   readonly #prefix: string
@@ -105,7 +108,13 @@ export class RuleSet {
       (i) => `rules[${this.#indexes[i]}].match`,
     )
     this.#descriptors = new DescriptorIndex(document.rules)
-    this.usesApiKeys = this.rules.some((rule) => rule.keyParts.some((part) => part.kind === "apiKey"))
+    this.countsApiKeys = this.rules.some(({ keyParts }) =>
+      keyParts.some(({ kind, name }) => kind === "apiKey" || isCredential(this.identity, kind, name)),
+    )
+    const lists = this.rules.flatMap(({ allow, deny, overrides: own }) => [allow, deny, own])
+    this.namesApiKeys = [this.allow, this.deny, this.tiers, everywhere, ...lists].some(
+      (clients) => clients.namesApiKeys,
+    )
   }
 
   /** Every rule the request meets: once, and rules about descriptors once for each descriptor that meets them. */
@@ -286,6 +295,6 @@ export function headerPolicies(rule: CompiledRule, limits: LimitSet): HeaderPoli
 }
 
 /** A limit's name where limits of several rules meet. The only limit of a rule goes by the rule's name. */
-export function limitLabel(rule: CompiledRule, limits: Exclude<LimitSet, "unlimited">, name: string): string {
+function limitLabel(rule: CompiledRule, limits: Exclude<LimitSet, "unlimited">, name: string): string {
   return limits.length === 1 ? rule.id : `${rule.id}/${name}`
 }

@@ -60,7 +60,8 @@ export function readYaml(text: string, { name, maxBytes, asGo = false }: ReadOpt
       name,
       document.errors.map((error): RuleProblem => {
         const { line, col } = lines.linePos(error.pos[0])
-        return { code: "RULES_SYNTAX", path: "", message: error.message, line, column: col }
+        const message = error.code === "MULTIPLE_DOCS" ? "must be one document" : error.message
+        return { code: "RULES_SYNTAX", path: "", message, line, column: col }
       }),
     )
   }

@@ -248,6 +248,13 @@ describe("the store as a whole", () => {
     expect(store.mayBlock(new Space("other"))).toBe(false)
   })
 
+  it("has the breakers of all nodes that have any", () => {
+    const nodes = [["open", "closed"], undefined, ["closed"]].map((breakers) =>
+      breakers === undefined ? stillStore() : Object.assign(stillStore(), { breakers }),
+    )
+    expect(shardedStore(nodes).breakers).toEqual(["open", "closed", "closed"])
+  })
+
   it("is shared by as many instances as any node knows of", () => {
     const nodes = [3, undefined, 5, 4].map((instances) =>
       withMethods(stillStore(), instances === undefined ? {} : { instances }),

@@ -1,3 +1,6 @@
+// A subpath of its own, sluice/fastify-rate-limit: @fastify/rate-limit and sluice/fastify each declare what
+// `config.rateLimit` of a route is, and one program can have only one of the two.
+
 import { SluiceError } from "../../errors.js"
 import { checkFields } from "../../options.js"
 import { checkTallyOptions, TALLY_FIELDS, type Tally, TallyCounter, type TallyOptions } from "./tally.js"

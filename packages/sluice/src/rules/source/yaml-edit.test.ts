@@ -172,7 +172,7 @@ rules:
     expect(edited).not.toContain("*same")
   })
 
-  it("means the new set exactly, whatever changed into whatever", () => {
+  it("means the new set exactly, whatever changed into whatever", { timeout: 60_000 }, () => {
     const limit = fc.record({
       limit: fc.integer({ min: 1, max: 9 }),
       window: fc.constantFrom("1s", "1m", 500),

@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml"
+import type { ConfigProblem } from "./setting.js"
+
+export interface ConfigFile {
+  readonly value: Record<string, unknown>
+  readonly problems: readonly ConfigProblem[]
+  /** `sluice.config.yaml:3:9` */
+  placeOf(path: readonly PropertyKey[]): string
+}
+
+/** Settings that name a file or a folder: beside the file that names them, wherever the service is started from. */
+const PATHS = [
+  ["store", "snapshot"],
+  ["rules", "file"],
+  ["rules", "redis", "lastGood"],
+  ["control", "audit"],
+  ["control", "dashboard"],
+] as const
+
+const MOST_BYTES = 1_048_576
+
+/** Reads `sluice.config.yaml`; undefined when there is none and nobody asked for it by name. */
+export function readConfigFile(path: string, isWanted: boolean): ConfigFile | undefined {
+  const refused = (problems: readonly ConfigProblem[]): ConfigFile => ({
+    value: {},
+    problems,
+    placeOf: () => path,
+  })
+  const problem = (message: string): ConfigFile => refused([{ place: path, path: "", message }])
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch (error) {
+    if (!isWanted && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    return problem(`cannot be read: ${(error as Error).message}`)
+  }
+  if (text.length > MOST_BYTES) return problem(`must be at most ${MOST_BYTES} bytes`)
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const placeAt = (offset: number) => {
+    const { line, col } = lines.linePos(offset)
+    return `${path}:${line}:${col}`
+  }
+  if (document.errors.length > 0)
+    return refused(document.errors.map(({ pos, message }) => ({ place: placeAt(pos[0]), path: "", message })))
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 100 }) ?? {}
+  } catch (error) {
+    return problem(`cannot be read: ${(error as Error).message}`)
+  }
+  if (typeof value !== "object" || Array.isArray(value)) return problem("must be a map of settings")
+  resolvePaths(value as Record<string, unknown>, dirname(resolve(path)))
+  return {
+    value: value as Record<string, unknown>,
+    problems: [],
+    placeOf: (at) => placeAt(offsetOf(document.contents, at)),
+  }
+}
+
+function resolvePaths(value: Record<string, unknown>, folder: string): void {
+  for (const path of PATHS) {
+    let holder: unknown = value
+    for (const part of path.slice(0, -1)) holder = (holder as Record<string, unknown> | undefined)?.[part]
+    const name = path.at(-1) as string
+    const found = (holder as Record<string, unknown> | null | undefined)?.[name]
+    if (typeof found === "string" && found !== "")
+      (holder as Record<string, unknown>)[name] = resolve(folder, found)
+  }
+}
+
+/** Where a value is, or what lacks it. */
+function offsetOf(root: Node | null, at: readonly PropertyKey[]): number {
+  let node: unknown = root
+  let offset = root?.range?.[0] ?? 0
+  for (const part of at) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === part)
+      if (pair === undefined) return offset
+      offset = (pair.key as Node).range?.[0] ?? offset
+      node = pair.value
+    } else if (isSeq(node)) {
+      node = node.items[Number(part)]
+      if (isNode(node)) offset = node.range?.[0] ?? offset
+    } else return offset
+  }
+  return offset
+}

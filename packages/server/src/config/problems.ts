@@ -1,0 +1,116 @@
+// What zod found, in our words: one problem per mistake, with the place it was given at.
+
+import { type ErrorCode, SluiceError } from "sluice"
+import type { z } from "zod"
+import { didYouMean } from "./nearest.js"
+import { configJsonSchema } from "./schema.js"
+import { type ConfigProblem, pathText } from "./setting.js"
+
+/** A configuration that was refused, with every mistake in it. */
+export class ConfigError extends SluiceError {
+  readonly problems: readonly ConfigProblem[]
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const count = problems.length === 1 ? "1 mistake" : `${problems.length} mistakes`
+    const code: ErrorCode = "CONFIG_INVALID"
+    super(code, { place: "configuration", expected: `${count}\n${problems.map(describe).join("\n")}\n` })
+    this.problems = problems
+  }
+}
+
+function describe({ place, path, message }: ConfigProblem): string {
+  return `  ${[place, path, message].filter((part) => part !== "").join(" ")}`
+}
+
+type Issue = z.core.$ZodIssue
+
+export function problemsOf(
+  value: unknown,
+  issues: readonly Issue[],
+  placeOf: (path: readonly PropertyKey[]) => string,
+): ConfigProblem[] {
+  return issues.flatMap((issue): ConfigProblem[] => {
+    const at = issue.path
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({
+        place: placeOf([...at, key]),
+        path: pathText([...at, key]),
+        message: didYouMean(key, fieldsAt(at)),
+      }))
+    }
+    const found = valueAt(value, at)
+    const got = found === undefined ? "" : `, got ${show(found, at)}`
+    const start = found === undefined ? "is required and must be" : "must be"
+    return [{ place: placeOf(at), path: pathText(at), message: `${start} ${expectation(issue)}${got}` }]
+  })
+}
+
+/** Settings that are never shown, also when they are wrong. */
+export function isSecret(path: readonly PropertyKey[]): boolean {
+  return path.some((part) => ["secret", "password", "token", "hash"].includes(String(part)))
+}
+
+function show(value: unknown, path: readonly PropertyKey[]): string {
+  if (Array.isArray(value)) return "a list"
+  if (typeof value === "object" && value !== null) return "a map"
+  if (isSecret(path) || String(path.at(-1)) === "url") return "something else"
+  return JSON.stringify(typeof value === "string" && value.length > 60 ? `${value.slice(0, 57)}…` : value)
+}
+
+function expectation(issue: Issue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return NAMES[issue.expected] ?? issue.expected
+    case "invalid_value":
+      return issue.values.length === 1
+        ? String(issue.values[0])
+        : `one of ${issue.values.map(String).join(", ")}`
+    case "too_small":
+      return issue.origin === "string" ? lengthOf("at least", issue.minimum) : `at least ${issue.minimum}`
+    case "too_big":
+      return issue.origin === "string" ? lengthOf("at most", issue.maximum) : `at most ${issue.maximum}`
+    case "invalid_union":
+      return 'milliseconds or text like "100ms", "10s", "1m"'
+    default:
+      return issue.message
+  }
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  string: "a text",
+  array: "a list",
+  object: "a map",
+  record: "a map",
+  number: "a number",
+  int: "an integer",
+  boolean: "true or false",
+}
+
+function lengthOf(words: string, count: number | bigint): string {
+  return Number(count) === 1 ? "a text that is not empty" : `a text of ${words} ${count} characters`
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  for (const part of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined
+    value = (value as Record<PropertyKey, unknown>)[part]
+  }
+  return value
+}
+
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly items?: SchemaNode
+  readonly $ref?: string
+  readonly definitions?: Readonly<Record<string, SchemaNode>>
+}
+
+function fieldsAt(path: readonly PropertyKey[]): string[] {
+  const root = configJsonSchema() as SchemaNode
+  let node: SchemaNode | undefined = root
+  for (const part of path) {
+    node = typeof part === "number" ? node?.items : node?.properties?.[String(part)]
+    if (node?.$ref !== undefined) node = root.definitions?.[node.$ref.replace("#/definitions/", "")]
+  }
+  return Object.keys(node?.properties ?? {})
+}

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { ConfigError } from "./problems.js"
+import { CONFIG_FILE, type ConfigSources, readConfig } from "./read.js"
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-config-"))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function write(text: string, name = CONFIG_FILE): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+function read(sources: ConfigSources = {}) {
+  return readConfig({ folder, ...sources }).config
+}
+
+function problemsOf(sources: ConfigSources): string[] {
+  try {
+    readConfig({ folder, ...sources })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map(({ place, path, message }) =>
+      `${place.replace(folder, "…")} ${path} ${message}`.replace("  ", " "),
+    )
+  }
+  throw new Error("nothing was refused")
+}
+
+it("listens for this machine only, counts in memory and starts one worker unless told otherwise", () => {
+  expect(read()).toMatchObject({
+    http: { host: "127.0.0.1", port: 8080 },
+    grpc: { enabled: true, host: "127.0.0.1", port: 8081 },
+    resp: { enabled: false },
+    control: { enabled: true, host: "127.0.0.1", port: 9090, tokens: [] },
+    store: { url: "memory" },
+    workers: 1,
+    drain: { delay: 0, deadline: 10_000 },
+  })
+})
+
+describe("where settings come from", () => {
+  it("takes a flag before the environment before the file before the default", () => {
+    write("http: { port: 1001, host: ::1 }\nworkers: 2\ndrain: { deadline: 3s }\n")
+    const env = { SLUICE_HTTP__PORT: "1002", SLUICE_WORKERS: "3" }
+    expect(read()).toMatchObject({ http: { port: 1001, host: "::1" }, workers: 2, drain: { deadline: 3000 } })
+    expect(read({ env })).toMatchObject({ http: { port: 1002, host: "::1" }, workers: 3 })
+    expect(read({ env, argv: ["--http.port", "1003"] })).toMatchObject({ http: { port: 1003 }, workers: 3 })
+  })
+
+  it("reads flags with = and without, switches on and off, and both spellings of a name", () => {
+    const argv = [
+      "--http.port=0",
+      "--resp.enabled",
+      "--no-grpc.enabled",
+      "--store.max-keys",
+      "7",
+      "--store.onFull=allow",
+    ]
+    expect(read({ argv })).toMatchObject({
+      http: { port: 0 },
+      resp: { enabled: true },
+      grpc: { enabled: false },
+      store: { maxKeys: 7, onFull: "allow" },
+    })
+  })
+
+  it("reads lists from commas and from JSON", () => {
+    expect(read({ env: { SLUICE_TRUSTED_PROXIES: "10.0.0.0/8, loopback" } }).trustedProxies).toEqual([
+      "10.0.0.0/8",
+      "loopback",
+    ])
+    const tokens = [{ name: "ann", role: "admin", hash: "x" }]
+    expect(read({ env: { SLUICE_CONTROL__TOKENS: JSON.stringify(tokens) } }).control.tokens).toEqual(tokens)
+  })
+
+  it("takes a secret from the file that _FILE names, without its last line break", () => {
+    const path = write("s3cret\n", "secret.txt")
+    expect(read({ env: { SLUICE_SECRET_FILE: path } }).secret).toBe("s3cret")
+  })
+
+  it("takes an empty variable as none", () => {
+    expect(read({ env: { SLUICE_HTTP__PORT: "", SLUICE_SECRET: "" } }).secret).toBeUndefined()
+  })
+
+  it("takes paths in the file from where the file is", () => {
+    write("rules: { file: rules.yaml }\n", "elsewhere.yaml")
+    expect(read({ argv: ["--config", "elsewhere.yaml"] }).rules.file).toBe(join(folder, "rules.yaml"))
+    expect(read({ env: { SLUICE_CONFIG: "elsewhere.yaml" } }).rules.file).toBe(join(folder, "rules.yaml"))
+    expect(read({ argv: ["--rules.file", "here.yaml"] }).rules.file).toBe("here.yaml")
+  })
+
+  it("leaves variables alone that Kubernetes sets for a service called sluice", () => {
+    const env = {
+      SLUICE_PORT: "tcp://10.0.0.1:80",
+      SLUICE_SERVICE_HOST: "10.0.0.1",
+      SLUICE_PORT_80_TCP_PORT: "80",
+    }
+    expect(read({ env }).http.port).toBe(8080)
+  })
+})
+
+describe("a mistake", () => {
+  it("is listed with all the others, each with its place", () => {
+    write("http:\n  prt: 80\nworkers: 0\nlog: { level: loud }\n")
+    const env = { SLUICE_HTTP__PORT: "99999", SLUICE_STORE__URLL: "x" }
+    expect(problemsOf({ env, argv: ["--drain.deadline", "soon", "--wrokers", "2"] })).toEqual([
+      "SLUICE_STORE__URLL does not exist; did you mean SLUICE_STORE__URL?",
+      "--wrokers does not exist; did you mean --workers?",
+      "2 is not expected: settings are flags, such as --http.port 8080",
+      "SLUICE_HTTP__PORT http.port must be at most 65535, got 99999",
+      `…/${CONFIG_FILE}:2:3 http.prt does not exist; did you mean port?`,
+      `…/${CONFIG_FILE}:4:8 log.level must be one of debug, info, warn, error, silent, got "loud"`,
+      `…/${CONFIG_FILE}:3:1 workers must be at least 1, got 0`,
+      '--drain.deadline drain.deadline must be milliseconds or text like "100ms", "10s", "1m", got "soon"',
+    ])
+  })
+
+  it.each([
+    [
+      "a port that is a word",
+      { argv: ["--http.port", "http"] },
+      '--http.port http.port must be a number, got "http"',
+    ],
+    ["a flag without its value", { argv: ["--http.port"] }, "--http.port needs a value"],
+    [
+      "a duration no timer can wait",
+      { argv: ["--drain.deadline=30d"] },
+      /drain\.deadline must be milliseconds/,
+    ],
+    [
+      "a variable and its file",
+      { env: { SLUICE_SECRET: "a", SLUICE_SECRET_FILE: "b" } },
+      "SLUICE_SECRET_FILE cannot be given beside SLUICE_SECRET",
+    ],
+    [
+      "a file that is not there",
+      { env: { SLUICE_SECRET_FILE: "/no/such" } },
+      /^SLUICE_SECRET_FILE names a file that cannot be read: ENOENT/,
+    ],
+    [
+      "a bound on a store that has none",
+      { argv: ["--store.url=redis://h", "--store.max-keys=5"] },
+      "--store.max-keys store.maxKeys is for the memory store, and store.url names another",
+    ],
+    [
+      "rules in a Redis that nobody named",
+      { argv: ["--rules.redis.enabled"] },
+      "rules.redis.url is required when the store is not in Redis",
+    ],
+    [
+      "a token without anything to compare",
+      { env: { SLUICE_CONTROL__TOKENS: '[{"name":"a","role":"admin"}]' } },
+      "SLUICE_CONTROL__TOKENS control.tokens[0] must be a token or its hash, one of them, got a map",
+    ],
+    [
+      "a configuration that is not there",
+      { argv: ["--config", "no.yaml"] },
+      /^…\/no\.yaml cannot be read: ENOENT/,
+    ],
+  ] as [string, ConfigSources, string | RegExp][])("is told: %s", (_name, sources, message) => {
+    const problems = problemsOf(sources).map((problem) => problem.trim())
+    expect(problems).toEqual([typeof message === "string" ? message : expect.stringMatching(message)])
+  })
+
+  it("in the YAML itself has its line and column", () => {
+    write("http:\n  port: [80\n")
+    expect(problemsOf({})[0]).toMatch(/sluice\.config\.yaml:\d+:\d+ /)
+  })
+
+  it("never shows a secret, nor a URL with a password in it", () => {
+    const argv = ["--secret", "", "--resp.password="]
+    const text = problemsOf({
+      argv,
+      env: { SLUICE_CONTROL__TOKENS: '[{"name":"a","role":"admin","token":"hunter2"}]' },
+    }).join("\n")
+    expect(text).toContain("control.tokens[0].token must be a text of at least 16 characters")
+    expect(text).not.toContain("hunter2")
+  })
+})

@@ -1,0 +1,79 @@
+import { resolve } from "node:path"
+import { type Environment, readEnvironment } from "./environment.js"
+import { readConfigFile } from "./file.js"
+import { type Flags, readFlags } from "./flags.js"
+import { ConfigError, problemsOf } from "./problems.js"
+import { type Config, configSchema } from "./schema.js"
+import { type ConfigProblem, pathText, type Setting } from "./setting.js"
+
+export const CONFIG_FILE = "sluice.config.yaml"
+
+export interface ConfigSources {
+  /** The command line without the program's own name. */
+  readonly argv?: readonly string[]
+  readonly env?: Environment
+  /** Where a configuration file is looked for. Default: where the process was started. */
+  readonly folder?: string
+}
+
+export interface ReadConfig {
+  readonly config: Config
+  readonly flags: Flags
+}
+
+/** Flags before environment before `sluice.config.yaml` before defaults. Every mistake in all of them at once. */
+export function readConfig({ argv = [], env = {}, folder = process.cwd() }: ConfigSources = {}): ReadConfig {
+  const flags = readFlags(argv)
+  const environment = readEnvironment(env)
+  const named = flags.file ?? (env.SLUICE_CONFIG || undefined)
+  const file = readConfigFile(resolve(folder, named ?? CONFIG_FILE), named !== undefined)
+  const problems: ConfigProblem[] = [...(file?.problems ?? []), ...environment.problems, ...flags.problems]
+  const places = new Map<string, string>()
+  const value = file?.value ?? {}
+  for (const setting of [...environment.settings, ...flags.settings]) {
+    put(value, setting)
+    places.set(pathText(setting.path), setting.place)
+  }
+  const placeOf = (path: readonly PropertyKey[]) => {
+    for (let length = path.length; length > 0; length--) {
+      const place = places.get(pathText(path.slice(0, length)))
+      if (place !== undefined) return place
+    }
+    return file === undefined ? "" : file.placeOf(path)
+  }
+  const parsed = configSchema.safeParse(value)
+  problems.push(
+    ...(parsed.success ? conflictsIn(parsed.data, placeOf) : problemsOf(value, parsed.error.issues, placeOf)),
+  )
+  if (problems.length > 0 || !parsed.success) throw new ConfigError(problems)
+  return { config: parsed.data, flags }
+}
+
+function put(value: Record<string, unknown>, { path, value: set }: Setting): void {
+  let holder = value
+  for (const part of path.slice(0, -1)) {
+    const inner = holder[part]
+    // What is no map in the file is a mistake that this setting corrects.
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) holder[part] = {}
+    holder = holder[part] as Record<string, unknown>
+  }
+  holder[path.at(-1) as string] = set
+}
+
+/** Settings that exclude each other. */
+function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => string): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  const wrong = (path: readonly string[], message: string) =>
+    problems.push({ place: placeOf(path), path: pathText(path), message })
+  const { store, rules } = config
+  if (store.url !== "memory") {
+    for (const name of ["maxKeys", "onFull", "snapshot"] as const)
+      if (store[name] !== undefined)
+        wrong(["store", name], "is for the memory store, and store.url names another")
+  } else if (rules.redis.enabled && rules.redis.url === undefined) {
+    wrong(["rules", "redis", "url"], "is required when the store is not in Redis")
+  }
+  if (rules.file !== undefined && rules.inline !== undefined)
+    wrong(["rules", "inline"], "cannot be given beside rules.file")
+  return problems
+}

@@ -1,0 +1,178 @@
+// The configuration in one place: types, defaults, validation and the JSON Schema for editors all come from here.
+
+import { z } from "zod"
+import { milliseconds } from "./duration.js"
+
+const text = z.string().min(1)
+const port = z.int().min(0).max(65_535).meta({ description: "0 takes any free port." })
+
+const duration = z
+  .union([z.string().meta({ pattern: "^\\s*\\d+(\\.\\d+)?\\s*(ms|s|m|h|d)\\s*$" }), z.number().min(0)])
+  .transform((value, context) => {
+    const ms = milliseconds(value)
+    if (ms !== undefined) return ms
+    context.addIssue({ code: "custom", message: 'milliseconds or text like "100ms", "10s", "1m"' })
+    return z.NEVER
+  })
+  .meta({ description: 'A number with a unit ("100ms", "10s", "1m"), or milliseconds.' })
+
+function address(defaultPort: number) {
+  return {
+    host: text
+      .default("127.0.0.1")
+      .meta({ description: "Only this machine by default; 0.0.0.0 for everybody." }),
+    port: port.default(defaultPort),
+  }
+}
+
+const token = z
+  .strictObject({
+    name: text.meta({ description: "Who it belongs to, for the audit log." }),
+    role: z.enum(["reader", "editor", "admin"]),
+    token: z.string().min(16).optional().meta({ description: "The token itself." }),
+    hash: text.optional().meta({ description: "Or its hash, so that the configuration holds no secret." }),
+  })
+  .refine(({ token, hash }) => (token === undefined) !== (hash === undefined), {
+    message: "a token or its hash, one of them",
+  })
+  .meta({ id: "Token" })
+
+const store = z
+  .strictObject({
+    url: text.default("memory").meta({
+      description:
+        "memory, or redis://, rediss://, redis+sentinel://h1,h2,h3/name, redis+cluster://h1,h2, redis+ring://h1,h2.",
+    }),
+    maxKeys: z
+      .int()
+      .min(1)
+      .optional()
+      .meta({ description: "memory: the most keys held. Default: 1,000,000." }),
+    onFull: z.enum(["deny", "allow"]).optional().meta({ description: "memory: what a new key gets then." }),
+    snapshot: text.optional().meta({ description: "memory: a file that keeps the counters over a restart." }),
+  })
+  .meta({ description: "Where counters live." })
+
+const rules = z
+  .strictObject({
+    file: text.optional().meta({ description: "A rule set in YAML or JSON; changes are followed." }),
+    inline: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: "A rule set, in place of a file. Changes last as long as the process." }),
+    redis: z
+      .strictObject({
+        enabled: z.boolean().default(false),
+        url: text.optional().meta({ description: "Default: that of the store." }),
+        name: text.default("default").meta({ description: "Tells several rule sets in one Redis apart." }),
+        lastGood: text.optional().meta({ description: "A copy on disk to start from when Redis is away." }),
+      })
+      .prefault({})
+      .meta({
+        description:
+          "Keeps the rules in Redis, for a fleet. file or inline is what an empty one starts with.",
+      }),
+  })
+  .meta({ description: "The rules. Without any: an example set." })
+
+const limits = z
+  .strictObject({
+    bodyBytes: z
+      .int()
+      .min(1_024)
+      .max(64 * 1_048_576)
+      .default(262_144),
+    batch: z.int().min(1).max(10_000).default(1_000).meta({ description: "Checks in one batch." }),
+    headerBytes: z.int().min(4_096).max(1_048_576).default(16_384),
+    connections: z.int().min(1).default(10_000).meta({ description: "Open at once, on each port." }),
+    requestTimeout: duration.prefault("10s").meta({ description: "How long a request may take to arrive." }),
+    keepAlive: duration.prefault("65s").meta({ description: "How long an idle connection is kept." }),
+  })
+  .meta({ description: "Bounds on what clients may ask for." })
+
+const log = z
+  .strictObject({
+    level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
+    denials: z.int().min(0).default(10).meta({ description: "Denials logged each second; 0 for none." }),
+  })
+  .meta({ description: "JSON lines on standard output." })
+
+const drain = z
+  .strictObject({
+    delay: duration.prefault("0s").meta({
+      description: "How long to go on serving after SIGTERM while balancers notice that it is not ready.",
+    }),
+    deadline: duration
+      .prefault("10s")
+      .meta({ description: "How long requests under way may take after that." }),
+  })
+  .meta({ description: "What SIGTERM does." })
+
+export const configSchema = z
+  .strictObject({
+    $schema: z.string().optional(),
+    http: z.strictObject(address(8080)).prefault({}).meta({ description: "The check API." }),
+    grpc: z
+      .strictObject({ enabled: z.boolean().default(true), ...address(8081) })
+      .prefault({})
+      .meta({ description: "Envoy's rate limit service." }),
+    resp: z
+      .strictObject({
+        enabled: z.boolean().default(false),
+        ...address(6380),
+        password: text.optional(),
+      })
+      .prefault({})
+      .meta({ description: "CL.THROTTLE for Redis clients." }),
+    control: z
+      .strictObject({
+        enabled: z.boolean().default(true),
+        ...address(9090),
+        tokens: z.array(token).default([]).meta({ description: "Needed to listen beyond this machine." }),
+        audit: text.optional().meta({ description: "A file that gets a line for every change." }),
+        dashboard: text.optional().meta({ description: "A folder with the dashboard's files." }),
+      })
+      .prefault({})
+      .meta({ description: "Rules, metrics, live events." }),
+    store: store.prefault({}),
+    rules: rules.prefault({}),
+    prefix: text
+      .default("sluice")
+      .meta({ description: "Keeps the counters of services that share a store apart." }),
+    secret: text
+      .optional()
+      .meta({ description: "Keys the hashes of API keys. Default: made once, and kept with the rules." }),
+    trustedProxies: z
+      .array(text)
+      .default([])
+      .meta({ description: "Whose forwarded headers /v1/auth believes: CIDRs, loopback or private." }),
+    limits: limits.prefault({}),
+    log: log.prefault({}),
+    accuracy: z
+      .strictObject({
+        keys: z
+          .int()
+          .min(0)
+          .max(10_000)
+          .default(100)
+          .meta({ description: "Keys watched at once; 0 for none." }),
+      })
+      .prefault({})
+      .meta({ description: "Compares approximate algorithms with the exact log, on a sample of live keys." }),
+    openTelemetry: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Metrics and spans through @opentelemetry/api, which has to be installed." }),
+    workers: z.int().min(1).max(256).default(1).meta({ description: "Processes that answer requests." }),
+    drain: drain.prefault({}),
+  })
+  .meta({ title: "Sluice configuration", description: "sluice.config.yaml" })
+
+export type Config = z.output<typeof configSchema>
+export type ConfigInput = z.input<typeof configSchema>
+export type TokenConfig = Config["control"]["tokens"][number]
+
+/** The JSON Schema of a configuration, for editors. */
+export function configJsonSchema(): Record<string, unknown> {
+  return z.toJSONSchema(configSchema, { target: "draft-7", io: "input" }) as Record<string, unknown>
+}

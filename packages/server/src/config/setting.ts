@@ -1,0 +1,25 @@
+/** One value of the configuration, and where it was given. */
+export interface Setting {
+  readonly path: readonly string[]
+  readonly value: unknown
+  /** `--http.port`, `SLUICE_HTTP__PORT` */
+  readonly place: string
+}
+
+/** One mistake in the configuration. */
+export interface ConfigProblem {
+  /** Where it was given: a flag, a variable, or a line and column of the file. */
+  readonly place: string
+  /** Which setting: `http.port`. */
+  readonly path: string
+  /** What was expected, and what was found. */
+  readonly message: string
+}
+
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>(
+    (text, part) =>
+      typeof part === "number" ? `${text}[${part}]` : `${text}${text === "" ? "" : "."}${String(part)}`,
+    "",
+  )
+}

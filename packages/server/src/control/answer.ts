@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
+import type { Answer } from "./route.js"
+
+/** On every answer: a browser takes it for what it says it is, shows it in no frame, and runs nothing that is not ours. */
+const SECURITY: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+}
+
+/** The headers that every answer has, with these. */
+export function headersWith(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return { ...SECURITY, "cache-control": "no-store", ...headers }
+}
+
+export function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const { status = 200, headers = {} } = answer
+  const isLook = request.method === "GET" || request.method === "HEAD"
+  if (isLook && status === 200 && isHeld(request.headers["if-none-match"], headers.etag)) {
+    send(response, 304, headers, undefined)
+    return
+  }
+  if (answer.content !== undefined) {
+    send(response, status, { "content-type": answer.type ?? "text/plain", ...headers }, answer.content)
+  } else if (answer.json !== undefined) {
+    const json = JSON.stringify(answer.json, finite)
+    send(response, status, { "content-type": "application/json", ...headers }, json)
+  } else send(response, status, headers, undefined)
+}
+
+export function sendProblem(
+  response: ServerResponse,
+  problem: Problem,
+  headers: Readonly<Record<string, string>>,
+): void {
+  send(response, problem.status, { "content-type": PROBLEM_CONTENT_TYPE, ...headers }, problemBody(problem))
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer | undefined,
+): void {
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }
+  response.writeHead(status, headersWith({ ...headers, ...length }))
+  response.end(body)
+}
+
+/** Whether the client has this already. */
+function isHeld(held: string | undefined, etag: string | undefined): boolean {
+  if (held === undefined || etag === undefined) return false
+  return held.split(",").some((known) => known.trim().replace(/^W\//, "") === etag)
+}
+
+/** JSON has no infinity: a limit that does not exist is null, and a wait that never ends is "never". */
+function finite(name: string, value: unknown): unknown {
+  if (value !== Number.POSITIVE_INFINITY) return value
+  return name === "limit" || name === "remaining" ? null : "never"
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage } from "node:http"
+import { SluiceError } from "sluice"
+import { z } from "zod"
+import { checkBody } from "./checked.js"
+import { isObject, type JsonObject, parseJson } from "./json.js"
+import type { JsonSchema } from "./route.js"
+import type { SentDocument } from "./rule-checker.js"
+
+/** What a route takes as its body. */
+export interface BodySpec<Body> {
+  readonly types: readonly string[]
+  readonly schema: JsonSchema
+  read(bytes: Buffer, type: string): Body
+}
+
+const JSON_TYPE = "application/json"
+export const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml"]
+
+/** JSON that this schema describes. */
+export function jsonBody<T>(schema: z.ZodType<T>): BodySpec<T> {
+  return {
+    types: [JSON_TYPE],
+    schema: z.toJSONSchema(schema, { io: "input" }) as JsonSchema,
+    read: (bytes) => checkBody(schema, parseJson(bytes)),
+  }
+}
+
+/** A part of a rule set as JSON. It is checked with the set that it becomes a part of, so that nothing is said twice. */
+export function partBody(schema: JsonSchema): BodySpec<JsonObject> {
+  return { types: [JSON_TYPE], schema, read: readObject }
+}
+
+/** A list of parts of a rule set. */
+export function listBody(schema: JsonSchema): BodySpec<readonly unknown[]> {
+  return {
+    types: [JSON_TYPE],
+    schema,
+    read(bytes) {
+      const list = parseJson(bytes)
+      if (Array.isArray(list)) return list
+      throw new SluiceError("BODY_FIELD_INVALID", { place: "body", expected: "must be a list", found: list })
+    },
+  }
+}
+
+/** A merge patch, by RFC 7396. */
+export function patchBody(schema: JsonSchema): BodySpec<JsonObject> {
+  return { types: ["application/merge-patch+json", JSON_TYPE], schema, read: readObject }
+}
+
+/** A whole rule set, as JSON or YAML. Nobody has looked at what is in it yet. */
+export function documentBody(schema: JsonSchema): BodySpec<SentDocument> {
+  return {
+    types: [JSON_TYPE, ...YAML_TYPES],
+    schema,
+    read: (bytes, type) =>
+      YAML_TYPES.includes(type) ? { text: bytes.toString("utf8") } : { value: parseJson(bytes) },
+  }
+}
+
+function readObject(bytes: Buffer): JsonObject {
+  const value = parseJson(bytes)
+  if (isObject(value)) return value
+  throw new SluiceError("BODY_NOT_OBJECT", { place: "body", expected: "must be a JSON object", found: value })
+}
+
+// A client that is still sending would see a broken connection instead of our answer, so a body that is only somewhat
+// too large is read to its end and thrown away. Beyond this we hang up.
+const MOST_DISCARDED_BYTES = 4 * 1_048_576
+
+/** Reads a body that is of the right type and not too large. Rejects with the socket's error if the client goes away. */
+export async function readBody<Body>(
+  request: IncomingMessage,
+  spec: BodySpec<Body>,
+  mostBytes: number,
+): Promise<{ readonly body: Body; readonly bodyBytes: number }> {
+  const type = typeOf(request, spec)
+  if (Number(request.headers["content-length"] ?? 0) > MOST_DISCARDED_BYTES) throw tooLarge(mostBytes)
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MOST_DISCARDED_BYTES) throw tooLarge(mostBytes)
+    if (size <= mostBytes) chunks.push(chunk)
+  }
+  if (size > mostBytes) throw tooLarge(mostBytes)
+  return { body: spec.read(Buffer.concat(chunks), type), bodyBytes: size }
+}
+
+/** Named, always: what a form on a page can send (`text/plain`, form data) is refused before it is read. */
+function typeOf({ headers }: IncomingMessage, { types }: BodySpec<unknown>): string {
+  const [type = ""] = (headers["content-type"] ?? "").toLowerCase().split(";")
+  if (types.includes(type.trim())) return type.trim()
+  throw new SluiceError("BODY_TYPE_UNSUPPORTED", {
+    place: "content-type",
+    expected: `must be ${types.join(" or ")}`,
+    found: headers["content-type"] ?? "none",
+  })
+}
+
+function tooLarge(mostBytes: number): SluiceError {
+  return new SluiceError("BODY_TOO_LARGE", { place: "body", expected: `may have ${mostBytes} bytes at most` })
+}

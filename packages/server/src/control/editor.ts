@@ -1,0 +1,112 @@
+// Every change goes through here: on what it was made is checked, it is saved, it is written to the audit log, and only then
+// acknowledged.
+
+import { type Clock, SluiceError, systemClock } from "sluice"
+import {
+  diffRuleSets,
+  type EditableRuleSource,
+  type RuleSetDocument,
+  type RuleSetRevision,
+} from "sluice/rules"
+import type { AuditEntry, AuditLog } from "./audit.js"
+import { checkIfMatch } from "./revision-etag.js"
+import type { Asked } from "./route.js"
+import type { RuleChecker, SentDocument } from "./rule-checker.js"
+import type { ChangeQuery } from "./schemas.js"
+
+/** A change as the audit log has it: `PUT /rules/:id`, and which one. */
+export interface Change {
+  readonly action: string
+  readonly target?: string
+}
+
+/** Longer names are cut in the audit log: they come from outside. */
+const LONGEST_TARGET = 200
+
+export interface EditorOptions {
+  readonly rules: EditableRuleSource
+  readonly audit: AuditLog
+  readonly checker: RuleChecker
+  readonly clock?: Clock | undefined
+}
+
+export class Editor {
+  readonly #rules: EditableRuleSource
+  readonly #audit: AuditLog
+  readonly #checker: RuleChecker
+  readonly #clock: Clock
+
+  constructor({ rules, audit, checker, clock = systemClock }: EditorOptions) {
+    this.#rules = rules
+    this.#audit = audit
+    this.#checker = checker
+    this.#clock = clock
+  }
+
+  /** Puts in force what `edit` makes of the rules. It must leave the set that it is given as it is. */
+  edit(
+    asked: Asked<ChangeQuery>,
+    change: Change,
+    edit: (document: RuleSetDocument) => unknown,
+  ): Promise<RuleSetRevision> {
+    return this.#put(asked, change, asked.query.comment, async ({ document }, options) => {
+      // The source checks it too; this is for the mistakes, which may be many.
+      const checked = await this.#checker.check({ value: edit(document) }, asked.bodyBytes)
+      return await this.#rules.save(checked, options)
+    })
+  }
+
+  /** Puts a whole set in force in place of the rules. */
+  replace(asked: Asked<ChangeQuery, SentDocument>, change: Change): Promise<RuleSetRevision> {
+    return this.#put(asked, change, asked.query.comment, async (_current, options) =>
+      this.#rules.save(await this.#checker.check(asked.body, asked.bodyBytes), options),
+    )
+  }
+
+  /** Puts the content of an earlier revision in force again. */
+  rollback(asked: Asked, change: Change, to: number, comment: string | undefined): Promise<RuleSetRevision> {
+    return this.#put(asked, change, comment, (_current, options) => this.#rules.rollback(to, options))
+  }
+
+  /** Writes down a change that is not one of the rules. */
+  async record({ actor }: Asked, { action, target }: Change, more: Partial<AuditEntry> = {}): Promise<void> {
+    await this.#audit.append({
+      at: new Date(this.#clock.now()).toISOString(),
+      by: actor.name,
+      role: actor.role,
+      from: actor.address,
+      action,
+      ...(target === undefined ? {} : { target: target.slice(0, LONGEST_TARGET) }),
+      ...more,
+    })
+  }
+
+  async #put(
+    asked: Asked,
+    change: Change,
+    comment: string | undefined,
+    put: (
+      current: RuleSetRevision,
+      options: { expected: number; by: string; comment?: string },
+    ) => Promise<RuleSetRevision>,
+  ): Promise<RuleSetRevision> {
+    const { current } = this.#rules
+    checkIfMatch(asked.request, current)
+    const said = comment === undefined ? {} : { comment }
+    let saved: RuleSetRevision
+    try {
+      // Of two that edit the same revision at once, in this process or another, the source lets one win.
+      saved = await put(current, { expected: current.revision, by: asked.actor.name, ...said })
+    } catch (error) {
+      if (error instanceof SluiceError && error.code === "RULES_UNAVAILABLE")
+        // It may be in force, and then nobody else would write it down.
+        await this.record(asked, change, { ...said, outcome: "unknown" })
+      throw error
+    }
+    // Equal rules are no new revision.
+    if (saved.revision === current.revision) return saved
+    const changes = diffRuleSets(current.document, saved.document)
+    await this.record(asked, change, { revision: saved.revision, changes, ...said })
+    return saved
+  }
+}

@@ -1,0 +1,50 @@
+// A page of another site, open in the browser of somebody who may use this API, must not use it for them. Nothing here is
+// kept in cookies, but without tokens whoever runs on this machine is believed, and the browser does.
+
+import type { IncomingMessage } from "node:http"
+import { SluiceError } from "sluice"
+import { isLoopback } from "./safe-listening.js"
+
+/** Refuses what a page of another site sends. */
+export function checkOrigin({ headers, method }: IncomingMessage): void {
+  const { origin, host } = headers
+  if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
+    throw refused("origin", "must be that of this service", origin)
+  const site = headers["sec-fetch-site"]
+  if (site !== "cross-site" && site !== "same-site") return
+  // Following a link to a page is fine.
+  if (headers["sec-fetch-mode"] === "navigate" && (method === "GET" || method === "HEAD")) return
+  throw refused("sec-fetch-site", "must be same-origin", site)
+}
+
+/**
+ * Refuses what does not come from this machine itself, for when that is all there is to go by. The name in `host` is looked
+ * at because a site can have its name resolve to 127.0.0.1 once its page is loaded (DNS rebinding): for the browser it is
+ * still the same site.
+ */
+export function checkLocal({ headers, socket }: IncomingMessage): void {
+  const { host = "" } = headers
+  if (!isLoopback(host.replace(/:\d*$/, "")))
+    throw refused("host", "must be localhost or a loopback address as long as there are no tokens", host)
+  if (!isLoopback(socket.remoteAddress ?? ""))
+    throw refused(
+      "address",
+      "must be a loopback address as long as there are no tokens",
+      socket.remoteAddress,
+    )
+  const forwarded = ["forwarded", "x-forwarded-for"].find((name) => headers[name] !== undefined)
+  if (forwarded !== undefined)
+    throw refused(forwarded, "says that a proxy was asked by somebody else, which needs a token", undefined)
+}
+
+function hostOf(origin: string): string | undefined {
+  try {
+    return new URL(origin).host
+  } catch {
+    return undefined
+  }
+}
+
+function refused(place: string, expected: string, found: string | undefined): SluiceError {
+  return new SluiceError("ORIGIN_REFUSED", { place, expected, ...(found === undefined ? {} : { found }) })
+}

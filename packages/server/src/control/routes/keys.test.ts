@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { testCore } from "../../core.test-support.js"
+import { startControl, type TestControl } from "../control-plane.test-support.js"
+
+let control: TestControl
+const login = "/keys/login/ip%3A192.0.2.1"
+
+beforeEach(async () => {
+  control = await startControl()
+})
+
+afterEach(async () => {
+  expect(control.errors).toEqual([])
+  await control.close()
+})
+
+const request = () => control.core.engine.check({ path: "/login", ip: "192.0.2.1" })
+
+describe("GET /keys/:rule/:key", () => {
+  it("tells what a key has used, and charges nothing for it", async () => {
+    await request()
+    for (let i = 0; i < 3; i++) {
+      const { status, json } = await control.ask("GET", login)
+      expect(status).toBe(200)
+      expect(json).toEqual({
+        rule: "login",
+        key: "ip:192.0.2.1",
+        mode: "enforce",
+        allowed: true,
+        limits: [
+          {
+            name: expect.any(String),
+            limit: 2,
+            remaining: 1,
+            resetAfterMs: expect.any(Number),
+            resetAt: expect.any(Number),
+            windowMs: 60_000,
+          },
+        ],
+        revision: 1,
+      })
+    }
+  })
+
+  it("says when the next request would be denied", async () => {
+    await request()
+    await request()
+    const { json } = await control.ask("GET", login)
+    expect([json.allowed, json.limits[0].remaining]).toEqual([false, 0])
+  })
+
+  it("is not a decision that anybody counts", async () => {
+    await control.ask("GET", login)
+    expect(control.core.decided).toEqual([])
+  })
+
+  it("reads any key, whatever is in it", async () => {
+    const key = 'user:ä/b?c#d%2F"<script>'
+    const { json } = await control.ask("GET", `/keys/api/${encodeURIComponent(key)}`)
+    expect(json.key).toBe(key)
+  })
+
+  it("does not find a rule that is not there, nor what is no text", async () => {
+    const unknown = await control.ask("GET", "/keys/nope/a")
+    expect([unknown.status, unknown.json.code]).toEqual([404, "RULE_UNKNOWN"])
+    const torn = await control.ask("GET", "/keys/login/%E0%A4%A")
+    expect([torn.status, torn.json.code]).toEqual([404, "PATH_UNKNOWN"])
+  })
+
+  it("looks at the limits of a tier, and has none where nothing limits", async () => {
+    const tiers = await startControl(
+      {},
+      testCore(`
+version: 1
+rules:
+  - id: api
+    limits: [{ limit: 1, window: 1m }]
+    tiers: { pro: { limits: [{ limit: 50, window: 1m }] }, free: unlimited }
+  - id: off
+    mode: off
+    limits: [{ limit: 1, window: 1m }]
+`),
+    )
+    expect((await tiers.ask("GET", "/keys/api/a?tier=pro")).json).toMatchObject({
+      tier: "pro",
+      limits: [{ limit: 50 }],
+    })
+    expect((await tiers.ask("GET", "/keys/api/a?tier=free")).json).toMatchObject({
+      allowed: true,
+      limits: [],
+    })
+    expect((await tiers.ask("GET", "/keys/off/a")).json).toMatchObject({
+      mode: "off",
+      allowed: true,
+      limits: [],
+    })
+    await tiers.close()
+  })
+})
+
+describe("POST …/reset", () => {
+  it("forgets what a key has used", async () => {
+    await request()
+    await request()
+    expect((await request()).allowed).toBe(false)
+    const { status, json } = await control.ask("POST", `${login}/reset`)
+    expect([status, json.limits[0].remaining]).toEqual([200, 2])
+    expect((await request()).allowed).toBe(true)
+  })
+})
+
+describe("a block", () => {
+  it("denies a key until it ends, and a reset does not end it", async () => {
+    const { status, json } = await control.ask("POST", `${login}/block`, { body: { duration: "10m" } })
+    expect([status, json.allowed, json.blockedForMs]).toEqual([200, false, 600_000])
+    await control.ask("POST", `${login}/reset`)
+    expect(await request()).toMatchObject({ allowed: false, reason: "block" })
+    control.core.clock.advance(599_999)
+    expect((await control.ask("GET", login)).json.blockedForMs).toBe(1)
+    control.core.clock.advance(1)
+    expect((await control.ask("GET", login)).json).not.toHaveProperty("blockedForMs")
+    expect((await request()).allowed).toBe(true)
+  })
+
+  it("is ended", async () => {
+    await control.ask("POST", `${login}/block`, { body: { duration: 60_000 } })
+    const { json } = await control.ask("DELETE", `${login}/block`)
+    expect(json.allowed).toBe(true)
+    expect((await request()).allowed).toBe(true)
+  })
+
+  it.each([
+    {},
+    { duration: "soon" },
+    { duration: -1 },
+    { duration: "10m", extra: 1 },
+    [],
+    "10m",
+    { duration: 0 },
+  ])("is refused with %j", async (body) => {
+    const { status } = await control.ask("POST", `${login}/block`, { body })
+    expect(status).toBe(400)
+    expect((await request()).allowed).toBe(true)
+  })
+})

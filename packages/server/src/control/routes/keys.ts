@@ -1,0 +1,124 @@
+// Keys: what they have used, and forgetting or blocking them.
+
+import type { Mode, RuleDecision } from "sluice/rules"
+import type { z } from "zod"
+import type { Core } from "../../core.js"
+import { jsonBody } from "../body.js"
+import type { Editor } from "../editor.js"
+import { type Asked, type Route, route } from "../route.js"
+import { blockBody, type KeyState, keyState, tierQuery } from "../schemas.js"
+
+const tag = "Keys"
+const path = "/keys/:rule/:key"
+const description =
+  "The key as decisions show it, such as `user:42`, percent-encoded: `user%3A42`. Of API keys that is the keyed hash."
+
+type TierQuery = z.output<typeof tierQuery>
+
+export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
+  /** What is left of a key's limits, found by looking: nothing is charged. */
+  const stateOf = async ({ params, query }: Asked<TierQuery>) => {
+    const { rule, key } = named(params)
+    const tier = query.tier === undefined ? {} : { tier: query.tier }
+    const decision = await engine.checkKey(rule, key, { cost: 0, ...tier })
+    const mode = engine.rules.rules.find(({ id }) => id === rule)?.mode ?? "enforce"
+    return { json: shown({ rule, key, mode }, decision) }
+  }
+  const target = ({ params }: Pick<Asked, "params">) => `${params.rule}/${params.key}`
+  const answer = { description: "What the key has used.", schema: keyState }
+  return [
+    route({
+      method: "GET",
+      path,
+      role: "reader",
+      tag,
+      summary: "What a key has used",
+      description,
+      query: tierQuery,
+      answer,
+      run: stateOf,
+    }),
+    route({
+      method: "POST",
+      path: `${path}/reset`,
+      role: "editor",
+      tag,
+      summary: "Forget what a key has used",
+      description: "A block stays. A tier with limits of its own has counters of its own.",
+      query: tierQuery,
+      answer,
+      async run(asked) {
+        const { rule, key } = named(asked.params)
+        const { tier } = asked.query
+        await engine.resetKey(rule, key, tier === undefined ? {} : { tier })
+        await editor.record(asked, { action: `POST ${path}/reset`, target: target(asked) })
+        return await stateOf(asked)
+      },
+    }),
+    route({
+      method: "POST",
+      path: `${path}/block`,
+      role: "editor",
+      tag,
+      summary: "Deny a key for a while",
+      description: "Blocking again sets the time anew.",
+      query: tierQuery,
+      body: jsonBody(blockBody),
+      answer,
+      async run(asked) {
+        const { rule, key } = named(asked.params)
+        await engine.blockKey(rule, key, asked.body.duration)
+        await editor.record(asked, { action: `POST ${path}/block`, target: target(asked) })
+        return await stateOf(asked)
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: `${path}/block`,
+      role: "editor",
+      tag,
+      summary: "End a block",
+      query: tierQuery,
+      answer,
+      async run(asked) {
+        const { rule, key } = named(asked.params)
+        await engine.unblockKey(rule, key)
+        await editor.record(asked, { action: `DELETE ${path}/block`, target: target(asked) })
+        return await stateOf(asked)
+      },
+    }),
+  ]
+}
+
+interface Shown {
+  readonly rule: string
+  readonly key: string
+  readonly mode: Mode
+}
+
+function named(params: Asked["params"]): { readonly rule: string; readonly key: string } {
+  return { rule: String(params.rule), key: String(params.key) }
+}
+
+function shown({ rule, key, mode }: Shown, decision: RuleDecision): KeyState {
+  const { reason, allowed, retryAfterMs, degraded, revision } = decision
+  const outcome = decision.rules.find((found) => found.rule === rule && found.candidate !== true)
+  const limits = (outcome?.limits ?? []).map(
+    ({ name, limit, remaining, resetAfterMs, resetAt, windowMs }) => {
+      return { name, limit, remaining, resetAfterMs, resetAt, windowMs }
+    },
+  )
+  // A look takes nothing, so that a limit without room does not deny it.
+  const hasRoom = mode !== "enforce" || limits.every(({ remaining }) => remaining > 0)
+  return {
+    rule,
+    key,
+    mode,
+    allowed: allowed && hasRoom,
+    ...(reason === "block" ? { blockedForMs: retryAfterMs } : {}),
+    ...(outcome?.tier === undefined ? {} : { tier: outcome.tier }),
+    ...(degraded === undefined ? {} : { degraded }),
+    limits,
+    revision,
+  }
+}

@@ -1,0 +1,256 @@
+// The rule set and its rules.
+
+import { SluiceError } from "sluice"
+import {
+  diffRuleSets,
+  type RuleSetDocument,
+  RuleSetError,
+  type RuleSetRevision,
+  type RuleSpec,
+} from "sluice/rules"
+import { stringify } from "yaml"
+import type { Core } from "../../core.js"
+import { documentBody, jsonBody, partBody, patchBody, YAML_TYPES } from "../body.js"
+import type { Editor } from "../editor.js"
+import type { JsonObject } from "../json.js"
+import { mergePatch } from "../merge-patch.js"
+import { revisionHeaders, YAML_VARIANT } from "../revision-etag.js"
+import { type Answer, type Asked, type Route, route } from "../route.js"
+import type { RuleChecker } from "../rule-checker.js"
+import { changeQuery, RULE, RULE_SET, revisionList, rollbackBody, verdict } from "../schemas.js"
+
+const tag = "Rules"
+
+export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/rules",
+      role: "reader",
+      tag,
+      summary: "The whole rule set",
+      description: "As JSON, or as YAML with `Accept: application/yaml`.",
+      answer: {
+        description: "The rules in force. `etag` names them.",
+        schema: RULE_SET,
+        types: ["application/json", "application/yaml"],
+      },
+      run: ({ request }) => documentAnswer(request.headers.accept, rules.current),
+    }),
+    route({
+      method: "PUT",
+      path: "/rules",
+      role: "editor",
+      tag,
+      summary: "Replace the whole rule set",
+      query: changeQuery,
+      body: documentBody(RULE_SET),
+      edits: true,
+      answer: { description: "The rules now in force.", schema: RULE_SET },
+      run: async (asked) =>
+        documentAnswer(asked.request.headers.accept, await editor.replace(asked, { action: "PUT /rules" })),
+    }),
+    route({
+      method: "POST",
+      path: "/rules",
+      role: "editor",
+      tag,
+      summary: "Add a rule",
+      query: changeQuery,
+      body: partBody(RULE),
+      edits: true,
+      answer: { status: 201, description: "The rule as it is now.", schema: RULE },
+      async run(asked) {
+        const { body } = asked
+        const id = String(body.id)
+        const saved = await editor.edit(asked, { action: "POST /rules", target: id }, (set) => {
+          if (ruleIn(set, id) !== undefined)
+            throw new SluiceError("RULE_DUPLICATE", {
+              place: "id",
+              expected: "must not be that of another rule",
+              found: id,
+            })
+          return { ...set, rules: [...set.rules, body] }
+        })
+        const answer = ruleAnswer(saved, id, 201)
+        return { ...answer, headers: { ...answer.headers, location: `/rules/${encodeURIComponent(id)}` } }
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/rules/:id",
+      role: "reader",
+      tag,
+      summary: "A rule",
+      answer: { description: "The rule. `etag` is that of the whole set.", schema: RULE },
+      run: ({ params }) => ruleAnswer(rules.current, String(params.id)),
+    }),
+    route({
+      method: "PUT",
+      path: "/rules/:id",
+      role: "editor",
+      tag,
+      summary: "Replace a rule, or add it",
+      description: "`id` may be left out of the body. A rule that is new is answered with 201.",
+      query: changeQuery,
+      body: partBody(RULE),
+      edits: true,
+      answer: { description: "The rule as it is now.", schema: RULE },
+      async run(asked) {
+        const id = String(asked.params.id)
+        const rule = withId(asked.body, id)
+        let status = 200
+        const saved = await editor.edit(asked, { action: "PUT /rules/:id", target: id }, (set) => {
+          if (ruleIn(set, id) !== undefined) return replaced(set, id, rule)
+          status = 201
+          return { ...set, rules: [...set.rules, rule] }
+        })
+        return ruleAnswer(saved, id, status)
+      },
+    }),
+    route({
+      method: "PATCH",
+      path: "/rules/:id",
+      role: "editor",
+      tag,
+      summary: "Change a part of a rule",
+      description: "A merge patch (RFC 7396): null takes a field away, a list is replaced whole.",
+      query: changeQuery,
+      body: patchBody({ type: "object", description: "Fields of a rule; null takes one away." }),
+      edits: true,
+      answer: { description: "The rule as it is now.", schema: RULE },
+      async run(asked) {
+        const id = String(asked.params.id)
+        const patch = withId(asked.body, id)
+        const saved = await editor.edit(asked, { action: "PATCH /rules/:id", target: id }, (set) =>
+          replaced(set, id, mergePatch(existing(set, id), patch)),
+        )
+        return ruleAnswer(saved, id)
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/rules/:id",
+      role: "editor",
+      tag,
+      summary: "Remove a rule",
+      description: "Refused as long as an override or another rule names it.",
+      query: changeQuery,
+      edits: true,
+      answer: { status: 204, description: "It is gone." },
+      async run(asked) {
+        const id = String(asked.params.id)
+        const saved = await editor.edit(asked, { action: "DELETE /rules/:id", target: id }, (set) => {
+          existing(set, id)
+          return { ...set, rules: set.rules.filter((rule) => rule.id !== id) }
+        })
+        return { status: 204, headers: revisionHeaders(saved) }
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/rules/validate",
+      role: "reader",
+      tag,
+      summary: "Check a rule set without putting it in force",
+      body: documentBody(RULE_SET),
+      answer: { description: "Whether it is valid, and every mistake in it.", schema: verdict },
+      async run({ body, bodyBytes }) {
+        const { document } = rules.current
+        return { json: await verdictOn(checker.check(body, bodyBytes), document) }
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/rules/revisions",
+      role: "reader",
+      tag,
+      summary: "The history of the rules, newest first",
+      answer: { description: "As many revisions as are kept.", schema: revisionList },
+      run: async () => ({ json: await rules.revisions() }),
+    }),
+    route({
+      method: "GET",
+      path: "/rules/revisions/:revision",
+      role: "reader",
+      tag,
+      summary: "The rule set as it was",
+      answer: {
+        description: "Its content.",
+        schema: RULE_SET,
+        types: ["application/json", "application/yaml"],
+      },
+      async run({ params, request }) {
+        const found = await rules.revision(Number(params.revision))
+        if (found !== undefined) return documentAnswer(request.headers.accept, found)
+        throw new SluiceError("RULES_REVISION_UNKNOWN", {
+          place: "revision",
+          expected: "must be a revision that is kept; see /rules/revisions",
+          found: params.revision,
+        })
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/rules/rollback",
+      role: "editor",
+      tag,
+      summary: "Put an earlier revision in force again",
+      description: "As a new revision: the history only grows.",
+      body: jsonBody(rollbackBody),
+      edits: true,
+      answer: { description: "The rules now in force.", schema: RULE_SET },
+      async run(asked) {
+        const { revision, comment } = asked.body
+        const change = { action: "POST /rules/rollback", target: String(revision) }
+        const saved = await editor.rollback(asked as Asked, change, revision, comment)
+        return documentAnswer(asked.request.headers.accept, saved)
+      },
+    }),
+  ]
+}
+
+function documentAnswer(accept: string | undefined, revision: RuleSetRevision): Answer {
+  const isYaml = YAML_TYPES.some((type) => accept?.toLowerCase().includes(type))
+  const headers = { ...revisionHeaders(revision, isYaml ? YAML_VARIANT : ""), vary: "accept" }
+  return isYaml
+    ? { headers, type: "application/yaml", content: stringify(revision.document, { lineWidth: 0 }) }
+    : { headers, json: revision.document }
+}
+
+function ruleAnswer(revision: RuleSetRevision, id: string, status = 200): Answer {
+  return { status, headers: revisionHeaders(revision), json: existing(revision.document, id) }
+}
+
+async function verdictOn(checking: Promise<RuleSetDocument>, current: RuleSetDocument) {
+  try {
+    return { valid: true, problems: [], changes: diffRuleSets(current, await checking) }
+  } catch (error) {
+    if (error instanceof RuleSetError) return { valid: false, problems: error.problems }
+    throw error
+  }
+}
+
+function ruleIn(set: RuleSetDocument, id: string): RuleSpec | undefined {
+  return set.rules.find((rule) => rule.id === id)
+}
+
+function existing(set: RuleSetDocument, id: string): RuleSpec {
+  const rule = ruleIn(set, id)
+  if (rule !== undefined) return rule
+  throw new SluiceError("RULE_UNKNOWN", { place: "rule", expected: "must be the id of a rule", found: id })
+}
+
+function replaced(set: RuleSetDocument, id: string, rule: unknown): unknown {
+  return { ...set, rules: set.rules.map((known) => (known.id === id ? rule : known)) }
+}
+
+/** A rule keeps the id that its path has: another id would be another rule, with counters of its own. */
+function withId(body: JsonObject, id: string): JsonObject {
+  if (body.id === undefined || body.id === id) return { id, ...body }
+  throw new SluiceError("BODY_FIELD_INVALID", {
+    place: "body.id",
+    expected: `must be ${JSON.stringify(id)}, as the path says, or left out`,
+    found: body.id,
+  })
+}

@@ -1,0 +1,72 @@
+// What there is to see: metrics, the busiest keys, live events, the audit log.
+
+import type { AuditLog } from "../audit.js"
+import type { Feed } from "../feed.js"
+import { type Route, route } from "../route.js"
+import { auditList, auditQuery, topList, topQuery } from "../schemas.js"
+
+const tag = "Watching"
+
+/** What the routes need of the service's watch. */
+export interface Watching {
+  /** In the text format of Prometheus. */
+  metrics(): string
+  top(options: { readonly by: "denied" | "used"; readonly limit: number }): readonly object[]
+}
+
+export function watchingRoutes(watch: Watching, feed: Feed, audit: AuditLog): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/top",
+      role: "reader",
+      tag,
+      summary: "The busiest keys",
+      description: "The keys denied, or allowed, most often of late.",
+      query: topQuery,
+      answer: { description: "The busiest first.", schema: topList },
+      run: ({ query }) => ({ json: watch.top(query) }),
+    }),
+    route({
+      method: "GET",
+      path: "/events",
+      role: "reader",
+      tag,
+      summary: "Live events",
+      description:
+        "Server-sent events: `decisions` each second with counts per rule, `rules` when the rules change, `store` when a breaker changes. With `Last-Event-ID`, what was missed comes first; an event `missed` says that some of it is no longer kept.",
+      answer: {
+        description: "Events, for as long as the connection is open.",
+        schema: { type: "string" },
+        types: ["text/event-stream"],
+      },
+      run({ request, response }) {
+        feed.open(request, response)
+        return undefined
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/metrics",
+      role: "reader",
+      tag,
+      summary: "Metrics for Prometheus",
+      answer: {
+        description: "In the text format of Prometheus.",
+        schema: { type: "string" },
+        types: ["text/plain"],
+      },
+      run: () => ({ content: watch.metrics(), type: "text/plain; version=0.0.4; charset=utf-8" }),
+    }),
+    route({
+      method: "GET",
+      path: "/audit",
+      role: "admin",
+      tag,
+      summary: "Who changed what",
+      query: auditQuery,
+      answer: { description: "The newest first.", schema: auditList },
+      run: async ({ query }) => ({ json: await audit.newest(query.limit) }),
+    }),
+  ]
+}

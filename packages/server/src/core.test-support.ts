@@ -1,0 +1,47 @@
+import { memoryStore, type Store } from "sluice"
+import { createRuleEngine, objectRules, parseRuleSet, type RuleEngineOptions } from "sluice/rules"
+import { ManualClock } from "sluice/testing"
+import type { Core, Decided } from "./core.js"
+
+export interface TestCore extends Core {
+  readonly clock: ManualClock
+  /** What those who watch were told. */
+  readonly decided: readonly Decided[]
+  close(): Promise<void>
+}
+
+/** A core with these rules, on a memory store and a clock to advance unless the options say otherwise. */
+export function testCore(rules: string, options: Partial<Omit<RuleEngineOptions, "rules">> = {}): TestCore {
+  const clock = new ManualClock()
+  const store = options.store ?? memoryStore({ clock })
+  const source = objectRules(parseRuleSet(rules), { clock })
+  const engine = createRuleEngine({ clock, secret: "for tests", ...options, rules: source, store })
+  const decided: Decided[] = []
+  return {
+    engine,
+    rules: source,
+    store,
+    watch: { decided: (event) => void decided.push(event) },
+    clock,
+    decided,
+    async close() {
+      await engine.close()
+      await store.close()
+    },
+  }
+}
+
+/** A store that has to be waited for, as Redis has, with its counters in memory. Time is as the engine says it. */
+export function waitingStore(): Store {
+  const store: Store = memoryStore()
+  return {
+    check: (...args) => store.check(...args),
+    decide: (...args) => store.decide(...args),
+    checkMany: (...args) => store.checkMany(...args),
+    charge: (...args) => store.charge(...args),
+    refund: (...args) => store.refund(...args),
+    reset: (...args) => store.reset(...args),
+    mayBlock: (space) => store.mayBlock(space),
+    close: () => store.close(),
+  }
+}

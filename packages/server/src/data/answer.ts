@@ -1,0 +1,43 @@
+// How answers leave: the head as one flat list, which node:http takes as it is, and the length known beforehand, so that
+// head and body go out in one write.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { headerList, PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
+import type { RuleDecision } from "sluice/rules"
+
+/** Headers as node:http takes them: name, value, name, value. */
+export type HeaderList = string[]
+
+/** The headers of a decision, in the style its rule wants; none where no limit applies. A list of the caller's own. */
+export function decisionHeaders(decision: RuleDecision): HeaderList {
+  const { policies, headers } = decision
+  return policies.length === 0 || headers === "none" ? [] : headerList(headers, policies)(decision)
+}
+
+/** Adds to `headers`, which must be the caller's own. */
+export function send(
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  body: string,
+  headers: HeaderList = [],
+): void {
+  const length = Buffer.byteLength(body)
+  headers.push("content-type", contentType, "cache-control", "no-store", "content-length", String(length))
+  response.writeHead(status, headers)
+  // Where both are the same, as they nearly always are, latin1 spares node:http a look at every character.
+  response.end(body, length === body.length ? "latin1" : "utf8")
+}
+
+export function sendJson(response: ServerResponse, json: string, status = 200): void {
+  send(response, status, "application/json", json)
+}
+
+export function sendProblem(response: ServerResponse, problem: Problem, headers: HeaderList = []): void {
+  send(response, problem.status, PROBLEM_CONTENT_TYPE, problemBody(problem), headers)
+}
+
+/** Whether nobody is there any more to hear an answer. */
+export function isGone(request: IncomingMessage, response: ServerResponse): boolean {
+  return response.destroyed || (request.destroyed && !request.complete)
+}

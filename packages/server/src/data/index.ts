@@ -1,0 +1,1 @@
+export { createDataPlane, type DataPlaneOptions } from "./plane.js"

@@ -1,0 +1,18 @@
+// What a caller is told whose request cannot be answered with a decision.
+
+import { type ErrorCode, SluiceError } from "sluice"
+import { errorProblem, type Problem, problemOf } from "sluice/http"
+
+/** Everything else is a mistake in what was asked: 400. */
+const STATUSES: Partial<Record<ErrorCode, number>> = {
+  PROXY_UNTRUSTED: 403,
+  PATH_UNKNOWN: 404,
+  METHOD_NOT_ALLOWED: 405,
+  BODY_TOO_LARGE: 413,
+  BATCH_TOO_LARGE: 413,
+}
+
+export function requestProblem(error: unknown): Problem {
+  if (error instanceof SluiceError) return errorProblem(error, STATUSES[error.code])
+  return problemOf(500, "INTERNAL", "Something went wrong in the server. Its log says more.")
+}

@@ -1,0 +1,120 @@
+// ShouldRateLimit, whatever brought the question: gRPC or JSON. The descriptors of a request are one question to the engine,
+// so that all of them are charged or none.
+
+import { headerList } from "sluice/http"
+import type { RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
+import { ask, type Core } from "../core.js"
+import { type Descriptor, invalid, type RateLimitRequest } from "./rate-limit-request.js"
+import { type DescriptorStatus, OK, OVER_LIMIT, type RateLimitResponse } from "./rate-limit-response.js"
+import { unitOf } from "./unit.js"
+
+export interface ShouldRateLimitOptions {
+  /** Has Envoy add the rate limit headers, in the style of the rule, to its response. Default: false. */
+  readonly responseHeaders?: boolean | undefined
+}
+
+export type ShouldRateLimit = (request: RateLimitRequest) => RateLimitResponse | Promise<RateLimitResponse>
+
+/** The store cannot be asked, and the rule says to deny then. An error: what Envoy does about it is its configuration's to say. */
+export class StoreAwayError extends Error {
+  override readonly name = "StoreAwayError"
+  readonly decision: RuleDecision
+
+  constructor(decision: RuleDecision) {
+    super(`rule "${decision.rule}": the store cannot be asked, and the rule denies then`)
+    this.decision = decision
+  }
+}
+
+const MOST = 0xffff_ffff
+const NO_HEADERS: readonly string[] = []
+
+export function shouldRateLimit(
+  core: Core,
+  protocol: "grpc" | "json",
+  options: ShouldRateLimitOptions = {},
+): ShouldRateLimit {
+  const { responseHeaders = false } = options
+
+  function answer(
+    { domain, descriptors }: RateLimitRequest,
+    decision: RuleDecision,
+  ): RateLimitResponse | Promise<RateLimitResponse> {
+    const { allowed, degraded } = decision
+    if (!allowed && degraded === "deny") throw new StoreAwayError(decision)
+    const response = {
+      overallCode: allowed ? OK : OVER_LIMIT,
+      statuses: descriptors.map((descriptor, i) => statusOf(decision, descriptor, i)),
+      headers: responseHeaders ? headersOf(decision) : NO_HEADERS,
+    } satisfies RateLimitResponse
+    if (allowed || decision.rules.length > 0) return response
+    // Denied without a look at any counter: which descriptors are meant shows when each is asked for alone.
+    if (descriptors.length === 1) return { ...response, statuses: [DENIED] }
+    return Promise.all(descriptors.map((descriptor) => isAllowed(domain, descriptor))).then((allows) => ({
+      ...response,
+      statuses: response.statuses.map((status, i) => (allows[i] === true ? status : DENIED)),
+    }))
+  }
+
+  async function isAllowed(domain: string, descriptor: Descriptor): Promise<boolean> {
+    return (await core.engine.peek({ domain, descriptors: [descriptor] })).allowed
+  }
+
+  return (request) => {
+    const { domain, descriptors, hitsAddend } = request
+    if (domain === "") throw invalid("domain", "must not be empty")
+    if (descriptors.length === 0) throw invalid("descriptors", "must have at least one entry")
+    const options = hitsAddend === 0 ? undefined : { cost: hitsAddend }
+    const decision = ask(core, protocol, { domain, descriptors }, options)
+    return decision instanceof Promise
+      ? decision.then((decided) => answer(request, decided))
+      : answer(request, decision)
+  }
+}
+
+function headersOf(decision: RuleDecision): readonly string[] {
+  const { policies, headers } = decision
+  return policies.length === 0 ? NO_HEADERS : headerList(headers, policies)(decision)
+}
+
+const DENIED: DescriptorStatus = { code: OVER_LIMIT, limitRemaining: 0 }
+const UNLIMITED: DescriptorStatus = { code: OK, limitRemaining: MOST }
+
+/** What the rules that a descriptor met say of it: the numbers are those of the tightest limit. */
+function statusOf(decision: RuleDecision, descriptor: Descriptor, index: number): DescriptorStatus {
+  let shown: RuleLimit | undefined
+  let shownMode: RuleOutcome["mode"] | undefined
+  let allowed = true
+  let isBlocked = false
+  for (const outcome of decision.rules) {
+    const { mode, rule, limits } = outcome
+    if (outcome.descriptor !== index || outcome.candidate === true) continue
+    // What a shadow says is shown only where nothing else is; its denial is nobody's.
+    if (mode === "shadow" && shownMode === "enforce") continue
+    if (mode === "enforce") {
+      if (shownMode === "shadow") shown = undefined
+      allowed &&= outcome.allowed
+      isBlocked ||= decision.reason === "block" && decision.rule === rule
+    }
+    shownMode = mode
+    for (const limit of limits) if (shown === undefined || isTighter(limit, shown)) shown = limit
+  }
+  if (shown === undefined) return UNLIMITED
+  const asked = descriptor.limit
+  const isNothing = isBlocked || asked?.limit === 0
+  return {
+    code: allowed && !isBlocked ? OK : OVER_LIMIT,
+    currentLimit: {
+      requestsPerUnit: Math.min(asked?.limit ?? shown.limit, MOST),
+      unit: unitOf(shown.windowMs),
+      name: shown.name,
+    },
+    limitRemaining: isNothing ? 0 : Math.min(shown.remaining, MOST),
+    resetAfterMs: shown.resetAfterMs,
+  }
+}
+
+function isTighter(a: RuleLimit, b: RuleLimit): boolean {
+  if (a.allowed !== b.allowed) return b.allowed
+  return a.allowed ? a.remaining < b.remaining : a.retryAfterMs > b.retryAfterMs
+}

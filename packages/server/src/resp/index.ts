@@ -1,0 +1,1 @@
+export { type RespOptions, startResp } from "./resp-listener.js"

@@ -1,0 +1,63 @@
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { ReplyWriter } from "./reply-writer.js"
+
+function written(write: (reply: ReplyWriter) => void, protocol: 2 | 3 = 2): string {
+  const reply = new ReplyWriter()
+  reply.protocol = protocol
+  write(reply)
+  return reply.written().toString()
+}
+
+describe("a reply", () => {
+  it("is the five integers of redis-cell", () => {
+    expect(written((reply) => reply.decision(true, 16, 15, -1, 2))).toBe(
+      "*5\r\n:0\r\n:16\r\n:15\r\n:-1\r\n:2\r\n",
+    )
+    expect(written((reply) => reply.decision(false, 16, 0, 12_345, 0))).toBe(
+      "*5\r\n:1\r\n:16\r\n:0\r\n:12345\r\n:0\r\n",
+    )
+  })
+
+  it("has every whole number as it is written by hand", () => {
+    const numbers = fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.integer({ min: -1_000, max: 1_000 }))
+    fc.assert(
+      fc.property(numbers, (value) => written((reply) => reply.integer(value)) === `:${value}\r\n`),
+      { numRuns: 2_000 },
+    )
+    for (let power = 1; power < 2 ** 53; power *= 10)
+      for (const value of [power - 1, power, power + 1])
+        expect(written((reply) => reply.integer(value))).toBe(`:${value}\r\n`)
+  })
+
+  it("says in RESP2 with arrays what RESP3 has types for", () => {
+    const write = (reply: ReplyWriter) => {
+      reply.map(1)
+      reply.bulk("é")
+      reply.nothing()
+      reply.verbatim("text")
+    }
+    expect(written(write, 2)).toBe("*2\r\n$2\r\né\r\n$-1\r\n$4\r\ntext\r\n")
+    expect(written(write, 3)).toBe("%1\r\n$2\r\né\r\n_\r\n=8\r\ntxt:text\r\n")
+  })
+
+  it("stays one line, whatever the error quotes", () => {
+    expect(written((reply) => reply.error("ERR got 'a\r\n+OK'"))).toBe("-ERR got 'a  +OK'\r\n")
+  })
+
+  it("may be longer than the buffer it is written to", () => {
+    const long = "x".repeat(100_000)
+    expect(written((reply) => [reply.simple("OK"), reply.bulk(long)])).toBe(`+OK\r\n$100000\r\n${long}\r\n`)
+  })
+})
+
+it("leaves bytes that somebody still reads alone", () => {
+  const reply = new ReplyWriter()
+  reply.simple("first")
+  const kept = reply.written()
+  reply.clear(true)
+  reply.simple("other")
+  expect(kept.toString()).toBe("+first\r\n")
+  reply.clear(false)
+  expect(reply.length).toBe(0)
+})

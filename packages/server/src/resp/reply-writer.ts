@@ -1,0 +1,165 @@
+// Replies as bytes, in RESP2 or RESP3, one behind the other in a single buffer: a turn of a connection is one write.
+
+const FIRST_BYTES = 16_384
+/** A buffer that one large reply has made larger than this is not kept. */
+const MOST_KEPT = 65_536
+
+const CR = 0x0d
+const LF = 0x0a
+const COLON = 0x3a
+const MINUS = 0x2d
+const ZERO = 0x30
+/** The sign and digits of any number, with what goes around it. */
+const NUMBER_BYTES = 24
+
+const ARRAY_OF_FIVE = Buffer.from("*5\r\n")
+const WITHOUT_RETRY = Buffer.from(":-1\r\n")
+
+export class ReplyWriter {
+  /** 2 or 3, as the client that is being answered has asked for. */
+  protocol: 2 | 3 = 2
+  /** Bytes written and not yet taken. */
+  length = 0
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+
+  /** What was written from `start` on, valid until something else is written. */
+  written(start = 0): Buffer {
+    return this.#bytes.subarray(start, this.length)
+  }
+
+  /** Starts anew. With `kept` somebody still reads the bytes: they are left to them. */
+  clear(kept: boolean): void {
+    this.length = 0
+    if (kept || this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  }
+
+  simple(text: string): void {
+    this.#line(`+${text}`)
+  }
+
+  /** `text` begins with a code in capitals, as Redis has it. */
+  error(text: string): void {
+    // What came from the client must not end the line, and with it the reply.
+    this.#line(`-${text.replace(/[\r\n]/g, " ")}`)
+  }
+
+  integer(value: number): void {
+    this.#room(NUMBER_BYTES)
+    this.#integer(value)
+  }
+
+  bulk(value: string | Uint8Array): void {
+    const bytes = typeof value === "string" ? Buffer.from(value) : value
+    this.#line(`$${bytes.length}`)
+    this.raw(bytes)
+    this.#line("")
+  }
+
+  /** Text for people: RESP3 says what kind. */
+  verbatim(text: string): void {
+    if (this.protocol === 2) {
+      this.bulk(text)
+      return
+    }
+    const bytes = Buffer.from(text)
+    this.#line(`=${bytes.length + 4}`)
+    this.raw(Buffer.from("txt:"))
+    this.raw(bytes)
+    this.#line("")
+  }
+
+  nothing(): void {
+    this.#line(this.protocol === 2 ? "$-1" : "_")
+  }
+
+  /** The head of an array; its items follow. */
+  array(items: number): void {
+    this.#line(`*${items}`)
+  }
+
+  /** The head of a map; keys and values follow. RESP2 knows only arrays. */
+  map(entries: number): void {
+    this.#line(this.protocol === 2 ? `*${entries * 2}` : `%${entries}`)
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#room(bytes.length)
+    this.#bytes.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
+  /** The five integers of a decision. Seconds; a wait of -1 is none, or one without end. */
+  decision(allowed: boolean, limit: number, remaining: number, retry: number, reset: number): void {
+    this.#room(NUMBER_BYTES * 6)
+    const bytes = this.#bytes
+    let at = this.length
+    for (let i = 0; i < 4; i++) bytes[at++] = ARRAY_OF_FIVE[i] as number
+    bytes[at++] = COLON
+    bytes[at++] = allowed ? ZERO : ZERO + 1
+    bytes[at++] = CR
+    bytes[at++] = LF
+    this.length = at
+    this.#integer(limit)
+    this.#integer(remaining)
+    if (retry === -1) {
+      at = this.length
+      for (let i = 0; i < 5; i++) bytes[at++] = WITHOUT_RETRY[i] as number
+      this.length = at
+    } else {
+      this.#integer(retry)
+    }
+    this.#integer(reset)
+  }
+
+  /** Where there is room for it. */
+  #integer(value: number): void {
+    const bytes = this.#bytes
+    let at = this.length
+    bytes[at++] = COLON
+    if (value >= 0 && value < 10) {
+      bytes[at++] = ZERO + value
+    } else if (value >= 0 && value < 100) {
+      const tens = (value / 10) | 0
+      bytes[at++] = ZERO + tens
+      bytes[at++] = ZERO + value - tens * 10
+    } else {
+      at = writeDigits(bytes, at, value)
+    }
+    bytes[at++] = CR
+    bytes[at++] = LF
+    this.length = at
+  }
+
+  #line(text: string): void {
+    // A character takes at most three bytes.
+    this.#room(text.length * 3 + 2)
+    this.length += this.#bytes.write(text, this.length)
+    this.#bytes[this.length++] = CR
+    this.#bytes[this.length++] = LF
+  }
+
+  #room(bytes: number): void {
+    const needed = this.length + bytes
+    if (needed <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+    this.#bytes.copy(larger, 0, 0, this.length)
+    this.#bytes = larger
+  }
+}
+
+/** Any whole number within 2^53. Returns where it ends. */
+function writeDigits(bytes: Buffer, at: number, value: number): number {
+  let left = value
+  if (left < 0) {
+    bytes[at++] = MINUS
+    left = -left
+  }
+  let end = at + 1
+  for (let bound = 10; bound <= left; bound *= 10) end++
+  for (let i = end - 1; i >= at; i--) {
+    const rest = Math.floor(left / 10)
+    bytes[i] = ZERO + (left - rest * 10)
+    left = rest
+  }
+  return end
+}

@@ -1,0 +1,175 @@
+import { once } from "node:events"
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { type Clock, systemClock } from "sluice"
+import type { Core } from "../core.js"
+import type { Listener } from "../listener.js"
+import { Connection, type Turns } from "./connection.js"
+import { Login } from "./login.js"
+import { ReplyWriter } from "./reply-writer.js"
+import { RequestParser } from "./request-parser.js"
+import { Throttle } from "./throttle.js"
+
+export interface RespOptions {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** What clients have to send with AUTH or HELLO. Default: none. */
+  readonly password?: string | undefined
+  /** Keeps the counters of services that share a store apart. Default: `"sluice"`. */
+  readonly prefix?: string
+  readonly maxConnections?: number
+  /** The longest command in bytes. Default: 65,536. */
+  readonly maxCommandBytes?: number
+  /** The most arguments of one command. Default: 1,024. */
+  readonly maxArguments?: number
+  /** How long a connection may be quiet. Default: 10 minutes; 0 for ever. */
+  readonly idleMs?: number
+  /** How long a command may take to arrive, and replies to be taken. Default: 10 seconds. */
+  readonly slowMs?: number
+  /** How long a client may take to log in. Default: 1 minute. */
+  readonly loginMs?: number
+  /** Told of what should not have happened. Default: a process warning. */
+  readonly onError?: (error: unknown) => void
+  /** Measures time-outs. Default: the system's. */
+  readonly clock?: Clock
+}
+
+/** How long `close` gives commands that are on their way. */
+const LAST_CALL_MS = 500
+const SWEEP_MS = 1_000
+
+/** Serves CL.THROTTLE, and a rule by name, to any Redis client. */
+export async function startResp(core: Core, options: RespOptions): Promise<Listener> {
+  const listener = new RespListener(core, options)
+  await listener.open(options)
+  return listener
+}
+
+class RespListener implements Listener, Turns {
+  readonly core: Core
+  readonly login: Login
+  readonly maxConnections: number
+  readonly startedAt = performance.now()
+  readonly limits: { readonly arguments: number; readonly bytes: number }
+  readonly parser: RequestParser
+  readonly reply = new ReplyWriter()
+  readonly throttle: Throttle
+  readonly onError: (error: unknown) => void
+  address = ""
+  seconds = 0
+  readonly #server: Server
+  readonly #connections = new Set<Connection>()
+  readonly #schedule: NonNullable<Clock["schedule"]>
+  readonly #patience: { readonly idle: number; readonly slow: number; readonly login: number }
+  #cancelSweep = () => {}
+  #ids = 0
+  #closed: Promise<void> | undefined
+
+  constructor(core: Core, options: RespOptions) {
+    const { clock = systemClock } = options
+    this.core = core
+    this.login = new Login(options.password, options.clock)
+    this.maxConnections = options.maxConnections ?? 10_000
+    this.limits = { arguments: options.maxArguments ?? 1_024, bytes: options.maxCommandBytes ?? 65_536 }
+    this.parser = new RequestParser(this.limits)
+    this.throttle = new Throttle(core.store, options.prefix ?? "sluice")
+    this.onError = options.onError ?? warn
+    this.#schedule = clock.schedule?.bind(clock) ?? systemClock.schedule
+    this.#patience = {
+      idle: secondsOf(options.idleMs ?? 600_000),
+      slow: secondsOf(options.slowMs ?? 10_000),
+      login: secondsOf(options.loginMs ?? 60_000),
+    }
+    // Half open: who closes its side after the last command still gets its replies.
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
+      this.#accept(socket),
+    )
+  }
+
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  async open({ host, port }: RespOptions): Promise<void> {
+    this.#server.listen(port, host)
+    await once(this.#server, "listening")
+    this.address = addressOf(this.#server)
+    this.#cancelSweep = this.#schedule(SWEEP_MS, this.#sweep)
+  }
+
+  close(deadlineMs = 10_000): Promise<void> {
+    this.#closed ??= this.#close(deadlineMs)
+    return this.#closed
+  }
+
+  async #close(deadlineMs: number): Promise<void> {
+    const closed = once(this.#server, "close")
+    this.#server.close()
+    // Redis has no word for "send nothing more": what is on its way is given a moment.
+    const lastCall = setTimeout(
+      () => {
+        for (const connection of this.#connections) connection.end()
+      },
+      Math.min(LAST_CALL_MS, deadlineMs),
+    )
+    const hangUp = setTimeout(() => {
+      for (const connection of this.#connections) connection.cut()
+    }, deadlineMs)
+    await closed
+    clearTimeout(lastCall)
+    clearTimeout(hangUp)
+    this.#cancelSweep()
+    this.#tellCounts()
+    await this.login.close()
+  }
+
+  #accept(socket: Socket): void {
+    if (this.#connections.size >= this.maxConnections) {
+      socket.on("error", () => {})
+      socket.end("-ERR max number of clients reached\r\n")
+      socket.destroySoon()
+      return
+    }
+    const connection = new Connection(socket, this, ++this.#ids)
+    this.#connections.add(connection)
+    socket.on("close", () => this.#connections.delete(connection))
+  }
+
+  /** Once a second, for all: a timer per connection would be moved with every command. */
+  readonly #sweep = (): void => {
+    this.seconds++
+    const { idle, slow, login } = this.#patience
+    for (const connection of this.#connections) {
+      const quiet = connection.quietSeconds
+      if (
+        connection.owingSeconds >= slow ||
+        quiet >= idle ||
+        (!connection.isLoggedIn && connection.ageSeconds >= login)
+      )
+        connection.cut()
+    }
+    this.#tellCounts()
+    this.#cancelSweep = this.#schedule(SWEEP_MS, this.#sweep)
+  }
+
+  #tellCounts(): void {
+    const { allowed, denied, degraded } = this.throttle.takeCounts()
+    if (allowed + denied === 0) return
+    this.core.watch.counted?.({ protocol: "resp", allowed, denied, degraded })
+  }
+}
+
+/** Whole seconds, at least one; for ever when there is no limit. */
+function secondsOf(ms: number): number {
+  return ms === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.ceil(ms / 1000))
+}
+
+/** `127.0.0.1:6380` or `[::1]:6380`. */
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo
+  return `${family === "IPv6" ? `[${address}]` : address}:${port}`
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : new Error(String(error)))
+}

@@ -1,0 +1,122 @@
+import { EventEmitter, once } from "node:events"
+import { Agent, get, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
+import { connect, type Socket } from "node:net"
+import { text } from "node:stream/consumers"
+import { afterEach, describe, expect, it } from "vitest"
+import type { Listener } from "../listener.js"
+import { type HttpListenerOptions, startHttp } from "./http-listener.js"
+import { ListenError } from "./listen-error.js"
+
+const hello: RequestListener = (_request, response) => void response.end("hello")
+const listeners: Listener[] = []
+
+async function start(app: RequestListener, options: Partial<HttpListenerOptions> = {}) {
+  const listener = await startHttp({ host: "127.0.0.1", port: 0, app, ...options })
+  listeners.push(listener)
+  return {
+    listener,
+    url: `http://${listener.address}`,
+    port: Number(new URL(`http://${listener.address}`).port),
+  }
+}
+
+async function connectTo(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1")
+  await once(socket, "connect")
+  return socket
+}
+
+async function ask(url: string, agent: Agent): Promise<IncomingMessage> {
+  const [response] = (await once(get(url, { agent }), "response")) as [IncomingMessage]
+  await text(response)
+  return response
+}
+
+afterEach(async () => {
+  await Promise.all(listeners.splice(0).map((listener) => listener.close()))
+})
+
+describe("close", () => {
+  it("lets a request under way finish, and then ends its connection", async () => {
+    const requests = new EventEmitter<{ arrived: [ServerResponse] }>()
+    const { listener, url } = await start((_request, response) => void requests.emit("arrived", response))
+    const arrived = once(requests, "arrived")
+    const answer = fetch(url)
+    const [response] = await arrived
+    const closed = listener.close()
+    response.end("done")
+    expect((await answer).headers.get("connection")).toBe("close")
+    expect(await (await answer).text()).toBe("done")
+    await closed
+    await expect(fetch(url)).rejects.toThrow()
+  })
+
+  it("answers one more request on a connection that was idle, and says that it was the last", async () => {
+    const { listener, url } = await start(hello)
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    expect((await ask(url, agent)).headers.connection).toBe("keep-alive")
+    const closed = listener.close()
+    expect((await ask(url, agent)).headers.connection).toBe("close")
+    await closed
+    agent.destroy()
+  })
+
+  it("does not wait long for connections that stay idle", async () => {
+    const { listener, url } = await start(hello)
+    const agent = new Agent({ keepAlive: true })
+    await ask(url, agent)
+    await listener.close(60_000)
+    agent.destroy()
+  })
+
+  it("hangs up on a request that takes longer than the deadline", async () => {
+    const { listener, url } = await start(() => {})
+    const answer = fetch(url)
+    answer.catch(() => {})
+    await listener.close(20)
+    await expect(answer).rejects.toThrow()
+  })
+
+  it("may be called twice", async () => {
+    const { listener } = await start(hello)
+    await Promise.all([listener.close(), listener.close()])
+  })
+})
+
+it("answers 408 to a client that does not finish its request in time", async () => {
+  const { port } = await start(hello, { requestTimeoutMs: 40 })
+  const socket = await connectTo(port)
+  socket.write("POST / HTTP/1.1\r\nhost: x\r\n")
+  expect(await text(socket)).toContain("408 Request Timeout")
+})
+
+it("answers 431 to headers larger than it takes", async () => {
+  const { port } = await start(hello, { maxHeaderBytes: 4_096 })
+  const socket = await connectTo(port)
+  socket.write(`GET / HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(5_000)}\r\n\r\n`)
+  expect(await text(socket)).toContain("431 Request Header Fields Too Large")
+})
+
+it("takes no more connections at once than it may", async () => {
+  const { port } = await start(hello, { maxConnections: 1 })
+  const first = await connectTo(port)
+  const second = await connectTo(port)
+  expect(await text(second)).toBe("")
+  first.end("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+  expect(await text(first)).toContain("hello")
+})
+
+it("answers bytes that are no HTTP with 400", async () => {
+  const { port } = await start(hello)
+  const socket = await connectTo(port)
+  socket.end("what is this\r\n\r\n")
+  expect(await text(socket)).toContain("400 Bad Request")
+})
+
+it("says what to do when the port is taken", async () => {
+  const { port } = await start(hello)
+  const cause = await start(hello, { port }).catch((reason: unknown) => reason)
+  expect(new ListenError("http", { host: "127.0.0.1", port }, cause).message).toBe(
+    `Port ${port} on 127.0.0.1 is taken by another program. Stop it, or use another port:\n\n  SLUICE_HTTP__PORT=${port + 1} npm start`,
+  )
+})

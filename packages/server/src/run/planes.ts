@@ -1,0 +1,139 @@
+// Which protocols the configuration asks for, and how each of them starts. Loaded only when asked for.
+
+import type { Config } from "../config/schema.js"
+import type { Core } from "../core.js"
+import type { Listener } from "../listener.js"
+import type { WatchHub } from "../watch/index.js"
+import { startHttp } from "./http-listener.js"
+import type { Readiness } from "./readiness.js"
+import { VERSION } from "./version.js"
+
+export type PlaneName = "http" | "grpc" | "resp" | "control"
+
+export interface PlaneContext {
+  readonly config: Config
+  readonly core: Core
+  readonly watch: WatchHub
+  readonly readiness: Readiness
+}
+
+export interface Plane {
+  readonly name: PlaneName
+  readonly address: { readonly host: string; readonly port: number }
+  start(): Promise<Listener>
+}
+
+/** Of these planes, those that are configured. */
+export async function openPlanes(context: PlaneContext, names: readonly PlaneName[]): Promise<Plane[]> {
+  const { config } = context
+  const opened: Plane[] = []
+  if (names.includes("http")) opened.push(await dataPlane(context))
+  if (names.includes("grpc") && config.grpc.enabled) opened.push(await envoyPlane(context))
+  if (names.includes("resp") && config.resp.enabled) opened.push(await respPlane(context))
+  if (names.includes("control") && config.control.enabled) opened.push(await controlPlane(context))
+  return opened
+}
+
+async function dataPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
+  const [{ createDataPlane }, { createJsonHandler }] = await Promise.all([
+    import("../data/index.js"),
+    import("../envoy/index.js"),
+  ])
+  const app = createDataPlane(core, {
+    readiness,
+    json: createJsonHandler(core, { maxBodyBytes: config.limits.bodyBytes, onError: logErrors(watch) }),
+    trustedProxies: config.trustedProxies,
+    maxBodyBytes: config.limits.bodyBytes,
+    maxBatch: config.limits.batch,
+    onError: logErrors(watch),
+  })
+  return {
+    name: "http",
+    address: config.http,
+    start: () => startHttp({ ...config.http, ...bounds(config), app }),
+  }
+}
+
+async function envoyPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
+  const { startEnvoy } = await import("../envoy/index.js")
+  const { host, port } = config.grpc
+  return {
+    name: "grpc",
+    address: config.grpc,
+    async start() {
+      const listener = await startEnvoy(core, {
+        host,
+        port,
+        ...bounds(config),
+        maxMessageBytes: config.limits.bodyBytes,
+        onError: logErrors(watch),
+      })
+      readiness.onDrain(() => listener.setServing(false))
+      return listener
+    },
+  }
+}
+
+async function respPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
+  const { startResp } = await import("../resp/index.js")
+  const { host, port, password } = config.resp
+  const { connections, requestTimeout } = config.limits
+  return {
+    name: "resp",
+    address: config.resp,
+    start: () =>
+      startResp(core, {
+        host,
+        port,
+        password,
+        prefix: config.prefix,
+        maxConnections: connections,
+        slowMs: requestTimeout,
+        onError: logErrors(watch),
+      }),
+  }
+}
+
+async function controlPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
+  const { createControlPlane } = await import("../control/index.js")
+  const { host, port, tokens, audit, dashboard } = config.control
+  const app = createControlPlane(core, {
+    watch,
+    tokens,
+    audit,
+    dashboard,
+    readiness,
+    version: VERSION,
+    maxBodyBytes: config.limits.bodyBytes,
+    onError: logErrors(watch),
+  })
+  return {
+    name: "control",
+    address: config.control,
+    async start() {
+      const listener = await startHttp({ host, port, ...bounds(config), app })
+      return {
+        address: listener.address,
+        close(deadlineMs) {
+          // Live events would keep their connections until the deadline.
+          app.close()
+          return listener.close(deadlineMs)
+        },
+      }
+    },
+  }
+}
+
+function logErrors({ log }: WatchHub): (error: unknown) => void {
+  return (error) =>
+    log.error({ error: error instanceof Error ? error.stack : String(error) }, "a request failed")
+}
+
+function bounds({ limits }: Config) {
+  return {
+    requestTimeoutMs: limits.requestTimeout,
+    keepAliveMs: limits.keepAlive,
+    maxHeaderBytes: limits.headerBytes,
+    maxConnections: limits.connections,
+  }
+}

@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { openRedisClient } from "sluice/redis"
+import {
+  type EditableRuleSource,
+  fileRules,
+  objectRules,
+  parseRuleSet,
+  type RuleSourceEvent,
+  redisRules,
+} from "sluice/rules"
+import type { Config } from "../config/schema.js"
+import type { Log } from "../watch/index.js"
+
+/** What there is to try when nobody has said which rules to follow. Ships with the package. */
+export const EXAMPLE_RULES = fileURLToPath(new URL("../../example-rules.yaml", import.meta.url))
+
+export interface OpenRules {
+  readonly source: EditableRuleSource
+  close(): Promise<void>
+}
+
+/** The rules of the configuration: from a file, from Redis, inline, or the example. */
+export async function openRules(config: Config, log: Log): Promise<OpenRules> {
+  const { file, inline, redis } = config.rules
+  const onEvent = (event: RuleSourceEvent) => logEvent(event, log)
+  if (redis.enabled) {
+    const client = await openRedisClient(redis.url ?? config.store.url)
+    try {
+      const source = await redisRules(client, {
+        name: redis.name,
+        initial: inline ?? (await readRules(file)),
+        ...(redis.lastGood === undefined ? {} : { lastGood: redis.lastGood }),
+        onEvent,
+      })
+      return {
+        source,
+        async close() {
+          await source.close()
+          client.disconnect()
+        },
+      }
+    } catch (error) {
+      client.disconnect()
+      throw error
+    }
+  }
+  const source =
+    file !== undefined
+      ? await fileRules(file, { onEvent })
+      : objectRules(inline ?? (await readRules()), { onEvent })
+  return { source, close: () => source.close() }
+}
+
+async function readRules(file = EXAMPLE_RULES): Promise<unknown> {
+  return parseRuleSet(await readFile(file, "utf8"), { name: file })
+}
+
+function logEvent(event: RuleSourceEvent, log: Log): void {
+  if (event.kind === "recovered") log.info("rules are in step again")
+  else if (event.kind === "restored")
+    log.warn({ revision: event.revision }, "rules that Redis had lost were written back")
+  else if (event.kind === "lost") log.error("Redis has lost the rules; those in force go on")
+  else
+    log.error(
+      { code: event.error.code, error: event.error.message },
+      `rules ${event.kind}; those in force go on`,
+    )
+}

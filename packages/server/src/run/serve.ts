@@ -1,0 +1,56 @@
+import type { Config } from "../config/schema.js"
+import type { Core } from "../core.js"
+import type { Listener } from "../listener.js"
+import type { WatchHub } from "../watch/index.js"
+import type { Closers } from "./closers.js"
+import { ListenError } from "./listen-error.js"
+import { openPlanes, type PlaneName } from "./planes.js"
+import { Readiness } from "./readiness.js"
+
+export interface ServeOptions {
+  readonly config: Config
+  readonly core: Core
+  readonly watch: WatchHub
+  /** What is closed behind the protocols, once they have drained. */
+  readonly closers: Closers
+  readonly planes: readonly PlaneName[]
+}
+
+export interface Serving {
+  /** `host:port` of everything that listens. */
+  readonly addresses: Readonly<Partial<Record<PlaneName, string>>>
+  readonly readiness: Readiness
+  /** Not ready, then drains, then cuts what is left. May be called twice. */
+  close(): Promise<void>
+}
+
+/** Starts the protocols that are asked for and configured. */
+export async function serve({ config, core, watch, closers, planes }: ServeOptions): Promise<Serving> {
+  const readiness = new Readiness()
+  const listeners = new Map<PlaneName, Listener>()
+  for (const { name, address, start } of await openPlanes({ config, core, watch, readiness }, planes)) {
+    const listener = await start().catch((cause: unknown) => {
+      // A mistake of the configuration explains itself.
+      throw (cause as Error).name === "SluiceError" ? cause : new ListenError(name, address, cause)
+    })
+    listeners.set(name, listener)
+    // For a start that fails halfway: `close` drains it before anything is closed.
+    closers.add(() => listener.close(0))
+  }
+  let closed: Promise<void> | undefined
+  const close = async () => {
+    readiness.drain()
+    const { delay, deadline } = config.drain
+    if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay))
+    await Promise.all([...listeners.values()].map((listener) => listener.close(deadline)))
+    await closers.close()
+  }
+  return {
+    addresses: Object.fromEntries([...listeners].map(([name, { address }]) => [name, address])),
+    readiness,
+    close() {
+      closed ??= close()
+      return closed
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { SluiceError } from "sluice"
+import type { EditableRuleSource, RevisionInfo, RuleSetRevision } from "sluice/rules"
+
+/** The rules of a worker: those of its primary, which reads them for all and in which they are edited. */
+export class FollowedRules implements EditableRuleSource {
+  readonly #listeners = new Set<(next: RuleSetRevision) => void>()
+  #current: RuleSetRevision
+  #stale = false
+
+  constructor(first: RuleSetRevision) {
+    this.#current = first
+  }
+
+  get current(): RuleSetRevision {
+    return this.#current
+  }
+
+  get stale(): boolean {
+    return this.#stale
+  }
+
+  /** Takes what the primary has put in force. */
+  follow(next: RuleSetRevision, stale: boolean): void {
+    this.#stale = stale
+    if (next.revision === this.#current.revision) return
+    this.#current = next
+    for (const listener of this.#listeners) listener(next)
+  }
+
+  subscribe(listener: (next: RuleSetRevision) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  save(): Promise<RuleSetRevision> {
+    return Promise.reject(elsewhere("save"))
+  }
+
+  rollback(): Promise<RuleSetRevision> {
+    return Promise.reject(elsewhere("rollback"))
+  }
+
+  revisions(): Promise<RevisionInfo[]> {
+    return Promise.reject(elsewhere("revisions"))
+  }
+
+  async revision(revision: number): Promise<RuleSetRevision | undefined> {
+    return revision === this.#current.revision ? this.#current : undefined
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+  }
+}
+
+function elsewhere(place: string): SluiceError {
+  return new SluiceError("RULES_UNAVAILABLE", {
+    place,
+    expected: "is for the primary process: ask the control plane",
+  })
+}

@@ -1,0 +1,88 @@
+// A worker: the protocols that clients speak, and an engine of its own behind them.
+
+import { inspect } from "node:util"
+import { createRuleEngine } from "sluice/rules"
+import type { Core } from "../../core.js"
+import { createLog, createWatch, type WatchHub } from "../../watch/index.js"
+import { Closers } from "../closers.js"
+import { isExplained } from "../explained.js"
+import { serve } from "../serve.js"
+import { openStore } from "../store.js"
+import { VERSION } from "../version.js"
+import { FollowedRules } from "./followed-rules.js"
+import type { FromPrimary, FromWorker } from "./messages.js"
+import { RemoteStore } from "./remote-store.js"
+
+/** Runs this process as a worker of its primary, from now until it is told to drain. */
+export function runWorker(): void {
+  // Ctrl-C reaches every process of the terminal; when to stop is for the primary to say.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {})
+  // Without its primary a worker has no counters and nobody to stop it.
+  process.on("disconnect", () => process.exit(isDrained ? 0 : 1))
+  process.on("message", (message: FromPrimary) => {
+    if (message.type === "start") void start(message).catch(failed)
+    else if (message.type === "drain") drain()
+  })
+  tell({ type: "hello" })
+}
+
+/** Until it serves there is nothing to drain. */
+let drain: () => void = () => process.exit(0)
+let isDrained = false
+
+function tell(message: FromWorker): void {
+  // The primary may be gone already; `disconnect` then ends this process.
+  if (process.connected) process.send?.(message, undefined, undefined, () => {})
+}
+
+function failed(error: unknown): void {
+  const expected = isExplained(error)
+  tell({ type: "failed", message: expected ? error.message : inspect(error), expected })
+}
+
+async function start({ config, secret, rules: first }: FromPrimary & { type: "start" }): Promise<void> {
+  const closers = new Closers()
+  const watch = createWatch({
+    log: createLog({ level: config.log.level }),
+    denialsPerSecond: config.log.denials,
+    accuracyKeys: config.accuracy.keys,
+    version: VERSION,
+  })
+  closers.add(() => watch.close())
+  watch.reportTo((report) => tell({ type: "watch", report }))
+  if (config.openTelemetry) await watch.export()
+  const rules = new FollowedRules(first)
+  const { store, remote } = await storeOf(config.store, watch)
+  closers.add(() => store.close())
+  const engine = createRuleEngine({
+    rules,
+    store,
+    prefix: config.prefix,
+    ...(secret === undefined ? {} : { secret }),
+    onRefused: (error) => watch.log.error({ code: error.code, error: error.message }, "rules refused"),
+  })
+  closers.add(() => engine.close())
+  watch.attach({ store, rules })
+  const core: Core = { engine, rules, store, watch }
+  // Before it listens: the first question may come while the other protocols are still starting.
+  process.on("message", (message: FromPrimary) => {
+    if (message.type === "results") remote?.answer(message.id, message.results)
+    else if (message.type === "rules") rules.follow(message.rules, message.stale)
+  })
+  const serving = await serve({ config, core, watch, closers, planes: ["http", "grpc", "resp"] })
+  drain = () => {
+    void serving.close().finally(() => {
+      // The counts of the last second; gone once the channel has taken them.
+      watch.tick()
+      isDrained = true
+      process.disconnect()
+    })
+  }
+  tell({ type: "ready", addresses: serving.addresses })
+}
+
+async function storeOf(config: Parameters<typeof openStore>[0], watch: WatchHub) {
+  if (config.url !== "memory") return { store: await openStore(config, watch), remote: undefined }
+  const remote = new RemoteStore(tell)
+  return { store: remote, remote }
+}

@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest"
+import { eventually } from "../../../../../test/support/eventually.js"
+import { connectionsTo } from "../../../../../test/support/http-client.js"
+import {
+  buildServer,
+  killAll,
+  type Running,
+  run,
+  start,
+} from "../../../../../test/support/service-process.js"
+
+// Each test starts processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 })
+
+let folder: string
+let file: string
+
+beforeAll(buildServer, 60_000)
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-workers-"))
+  file = join(folder, "rules.yaml")
+})
+
+afterEach(() => {
+  killAll()
+  rmSync(folder, { recursive: true })
+})
+
+function writeRules(limit: number): void {
+  const limits = `[{ algorithm: sliding-window-log, limit: ${limit}, window: 1h }]`
+  writeFileSync(file, `version: 1\nrules:\n  - { id: all, keyBy: user, limits: ${limits} }\n`)
+}
+
+/** Asks over so many connections at once, which go to the workers in turn. */
+async function askMany({ url }: Running, connections: number, each: number): Promise<number> {
+  const clients = connectionsTo(url, connections)
+  const allowed = await Promise.all(
+    clients.map(async (client) => {
+      let passed = 0
+      for (let i = 0; i < each; i++) {
+        const { status, body } = await client.post("/v1/check", '{"user":"ann"}')
+        expect(status).toBe(200)
+        if (JSON.parse(body).allowed) passed++
+      }
+      client.close()
+      return passed
+    }),
+  )
+  return allowed.reduce((sum, count) => sum + count, 0)
+}
+
+/** The processes that have denied something, by what they logged. */
+function deniers({ logged }: Running): Set<unknown> {
+  return new Set(logged().flatMap(({ msg, pid }) => (msg === "denied" ? [pid] : [])))
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+it("allows exactly the limit of a key over all workers", async () => {
+  writeRules(300)
+  const service = await start(["--workers=3", "--rules.file", file])
+  expect(await askMany(service, 24, 50)).toBe(300)
+  await eventually(() => deniers(service).size === 3)
+  expect(deniers(service)).not.toContain(service.child.pid)
+})
+
+it("keeps counting when a worker is killed, and puts another in its place", async () => {
+  writeRules(100)
+  const service = await start(["--workers=2", "--rules.file", file])
+  expect(await askMany(service, 8, 5)).toBe(40)
+  expect(await askMany(service, 8, 15)).toBe(60)
+  const [victim] = await eventually(() => (deniers(service).size === 2 ? [...deniers(service)] : undefined))
+  // In the middle of their questions: those of the victim are lost with it, the others get their answers.
+  const asking = connectionsTo(service.url, 16).map(async (client) => {
+    for (let i = 0; i < 50; i++) await client.post("/v1/check", '{"user":"bob"}').catch(() => {})
+    client.close()
+  })
+  process.kill(victim as number, "SIGKILL")
+  await Promise.all(asking)
+  await eventually(() =>
+    service.logged().some(({ msg }) => msg === "a worker ended; another one takes its place"),
+  )
+  await eventually(
+    async () => {
+      await askMany(service, 8, 2)
+      return deniers(service).size === 3
+    },
+    { within: 15_000 },
+  )
+  expect(await askMany(service, 4, 5)).toBe(0)
+})
+
+it("puts changed rules in force in every worker", async () => {
+  writeRules(1)
+  const service = await start(["--workers=2", "--rules.file", file])
+  expect(await askMany(service, 4, 2)).toBe(1)
+  writeRules(1_000)
+  service.child.kill("SIGHUP")
+  await eventually(() => service.logged().some(({ msg }) => msg === "reloaded"))
+  // Told over the same channel as the answers to checks, so before any check that starts now is answered.
+  expect(await askMany(service, 4, 50)).toBe(200)
+})
+
+it("leaves no worker behind when the primary is killed", async () => {
+  writeRules(1)
+  const service = await start(["--workers=2", "--rules.file", file])
+  await askMany(service, 8, 2)
+  const workers = await eventually(() => (deniers(service).size === 2 ? [...deniers(service)] : undefined))
+  service.child.kill("SIGKILL")
+  await eventually(() => workers.every((pid) => !isAlive(pid as number)))
+})
+
+it("drains all workers on SIGTERM, drops nothing, and ends with status 0", async () => {
+  writeRules(1_000_000)
+  const service = await start(["--workers=2", "--rules.file", file])
+  let answered = 0
+  const failures: unknown[] = []
+  const clients = connectionsTo(service.url, 16).map(async (client) => {
+    for (;;) {
+      const answer = await client
+        .post("/v1/check", '{"user":"ann"}')
+        .catch((error: unknown) => void failures.push(error))
+      if (answer === undefined) return
+      answered++
+      if (answer.status !== 200) failures.push(answer.status)
+      if (answer.isLast) return
+    }
+  })
+  await eventually(() => answered > 500, { within: 20_000 })
+  service.child.kill("SIGTERM")
+  await Promise.all(clients)
+  expect(failures).toEqual([])
+  expect(await service.ended).toEqual([0, null])
+})
+
+it("says what keeps a worker from starting, once, and ends with status 1", async () => {
+  const { url } = await start()
+  const { ended, stderr } = run([
+    "--workers=2",
+    "--http.port",
+    new URL(url).port,
+    "--grpc.port=0",
+    "--control.port=0",
+  ])
+  expect(await ended).toEqual([1, null])
+  expect(stderr().match(/is taken by another program/g)).toHaveLength(1)
+  expect(stderr()).not.toContain("    at ")
+})

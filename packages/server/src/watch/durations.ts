@@ -1,0 +1,40 @@
+/** Upper bounds in milliseconds. A decision in memory takes a few microseconds, one in Redis about a millisecond. */
+export const BOUNDS: readonly number[] = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000,
+]
+
+/** A histogram of how long decisions took. */
+export class Durations {
+  /** One for each bound, and one for what is longer than all. */
+  readonly counts = new Float64Array(BOUNDS.length + 1)
+  sumMs = 0
+
+  add(ms: number): void {
+    let at = 0
+    // From below: nearly all are among the first.
+    while (at < BOUNDS.length && ms > (BOUNDS[at] as number)) at++
+    this.counts[at] = (this.counts[at] as number) + 1
+    this.sumMs += ms
+  }
+
+  get count(): number {
+    return this.counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  merge(counts: ArrayLike<number>, sumMs: number): void {
+    for (let i = 0; i < this.counts.length; i++)
+      this.counts[i] = (this.counts[i] as number) + (counts[i] ?? 0)
+    this.sumMs += sumMs
+  }
+
+  /** The bound that a share of them stays below; undefined when there are none. Infinity beyond the last bound. */
+  quantile(share: number): number | undefined {
+    let left = this.count * share
+    if (left === 0) return undefined
+    for (let i = 0; i < BOUNDS.length; i++) {
+      left -= this.counts[i] as number
+      if (left <= 0) return BOUNDS[i]
+    }
+    return Number.POSITIVE_INFINITY
+  }
+}

@@ -1,0 +1,230 @@
+// Everything there is to see of the service: counters, live events, the busiest keys, denials in the log, accuracy.
+//
+// On the path of every decision there are a few additions to the tally of this second; all else happens once a second.
+// With several workers each of them sends that second to the primary, which alone is asked.
+
+import { type Clock, type Store, systemClock } from "sluice"
+import type { StoreFailureEvent } from "sluice/redis"
+import type { RuleSource } from "sluice/rules"
+import type { Counted, Decided, Watch } from "../core.js"
+import { AccuracyMonitor, type AccuracyReport } from "./accuracy.js"
+import { Counters, type CountersReport } from "./counters.js"
+import { decisionsEvent, Listeners, type WatchEvent } from "./events.js"
+import { createLog, DenialLog, type Log } from "./log.js"
+import { metricsText } from "./metrics.js"
+import { openTelemetry, type Telemetry } from "./open-telemetry.js"
+import { type StoreState, stateOfStore } from "./store-state.js"
+import { type TopKey, TopKeys } from "./top-keys.js"
+import { WorkerStates } from "./worker-states.js"
+
+export interface WatchOptions {
+  readonly log?: Log
+  /** Denials logged each second. Default: 10. */
+  readonly denialsPerSecond?: number
+  /** Rules with series of their own; the others are counted together. Default: 1,000. */
+  readonly maxRules?: number
+  /** Keys whose decisions are compared with the exact log. Default: 100. */
+  readonly accuracyKeys?: number
+  readonly version?: string
+  readonly clock?: Clock
+  /** Processes that answer requests. Default: 1. */
+  readonly workers?: number
+}
+
+/** What one process has seen in a second, for another that counts for all. */
+export interface WatchReport extends CountersReport {
+  readonly accuracy: AccuracyReport
+  readonly watching: number
+  readonly denied: readonly TopKey[]
+  readonly used: readonly TopKey[]
+  readonly breakers: StoreState["breakers"]
+}
+
+const TICK_MS = 1_000
+const DECAY_EVERY_TICKS = 60
+
+/** Watches a service. `close` ends its timer. */
+export function createWatch(options: WatchOptions = {}): WatchHub {
+  return new WatchHub(options)
+}
+
+export class WatchHub implements Watch {
+  readonly log: Log
+  readonly #clock: Clock
+  readonly #version: string
+  readonly #workerCount: number
+  readonly #counters: Counters
+  readonly #denials: DenialLog
+  readonly #listeners = new Listeners()
+  readonly #denied = new TopKeys()
+  readonly #used = new TopKeys()
+  readonly #accuracy: AccuracyMonitor
+  readonly #accuracyTotal = { compared: 0, allowedTooMany: 0, deniedTooMany: 0, error: 0 }
+  readonly #workers = new WorkerStates()
+  readonly #timer: NodeJS.Timeout
+  #ticks = 0
+  /** As they were last told. */
+  #breakers: string | undefined
+  #store: Store | undefined
+  #rules: RuleSource | undefined
+  #unfollow = () => {}
+  #telemetry: Telemetry | undefined
+  #onReport: ((report: WatchReport) => void) | undefined
+
+  constructor(options: WatchOptions) {
+    const { clock = systemClock } = options
+    this.log = options.log ?? createLog({ level: "silent" })
+    this.#clock = clock
+    this.#version = options.version ?? "0.0.0"
+    this.#workerCount = options.workers ?? 1
+    this.#counters = new Counters(options.maxRules ?? 1_000)
+    this.#denials = new DenialLog(this.log, options.denialsPerSecond ?? 10)
+    this.#accuracy = new AccuracyMonitor({ keys: options.accuracyKeys ?? 100, now: () => clock.now() })
+    this.#timer = setInterval(() => this.tick(), TICK_MS)
+    this.#timer.unref()
+  }
+
+  /** What to look at besides decisions. */
+  attach({ store, rules }: { readonly store?: Store; readonly rules?: RuleSource }): void {
+    this.#store = store ?? this.#store
+    if (rules === undefined) return
+    this.#unfollow()
+    this.#rules = rules
+    this.#accuracy.follow(rules.current.document)
+    this.#unfollow = rules.subscribe(({ document, revision }) => {
+      this.#accuracy.follow(document)
+      this.#listeners.tell({ type: "rules", at: this.#clock.now(), revision })
+      // The primary says it for all its workers.
+      if (this.#onReport === undefined) this.log.info({ revision }, "rules changed")
+    })
+  }
+
+  decided(event: Decided): void {
+    const { decision } = event
+    // Somebody only looked: nothing was allowed or denied.
+    if (event.cost === 0) return
+    this.#counters.tally.count(decision, event.protocol, event.durationMs)
+    const first = decision.rules[0]
+    if (!decision.allowed) {
+      this.#denials.denied(event)
+      if (decision.rule !== undefined && first !== undefined) {
+        const denying = decision.rules.find(({ rule }) => rule === decision.rule) ?? first
+        this.#denied.add(denying.rule, denying.key)
+      }
+    } else if (first !== undefined) this.#used.add(first.rule, first.key)
+    if (event.cost === undefined || event.cost === 1) this.#accuracy.decided(decision)
+    this.#telemetry?.decided(event)
+  }
+
+  counted(event: Counted): void {
+    this.#counters.tally.add(event)
+  }
+
+  /** Exports to OpenTelemetry too. Rejects when its API package is not installed. */
+  async export(): Promise<void> {
+    this.#telemetry = await openTelemetry(() => {
+      const { tally, failures } = this.#counters.all()
+      return { rules: tally.rules, failures, keys: this.#storeState().keys }
+    }, this.#version)
+  }
+
+  /** Told of every call that the store did not answer. */
+  storeFailed({ failure }: StoreFailureEvent): void {
+    const { kind, ambiguous, message } = failure
+    const isFirst = this.#counters.failed(kind, ambiguous)
+    // The first of its kind in a second is enough to read.
+    if (isFirst && kind !== "breaker-open")
+      this.log.warn({ kind, error: message }, "the store did not answer")
+  }
+
+  /** Ends a second: what it had is added up and told. The timer does this. */
+  tick(): void {
+    const { tally, report } = this.#counters.take()
+    const accuracy = this.#accuracy.take()
+    this.#addAccuracy(accuracy)
+    this.#denials.tick()
+    if (tally.rules.size > 0) this.#listeners.tell(decisionsEvent(tally, this.#clock.now()))
+    const { breakers } = this.#storeState()
+    this.#tellStore(breakers, report.failures)
+    if (++this.#ticks % DECAY_EVERY_TICKS === 0) {
+      this.#denied.decay()
+      this.#used.decay()
+    }
+    if (this.#onReport === undefined) return
+    const { watching } = this.#accuracy
+    const keys = { denied: this.#denied.take(), used: this.#used.take() }
+    this.#onReport({ ...report, ...keys, accuracy, watching, breakers })
+  }
+
+  /** Hands each second on to somebody who counts for all, as a worker does. */
+  reportTo(listener: (report: WatchReport) => void): void {
+    this.#onReport = listener
+  }
+
+  /** Takes what a worker has seen. */
+  absorb(worker: number, report: WatchReport): void {
+    this.#counters.merge(report)
+    this.#addAccuracy(report.accuracy)
+    this.#workers.set(worker, report.breakers, report.watching)
+    for (const { rule, key, count } of report.denied) this.#denied.add(rule, key, count)
+    for (const { rule, key, count } of report.used) this.#used.add(rule, key, count)
+  }
+
+  /** A worker that is gone has no breakers and watches nothing. */
+  forget(worker: number): void {
+    this.#workers.delete(worker)
+  }
+
+  /** In the text format of Prometheus. */
+  metrics(): string {
+    const { tally, failures, ambiguous } = this.#counters.all()
+    const { current, stale = false } = this.#rules ?? {}
+    return metricsText({
+      totals: tally,
+      failures,
+      ambiguous,
+      store: this.#storeState(),
+      rules: current && { revision: current.revision, stale, count: current.document.rules.length },
+      accuracy: { ...this.#accuracyTotal, watching: this.#workers.watching(this.#accuracy.watching) },
+      version: this.#version,
+      workers: this.#workerCount,
+    })
+  }
+
+  /** The keys denied, or allowed, most often of late. */
+  top({ by, limit = 20 }: { readonly by: "denied" | "used"; readonly limit?: number }): TopKey[] {
+    return (by === "denied" ? this.#denied : this.#used).top(limit)
+  }
+
+  /** Tells of what happens from now on. Returns a function that ends it. */
+  subscribe(listener: (event: WatchEvent) => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#telemetry?.close()
+    this.#unfollow()
+  }
+
+  #tellStore(breakers: StoreState["breakers"], failures: CountersReport["failures"]): void {
+    const now = JSON.stringify(breakers ?? {})
+    const changed = this.#breakers !== undefined && this.#breakers !== now
+    this.#breakers = now
+    if (changed) this.log.warn({ breakers }, "a breaker of the store changed")
+    if (!changed && failures.length === 0) return
+    const at = this.#clock.now()
+    this.#listeners.tell({ type: "store", at, breakers, failures: Object.fromEntries(failures) })
+  }
+
+  #storeState(): StoreState {
+    const own = this.#store === undefined ? {} : stateOfStore(this.#store)
+    const breakers = this.#workers.breakers(own.breakers)
+    return breakers === undefined ? own : { ...own, breakers }
+  }
+
+  #addAccuracy(report: AccuracyReport): void {
+    for (const field of ["compared", "allowedTooMany", "deniedTooMany", "error"] as const)
+      this.#accuracyTotal[field] += report[field]
+  }
+}

@@ -1,0 +1,91 @@
+import { type DestinationStream, type Logger, pino } from "pino"
+import type { Decided } from "../core.js"
+
+export type Log = Logger
+
+export interface LogOptions {
+  readonly level: "debug" | "info" | "warn" | "error" | "silent"
+  /** Default: standard error. Standard output is for people. */
+  readonly destination?: DestinationStream
+}
+
+/** JSON lines. Whatever a client sends is text inside of one, so no line can be forged with it. */
+export function createLog({
+  level,
+  destination = pino.destination({ dest: 2, sync: true }),
+}: LogOptions): Log {
+  return pino(
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // Nobody logs these; should somebody ever, they still do not get out.
+      redact: [
+        "secret",
+        "password",
+        "token",
+        "authorization",
+        "headers",
+        "*.secret",
+        "*.password",
+        "*.token",
+      ],
+    },
+    destination,
+  )
+}
+
+/** Longer than any path or key of interest. */
+const LONGEST = 200
+
+/** Logs a few denials each second: enough to see who and what, never more than a disk can take. */
+export class DenialLog {
+  readonly #log: Log
+  readonly #perSecond: number
+  #left: number
+  #skipped = 0
+
+  constructor(log: Log, perSecond: number) {
+    this.#log = log
+    this.#perSecond = perSecond
+    this.#left = perSecond
+  }
+
+  /** Starts the next second. */
+  tick(): void {
+    if (this.#skipped > 0 && this.#perSecond > 0)
+      this.#log.info({ skipped: this.#skipped }, "denials not logged")
+    this.#skipped = 0
+    this.#left = this.#perSecond
+  }
+
+  denied({ decision, protocol, request }: Decided): void {
+    if (this.#left === 0) {
+      this.#skipped++
+      return
+    }
+    this.#left--
+    const { reason, rule, limitName, degraded, retryAfterMs } = decision
+    const key = decision.rules.find((outcome) => outcome.rule === rule)?.key
+    this.#log.info(
+      {
+        protocol,
+        reason,
+        rule,
+        limit: limitName,
+        key: short(key),
+        method: short(request?.method),
+        // A query may hold anything, an API key too.
+        path: short(request?.path?.replace(/[?#].*/s, "")),
+        retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : "never",
+        degraded,
+      },
+      "denied",
+    )
+  }
+}
+
+function short(text: string | undefined): string | undefined {
+  return text !== undefined && text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}

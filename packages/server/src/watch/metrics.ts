@@ -1,0 +1,146 @@
+// Every metric by its name. deploy/ refers to these names, and a test holds it to them.
+
+import { BOUNDS } from "./durations.js"
+import { Exposition } from "./exposition.js"
+import type { StoreState } from "./store-state.js"
+import type { RuleTally, Tally } from "./tally.js"
+
+export interface MetricsInput {
+  readonly totals: Tally
+  readonly failures: ReadonlyMap<string, number>
+  readonly ambiguous: number
+  readonly store: StoreState
+  readonly rules?: { readonly revision: number; readonly stale: boolean; readonly count: number } | undefined
+  readonly accuracy: {
+    compared: number
+    allowedTooMany: number
+    deniedTooMany: number
+    error: number
+    watching: number
+  }
+  readonly version: string
+  readonly workers: number
+}
+
+const BY_RULE: readonly (readonly [name: string, field: keyof RuleTally, help: string])[] = [
+  ["sluice_allowed_total", "allowed", "Requests a rule allowed."],
+  ["sluice_denied_total", "denied", "Requests a rule denied."],
+  [
+    "sluice_shadow_denied_total",
+    "shadowDenied",
+    "Requests a rule in shadow, or a candidate, would have denied.",
+  ],
+  ["sluice_degraded_total", "degraded", "Decisions of a rule that the store had no part in."],
+  ["sluice_near_limit_total", "nearLimit", "Allowed requests that left less than 20 % of a limit."],
+]
+
+export function metricsText(input: MetricsInput): string {
+  const { totals, failures, store, rules, accuracy } = input
+  const text = new Exposition()
+  for (const [name, field, help] of BY_RULE) {
+    text.metric(name, "counter", help)
+    for (const [rule, tally] of totals.rules) text.sample(name, tally[field], { rule })
+  }
+  text.metric("sluice_requests_total", "counter", "Questions asked, by the protocol they came in.")
+  for (const [protocol, { allowed, denied }] of totals.requests) {
+    text.sample("sluice_requests_total", allowed, { protocol, decision: "allowed" })
+    text.sample("sluice_requests_total", denied, { protocol, decision: "denied" })
+  }
+  histogram(text, totals)
+  text.metric("sluice_store_failures_total", "counter", "Calls the store did not answer, by the reason.")
+  for (const [kind, count] of failures) text.sample("sluice_store_failures_total", count, { kind })
+  text.single(
+    "sluice_store_ambiguous_total",
+    "counter",
+    "Failures after which nobody knows whether the charge has happened.",
+    input.ambiguous,
+  )
+  storeMetrics(text, store)
+  text.single("sluice_rules_revision", "gauge", "The revision of the rules in force.", rules?.revision)
+  text.single(
+    "sluice_rules_stale",
+    "gauge",
+    "1 while the rules may not be the newest.",
+    rules && Number(rules.stale),
+  )
+  text.single("sluice_rules_count", "gauge", "Rules in force.", rules?.count)
+  accuracyMetrics(text, accuracy)
+  text
+    .metric("sluice_info", "gauge", "The version that runs.")
+    .sample("sluice_info", 1, { version: input.version })
+  text.single("sluice_workers", "gauge", "Processes that answer requests.", input.workers)
+  processMetrics(text)
+  return text.toString()
+}
+
+function histogram(text: Exposition, { durations }: Tally): void {
+  const name = "sluice_decision_duration_seconds"
+  text.metric(name, "histogram", "How long a decision took, from the question to the answer of the store.")
+  let below = 0
+  BOUNDS.forEach((bound, i) => {
+    below += durations.counts[i] as number
+    text.sample(`${name}_bucket`, below, { le: bound / 1000 })
+  })
+  const { count } = durations
+  text.sample(`${name}_bucket`, count, { le: "+Inf" })
+  text.sample(`${name}_sum`, durations.sumMs / 1000).sample(`${name}_count`, count)
+}
+
+function storeMetrics(
+  text: Exposition,
+  { keys, bytes, evicted, refused, breakers, instances }: StoreState,
+): void {
+  text.single("sluice_store_keys", "gauge", "Keys held in memory.", keys)
+  text.single("sluice_store_bytes", "gauge", "Memory that the keys take.", bytes)
+  text.single("sluice_store_evicted_total", "counter", "Keys dropped to make room for new ones.", evicted)
+  text.single("sluice_store_refused_total", "counter", "Decisions on a new key that found no room.", refused)
+  text.single("sluice_store_instances", "gauge", "Instances that share the store, as last known.", instances)
+  if (breakers === undefined) return
+  text.metric("sluice_store_breakers", "gauge", "Circuit breakers by state; all closed is good.")
+  for (const [state, count] of Object.entries(breakers))
+    text.sample("sluice_store_breakers", count, { state })
+}
+
+function accuracyMetrics(text: Exposition, accuracy: MetricsInput["accuracy"]): void {
+  const { compared, allowedTooMany, deniedTooMany, error, watching } = accuracy
+  text.single(
+    "sluice_accuracy_keys",
+    "gauge",
+    "Keys of approximate limits compared with the exact log.",
+    watching,
+  )
+  text.single("sluice_accuracy_compared_total", "counter", "Decisions compared with the exact log.", compared)
+  text.metric(
+    "sluice_accuracy_differing_total",
+    "counter",
+    "Of those, decisions that the exact log makes differently.",
+  )
+  text.sample("sluice_accuracy_differing_total", allowedTooMany, { decision: "allowed" })
+  text.sample("sluice_accuracy_differing_total", deniedTooMany, { decision: "denied" })
+  text.single(
+    "sluice_accuracy_differing_ratio",
+    "gauge",
+    "The share of decisions that differ, since the start.",
+    compared === 0 ? 0 : (allowedTooMany + deniedTooMany) / compared,
+  )
+  text.single(
+    "sluice_accuracy_mean_error_ratio",
+    "gauge",
+    "The mean distance of the estimate from what was really used, as a share of the limit.",
+    compared === 0 ? 0 : error / compared,
+  )
+}
+
+function processMetrics(text: Exposition): void {
+  const { rss, heapUsed } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  text.single("process_resident_memory_bytes", "gauge", "Memory of this process.", rss)
+  text.single("process_cpu_seconds_total", "counter", "CPU time of this process.", (user + system) / 1e6)
+  text.single(
+    "process_start_time_seconds",
+    "gauge",
+    "When this process started.",
+    performance.timeOrigin / 1000,
+  )
+  text.single("nodejs_heap_size_used_bytes", "gauge", "The JavaScript heap.", heapUsed)
+}

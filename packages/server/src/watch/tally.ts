@@ -1,0 +1,137 @@
+// What happened since somebody last looked: counters by rule, and how long decisions took. Small enough to be sent from a
+// worker to its primary each second.
+
+import type { RuleDecision } from "sluice/rules"
+import type { Counted, Protocol } from "../core.js"
+import { Durations } from "./durations.js"
+
+/** Decisions that no rule has a part in. Not an id: those start with a letter or a digit. */
+export const NO_RULE = "_none"
+/** Rules beyond the cap on series. */
+export const OTHER_RULES = "_other"
+
+export interface RuleTally {
+  allowed: number
+  denied: number
+  shadowDenied: number
+  degraded: number
+  /** Allowed, and over 80 % of a limit used. */
+  nearLimit: number
+}
+
+/** A tally as it travels between processes. */
+export interface TallyReport {
+  readonly rules: readonly (readonly [id: string, tally: RuleTally])[]
+  readonly requests: readonly (readonly [protocol: Protocol, allowed: number, denied: number])[]
+  readonly durations: readonly number[]
+  readonly durationSumMs: number
+}
+
+const NEAR = 0.2
+
+export class Tally {
+  readonly rules = new Map<string, RuleTally>()
+  readonly requests = new Map<Protocol, { allowed: number; denied: number }>()
+  readonly durations = new Durations()
+  readonly #mostRules: number
+
+  constructor(mostRules: number) {
+    this.#mostRules = mostRules
+  }
+
+  count(decision: RuleDecision, protocol: Protocol, durationMs: number): void {
+    const { allowed } = decision
+    this.durations.add(durationMs)
+    const requests = this.#requestsOf(protocol)
+    if (allowed) requests.allowed++
+    else requests.denied++
+    const { reason } = decision
+    if (reason === "within-limits" || reason === "limit") this.#countRules(decision)
+    else if (allowed) this.of(decision.rule ?? NO_RULE).allowed++
+    // Lists, missing keys and blocks: the rule that denied is only in the decision itself.
+    else this.of(decision.rule ?? NO_RULE).denied++
+    for (const id of decision.shadowDenied) this.of(id).shadowDenied++
+  }
+
+  /** Decisions without a rule, of which only the number is known. */
+  add({ protocol, allowed, denied, degraded }: Counted): void {
+    const requests = this.#requestsOf(protocol)
+    requests.allowed += allowed
+    requests.denied += denied
+    const tally = this.of(NO_RULE)
+    tally.allowed += allowed
+    tally.denied += denied
+    tally.degraded += degraded
+  }
+
+  #requestsOf(protocol: Protocol): { allowed: number; denied: number } {
+    let requests = this.requests.get(protocol)
+    if (requests === undefined) {
+      requests = { allowed: 0, denied: 0 }
+      this.requests.set(protocol, requests)
+    }
+    return requests
+  }
+
+  #countRules({ allowed, degraded, rules }: RuleDecision): void {
+    for (let i = 0; i < rules.length; i++) {
+      const outcome = rules[i] as RuleDecision["rules"][number]
+      if (outcome.mode !== "enforce") continue
+      const tally = this.of(outcome.rule)
+      // A rule that had room has not denied what another one denies.
+      if (allowed) tally.allowed++
+      else if (!outcome.allowed) tally.denied++
+      if (degraded !== undefined) tally.degraded++
+      if (allowed && isNear(outcome.limits)) tally.nearLimit++
+    }
+  }
+
+  of(id: string): RuleTally {
+    const known = this.rules.get(id)
+    if (known !== undefined) return known
+    const name = this.rules.size < this.#mostRules || id === NO_RULE || id === OTHER_RULES ? id : OTHER_RULES
+    let tally = this.rules.get(name)
+    if (tally === undefined) {
+      tally = { allowed: 0, denied: 0, shadowDenied: 0, degraded: 0, nearLimit: 0 }
+      this.rules.set(name, tally)
+    }
+    return tally
+  }
+
+  merge(report: TallyReport): void {
+    for (const [id, from] of report.rules) {
+      const to = this.of(id)
+      to.allowed += from.allowed
+      to.denied += from.denied
+      to.shadowDenied += from.shadowDenied
+      to.degraded += from.degraded
+      to.nearLimit += from.nearLimit
+    }
+    for (const [protocol, allowed, denied] of report.requests) {
+      const requests = this.requests.get(protocol) ?? { allowed: 0, denied: 0 }
+      requests.allowed += allowed
+      requests.denied += denied
+      this.requests.set(protocol, requests)
+    }
+    this.durations.merge(report.durations, report.durationSumMs)
+  }
+
+  report(): TallyReport {
+    return {
+      rules: [...this.rules],
+      requests: [...this.requests].map(
+        ([protocol, { allowed, denied }]) => [protocol, allowed, denied] as const,
+      ),
+      durations: [...this.durations.counts],
+      durationSumMs: this.durations.sumMs,
+    }
+  }
+}
+
+function isNear(limits: readonly { readonly limit: number; readonly remaining: number }[]): boolean {
+  for (let i = 0; i < limits.length; i++) {
+    const { limit, remaining } = limits[i] as (typeof limits)[number]
+    if (remaining < limit * NEAR) return true
+  }
+  return false
+}

@@ -1,0 +1,210 @@
+// Every subpath as its users get it, with the types of the real frameworks and of the limiters that Sluice has stores for.
+
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Packed, packSluice, root } from "./packed.js"
+import { compileProject, install, ON_NODE, runFile, writeProject } from "./project.js"
+
+const FRAMEWORKS = ["express", "@types/express", "fastify", "hono", "koa", "@types/koa"]
+const NEST = ["@nestjs/common", "@nestjs/core", "@nestjs/platform-express", "reflect-metadata"]
+const LIMITERS = ["express-rate-limit", "@fastify/rate-limit", "@nestjs/throttler"]
+const CLIENTS = ["ioredis", "redis"]
+const OWN_DEPENDENCIES = ["zod", "yaml"]
+
+const subpaths = (() => {
+  const { exports } = JSON.parse(readFileSync(join(root, "packages/sluice/package.json"), "utf8"))
+  const code = Object.keys(exports).filter((subpath) => !subpath.endsWith(".json"))
+  return code.map((subpath) => `sluice${subpath.slice(1)}`)
+})()
+
+let packed: Packed
+
+beforeAll(() => {
+  packed = packSluice()
+}, 60_000)
+
+afterAll(() => packed?.remove())
+
+/** Prints what a subpath exports to each module system. */
+function exportsOf(name: string) {
+  const folder = writeProject(packed, `exports-${name.replace("/", "-")}`, {
+    "main.mjs": `
+      import { createRequire } from "node:module"
+      const imported = Object.keys(await import("${name}"))
+      const required = Object.keys(createRequire(import.meta.url)("${name}"))
+      console.log(JSON.stringify([imported, required.filter((key) => key !== "__esModule")]))`,
+  })
+  return runFile(folder, "main.mjs")
+}
+
+describe("with nothing else installed", () => {
+  // The classes of nest's middleware are nest's, and rules have dependencies of their own.
+  const alone = subpaths.filter((name) => name !== "sluice/nest" && name !== "sluice/rules")
+  it.each(alone)(
+    "%s loads, because what it is for is imported as types only",
+    (name) => {
+      const { status, stderr } = exportsOf(name)
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    },
+    20_000,
+  )
+})
+
+const LIMIT = '{ limit: 100, window: "1m" }'
+
+/** One program each. Between them they use every middleware and every store for another limiter. */
+const programs: Record<string, Record<`${string}.ts`, string>> = {
+  middlewares: {
+    "express.ts": `
+      import express from "express"
+      import { rateLimit } from "sluice/express"
+      const app = express()
+      app.use(rateLimit(${LIMIT}))
+      app.get("/", (request, response) => void response.json(request.rateLimit?.remaining.toFixed()))
+      // @ts-expect-error an option that does not exist
+      rateLimit({ limit: 100, windw: "1m" })`,
+    "fastify.ts": `
+      import fastify from "fastify"
+      import { rateLimit } from "sluice/fastify"
+      const app = fastify()
+      app.register(rateLimit, ${LIMIT})
+      app.get("/", { config: { rateLimit: ${LIMIT} } }, (request) => request.rateLimit?.remaining.toFixed())
+      app.get("/hook", { preHandler: app.rateLimit({ cost: 2 }) }, () => "hello")
+      // @ts-expect-error a limit is a number
+      app.get("/wrong", { config: { rateLimit: { limit: "5", window: "1m" } } }, () => "hello")`,
+    "hono.ts": `
+      import { Hono } from "hono"
+      import { rateLimit } from "sluice/hono"
+      const app = new Hono()
+      app.use(rateLimit(${LIMIT}))
+      app.get("/", (c) => c.text(c.get("rateLimit")?.remaining.toFixed() ?? ""))`,
+    "node.ts": `
+      import { createServer } from "node:http"
+      import { withRateLimit } from "sluice/node"
+      const limited = withRateLimit((request, response) => {
+        response.end(request.rateLimit?.remaining.toFixed())
+      }, ${LIMIT})
+      createServer(limited)`,
+    "fetch.ts": `
+      import { createLimiter } from "sluice"
+      import { limitFetch, withRateLimit } from "sluice/fetch"
+      export const GET = withRateLimit((request: Request) => new Response(request.url), ${LIMIT})
+      export const call: typeof fetch = limitFetch(fetch, createLimiter(${LIMIT}))`,
+    "rules.ts": `
+      import express from "express"
+      import { rateLimit } from "sluice/express"
+      import { createRuleEngine } from "sluice/rules"
+      const engine = createRuleEngine({ rules: { version: 1, rules: [{ id: "all", limits: [${LIMIT}] }] } })
+      express().use(rateLimit({ engine }))`,
+  },
+  koa: {
+    "koa.ts": `
+      import Koa from "koa"
+      import { rateLimit } from "sluice/koa"
+      const app = new Koa()
+      app.use(rateLimit(${LIMIT}))
+      app.use((context) => {
+        context.body = context.state.rateLimit?.remaining.toFixed()
+      })`,
+  },
+  stores: {
+    "express-rate-limit.ts": `
+      import { rateLimit } from "express-rate-limit"
+      import { expressRateLimitStore } from "sluice/express"
+      rateLimit({ windowMs: 60_000, limit: 100, store: expressRateLimitStore() })`,
+    "fastify-rate-limit.ts": `
+      import rateLimit from "@fastify/rate-limit"
+      import fastify from "fastify"
+      import { fastifyRateLimitStore } from "sluice/fastify-rate-limit"
+      const app = fastify()
+      app.register(rateLimit, { max: 100, timeWindow: "1 minute", store: fastifyRateLimitStore() })
+      app.get("/", { config: { rateLimit: { max: 5 } } }, () => "hello")`,
+    "throttler.ts": `
+      import { ThrottlerModule } from "@nestjs/throttler"
+      import { throttlerStorage } from "sluice/nest"
+      ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 100 }], storage: throttlerStorage() })`,
+  },
+}
+/** Koa's own types do not pass beside the content-disposition that koa brings. */
+const UNSOUND = ["koa"]
+
+const nestProgram = `
+  import "reflect-metadata"
+  import { Controller, Get, Module } from "@nestjs/common"
+  import { APP_GUARD, NestFactory } from "@nestjs/core"
+  import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from "sluice/nest"
+
+  @Controller()
+  class Items {
+    @RateLimit({ limit: 1, window: "1h", algorithm: "token-bucket" })
+    @Get("own")
+    own(): string { return "own" }
+
+    @SkipRateLimit()
+    @Get("free")
+    free(): string { return "free" }
+
+    @Get("other")
+    other(): string { return "other" }
+  }
+
+  @Module({
+    imports: [RateLimitModule.forRoot({ limit: 2, window: "1h", algorithm: "token-bucket" })],
+    controllers: [Items],
+    providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
+  })
+  class AppModule {}
+
+  async function main(): Promise<void> {
+    const app = await NestFactory.create(AppModule, { logger: false, forceCloseConnections: true })
+    await app.listen(0, "127.0.0.1")
+    const url = await app.getUrl()
+    for (const path of ["own", "own", "other", "other", "other", "free"]) {
+      console.log(path, (await fetch(url + "/" + path)).status)
+    }
+    await app.close()
+  }
+  void main()`
+
+describe("beside what it is for", () => {
+  // Not before: the tests above run first, and without.
+  beforeAll(() => install(packed, [...FRAMEWORKS, ...NEST, ...LIMITERS, ...CLIENTS, ...OWN_DEPENDENCIES]))
+
+  it.each(subpaths)(
+    "%s exports the same to import and to require, without a warning",
+    (name) => {
+      const { status, stdout, stderr } = exportsOf(name)
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+      const [imported, required] = JSON.parse(stdout) as [string[], string[]]
+      expect(imported.length).toBeGreaterThan(0)
+      expect(required.sort()).toEqual(imported.sort())
+    },
+    20_000,
+  )
+
+  describe.each([
+    ["an ES module", "module", "nodenext"],
+    ["a CommonJS module", "commonjs", "node20"],
+  ] as const)("in %s", (_what, type, module) => {
+    it.each(Object.entries(programs))(
+      "the types of %s fit",
+      (name, sources) => {
+        const options = { module, noEmit: true, skipLibCheck: UNSOUND.includes(name), ...ON_NODE }
+        expect(() => compileProject(packed, `${name}-${type}`, sources, type, options)).not.toThrow()
+      },
+      30_000,
+    )
+
+    it("nest's decorators compile and limit", () => {
+      const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true }
+      const options = { module, ...decorators, ...ON_NODE }
+      const folder = compileProject(packed, `nest-${type}`, { "main.ts": nestProgram }, type, options)
+      expect(runFile(folder, join("out", "main.js"))).toEqual({
+        status: 0,
+        stdout: "own 200\nown 429\nother 200\nother 200\nother 429\nfree 200\n",
+        stderr: "",
+      })
+    }, 30_000)
+  })
+})

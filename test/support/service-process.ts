@@ -1,0 +1,85 @@
+// The service as a process of its own, as people run it.
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+
+const program = fileURLToPath(new URL("../../packages/server/dist/main.js", import.meta.url))
+const running = new Set<ChildProcess>()
+
+/** Call it before all tests: a test never runs an old build. Whether all types are right is for another check to say. */
+export function buildServer(): void {
+  const script = fileURLToPath(new URL("../../scripts/build.mjs", import.meta.url))
+  spawnSync(process.execPath, [script, "packages/server"], { stdio: "inherit" })
+  if (!existsSync(program)) throw new Error("the build failed")
+}
+
+/** Call it after each test. */
+export function killAll(): void {
+  for (const child of running) child.kill("SIGKILL")
+  running.clear()
+}
+
+export interface Run {
+  readonly child: ChildProcess
+  /** What it has written so far. */
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Its lines of JSON. */
+  readonly logged: () => Record<string, unknown>[]
+  /** Its code and signal, once its output is all there. */
+  readonly ended: Promise<[code: number | null, signal: NodeJS.Signals | null]>
+}
+
+export function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Run {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { ...process.env, ...env },
+    stdio: "pipe",
+  })
+  running.add(child)
+  let stdout = ""
+  let stderr = ""
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk
+  })
+  const ended = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    logged: () =>
+      stderr
+        .split("\n")
+        .filter((line) => line.startsWith("{"))
+        .map((line) => JSON.parse(line)),
+    ended,
+  }
+}
+
+export interface Running extends Run {
+  /** Of the data plane. */
+  readonly url: string
+  readonly addresses: Readonly<Record<string, string>>
+}
+
+const FREE_PORTS = ["--http.port=0", "--grpc.port=0", "--control.port=0", "--resp.port=0"]
+
+/** Starts it on free ports, and waits until it says that it is ready. */
+export async function start(
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Running> {
+  const process = run([...FREE_PORTS, ...args], env)
+  const addresses = await new Promise<Record<string, string>>((resolve, reject) => {
+    process.child.stderr?.on("data", () => {
+      const ready = process.logged().find(({ msg }) => msg === "ready")
+      if (ready !== undefined) resolve(ready.addresses as Record<string, string>)
+    })
+    void process.ended.then(() => reject(new Error(`it ended without listening:\n${process.stderr()}`)))
+  })
+  return { ...process, addresses, url: `http://${addresses.http}` }
+}
