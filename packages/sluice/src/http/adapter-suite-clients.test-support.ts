@@ -53,14 +53,17 @@ export function describeClients(open: Open, { answersText, resolvesDots }: Clien
     expect(await statusAs(url, "a")).toBe(429)
   })
 
-  it.runIf(answersText)("answers a denial with the status and text of its options", async () => {
-    const text = await open({ limit: 1, ...EXACT, status: 503, body: "slow down" })
-    await fetch(text)
-    const denied = await fetch(text)
-    expect(denied.status).toBe(503)
-    expect(denied.headers.get("content-type")).toMatch(/^text\/plain/)
-    expect(await denied.text()).toBe("slow down")
-  })
+  // Where the framework puts text into an object of its own, there is nothing of ours to see.
+  if (answersText) {
+    it("answers a denial with the status and text of its options", async () => {
+      const text = await open({ limit: 1, ...EXACT, status: 503, body: "slow down" })
+      await fetch(text)
+      const denied = await fetch(text)
+      expect(denied.status).toBe(503)
+      expect(denied.headers.get("content-type")).toMatch(/^text\/plain/)
+      expect(await denied.text()).toBe("slow down")
+    })
+  }
 
   it("answers a denial with the JSON of its options", async () => {
     const json = await open({

@@ -139,16 +139,29 @@ function rewritten(target: string, options: CanonicalPathOptions): CanonicalPath
   return withQuery(path, mark < 0 ? "" : target.slice(mark + 1))
 }
 
+/** Whether a byte starts or continues a character in a longer form of UTF-8 than it needs. */
+function isOverlong(previous: number, byte: number): boolean {
+  if (byte === 0xc0 || byte === 0xc1) return true
+  if (byte >= 0x80 && byte < 0x90)
+    return previous === 0xe0 || previous === 0xf0 || previous === 0xf8 || previous === 0xfc
+  return previous === 0xe0 && byte >= 0x90 && byte < 0xa0
+}
+
 function canonicalSegment(piece: string, keepSlashes: boolean): string | RefusedPath {
   let segment = ""
   // Characters that stay are copied a run at a time.
   let copied = 0
   let sawPercent = false
-  let sawLead = false
+  let sawOverlong = false
+  /** The byte right before, if it was encoded or should have been. */
+  let previous = -1
   for (let i = 0; i < piece.length; i++) {
     const code = piece.charCodeAt(i)
     if (code < 128 && classes[code] === PLAIN) continue
-    if (copied < i) segment += piece.slice(copied, i)
+    if (copied < i) {
+      segment += piece.slice(copied, i)
+      previous = -1
+    }
     if (code === PERCENT) {
       const byte = hexByte(piece, i + 1)
       if (byte < 0) return refuse("percent")
@@ -156,11 +169,13 @@ function canonicalSegment(piece: string, keepSlashes: boolean): string | Refused
       if (byte === BACKSLASH || (byte === SLASH && !keepSlashes)) return refuse("slash")
       segment += decodable[byte] === 1 ? String.fromCharCode(byte) : triplets[byte]
       sawPercent ||= byte === PERCENT
-      sawLead ||= byte >= 0xc0
+      sawOverlong ||= isOverlong(previous, byte)
+      previous = byte
       i += 2
     } else if (code < 128 ? classes[code] === ENCODED : code < 256) {
       segment += triplets[code]
-      sawLead ||= code >= 0xc0
+      sawOverlong ||= isOverlong(previous, code)
+      previous = code
     } else {
       return refuse("character")
     }
@@ -169,7 +184,7 @@ function canonicalSegment(piece: string, keepSlashes: boolean): string | Refused
   if (copied < piece.length) segment += piece.slice(copied)
   // Looked at only now: the digits of the second encoding may have been encoded themselves.
   if (sawPercent && /%25[0-9A-Fa-f]{2}/.test(segment)) return refuse("double-encoding")
-  if (sawLead && /%C[01]|%E0%[89]|%(?:F0|F8|FC)%8/.test(segment)) return refuse("overlong")
+  if (sawOverlong) return refuse("overlong")
   // `..;x` is `..` to servers that cut parameters off, and `a%2F..` to those that decode slashes.
   const hasDots = segment.startsWith(".") || segment.includes("%2F.")
   if (hasDots && segment !== ".." && /(?:^|%2F)\.\.?(?:;|%3B|%2F)|%2F\.\.?$/.test(segment))

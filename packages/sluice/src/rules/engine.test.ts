@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { memoryStore } from "../stores/memory/memory-store.js"
 import { shardedStore } from "../stores/sharded.js"
 import { ManualClock } from "../testing/manual-clock.js"
-import { createRuleEngine, type RuleEngine, type RuleEngineOptions } from "./engine.js"
+import { createRuleEngine, type RuleEngine } from "./engine.js"
+import type { RuleEngineOptions } from "./engine-options.js"
 import type { RuleRequest } from "./identity.js"
 import type { RuleSetDocument, RuleSpec } from "./schema.js"
 
@@ -645,6 +646,13 @@ describe("an engine", () => {
     ["a number as the user", { user: 42 }, "request.user: must be a text, got 42"],
     ["a number as the path", { path: 1 }, "request.path: must be a text, got 1"],
     ["an object as the address", { ip: {} }, "request.ip: must be a text"],
+    ["a text as descriptors", { descriptors: "a" }, "request.descriptors: must be a list"],
+    ["a descriptor without entries", { descriptors: [{}] }, "request.descriptors[0].entries: must be a list"],
+    [
+      "an entry without a value",
+      { descriptors: [{ entries: [{ key: "a" }] }] },
+      "request.descriptors[0].entries: must be a list of keys and values",
+    ],
   ])("refuses %s, by its place", async (_name, request, said) => {
     const { engine } = start({ rules: [rule("a", 1, { keyBy: ["user", "ip"] })] })
     await expect(engine.check(request as RuleRequest)).rejects.toMatchObject({

@@ -95,6 +95,7 @@ export class Identity implements RequestFacts, Client {
     if (typeof request !== "object" || request === null) throw wrongType("request", "an object", request)
     const { dotSegments } = request
     this.method = text(request.method, "method") ?? ""
+    checkDescriptors(request.descriptors)
     const path = text(request.path, "path")
     const { encodedSlashes } = rules
     this.#target = path === undefined ? undefined : canonicalPath(path, { encodedSlashes, dotSegments })
@@ -250,6 +251,21 @@ function text(value: unknown, field: string): string | undefined {
   if (value === undefined || typeof value === "string") return value
   if (value === null) return undefined
   throw wrongType(`request.${field}`, "a text", value)
+}
+
+function checkDescriptors(descriptors: unknown): void {
+  if (descriptors === undefined) return
+  if (!Array.isArray(descriptors)) throw wrongType("request.descriptors", "a list", descriptors)
+  descriptors.forEach((descriptor, i) => {
+    const entries: unknown = descriptor?.entries
+    const isEntry = (entry: unknown) => hasText(entry, "key") && hasText(entry, "value")
+    if (!Array.isArray(entries) || !entries.every(isEntry))
+      throw wrongType(`request.descriptors[${i}].entries`, "a list of keys and values", entries)
+  })
+}
+
+function hasText(entry: unknown, field: "key" | "value"): boolean {
+  return typeof (entry as Record<string, unknown> | null)?.[field] === "string"
 }
 
 function wrongType(place: string, expected: string, found: unknown): SluiceError {

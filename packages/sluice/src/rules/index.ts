@@ -1,14 +1,13 @@
 export { hashApiKey } from "./api-key.js"
-export {
-  createRuleEngine,
-  type DecisionEvent,
-  type KeyCheckOptions,
-  type RateLimitResult,
-  type RuleCheckOptions,
-  type RuleContext,
-  type RuleEngine,
-  type RuleEngineOptions,
-} from "./engine.js"
+export { createRuleEngine, type RuleEngine } from "./engine.js"
+export type {
+  DecisionEvent,
+  KeyCheckOptions,
+  RateLimitResult,
+  RuleCheckOptions,
+  RuleContext,
+  RuleEngineOptions,
+} from "./engine-options.js"
 export type { Explanation, RuleExplanation } from "./explain.js"
 export type { GuardRails } from "./guard-rails.js"
 export type { HeaderSource, RuleRequest } from "./identity.js"

@@ -214,17 +214,29 @@ describe("an edit by hand", () => {
 
   it("is only taken when it is written to the end", async () => {
     const source = await open({ poll: "1ms" })
-    const heard: unknown[] = []
-    source.subscribe(({ document }) => heard.push(document))
-    // Each half is a valid set of its own.
-    const rest = "  - id: more\n    limits: unlimited\n"
-    writeFileSync(path, text(6))
-    for (let i = 0; i < 5; i++) {
-      appendFileSync(path, rest.replace("more", `more-${i}`))
-      await turnsOfTheLoop(50)
+    // Each part is a valid set of its own. A writer that this machine holds up for too long has to begin again.
+    for (let attempt = 1; ; attempt++) {
+      const heard: unknown[] = []
+      const stop = source.subscribe(({ document }) => heard.push(document))
+      let longestPause = 0
+      let written = performance.now()
+      writeFileSync(path, text(6 + attempt))
+      for (let i = 0; i < 5; i++) {
+        await turnsOfTheLoop(20)
+        appendFileSync(path, `  - id: more-${i}\n    limits: unlimited\n`)
+        longestPause = Math.max(longestPause, performance.now() - written)
+        written = performance.now()
+      }
+      await soon(() => {
+        const { rules } = source.current.document
+        expect(rules).toHaveLength(6)
+        expect(rules[0]?.limits).toMatchObject([{ limit: 6 + attempt }])
+      })
+      stop()
+      if (longestPause > 40 && attempt < 20) continue
+      expect(heard).toHaveLength(1)
+      return
     }
-    await soon(() => expect(heard).toHaveLength(1))
-    expect(source.current.document.rules).toHaveLength(6)
   })
 
   it("becomes a process warning when it is bad and nobody listens", async () => {
