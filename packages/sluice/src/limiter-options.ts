@@ -44,11 +44,20 @@ const CODES = {
   gcra: "gcra",
   block: "block",
 } as const
-const STORE_METHODS = ["check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close"]
+export const isStore = hasMethods(
+  "check",
+  "decide",
+  "checkMany",
+  "charge",
+  "refund",
+  "reset",
+  "mayBlock",
+  "close",
+)
 
 export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[]; prefix: string } {
   checkFields(options, [...LIMIT_FIELDS, ...COMMON_FIELDS, "limits"], "createLimiter")
-  checkType(options.store, "createLimiter.store", "a store", hasMethods(...STORE_METHODS))
+  checkType(options.store, "createLimiter.store", "a store", isStore)
   checkType(options.clock, "createLimiter.clock", "a clock with now()", hasMethods("now"))
   checkType(options.prefix, "createLimiter.prefix", "a string that is not empty", isName)
   checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure")
@@ -69,16 +78,21 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
     checkFields(limit, LIMIT_FIELDS, `limits[${i}]`)
     return compileLimit(limit, `limits[${i}]`, prefix)
   })
+  checkDistinct(limits, "limits")
+  return { limits, prefix }
+}
+
+/** Refuses limits that nobody could tell apart, or that would share a counter. */
+export function checkDistinct(limits: readonly CompiledLimit[], place: string): void {
   limits.forEach((limit, i) => {
     if (limits.findIndex(({ name, space }) => name === limit.name || space === limit.space) < i) {
       throw new SluiceError("LIMIT_NAME_DUPLICATE", {
-        place: `limits[${i}].name`,
-        expected: "must be given and unique where algorithm and window are the same",
+        place: `${place}[${i}].name`,
+        expected: "must be unique where algorithm and window are the same",
         found: limit.name,
       })
     }
   })
-  return { limits, prefix }
 }
 
 export function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {

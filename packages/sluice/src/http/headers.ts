@@ -9,16 +9,9 @@ import { base64, sfInteger, sfString, wholeSeconds } from "./structured-field.js
  * - `both`: legacy and the newest draft.
  * - `none`: not one header, not even `retry-after`.
  */
-export type HeaderStyle = "legacy" | "draft-6" | "draft-7" | "draft-8" | "both" | "none"
+export type HeaderStyle = (typeof HEADER_STYLES)[number]
 
-export const HEADER_STYLES: readonly HeaderStyle[] = [
-  "legacy",
-  "draft-6",
-  "draft-7",
-  "draft-8",
-  "both",
-  "none",
-]
+export const HEADER_STYLES = ["legacy", "draft-6", "draft-7", "draft-8", "both", "none"] as const
 
 /** What a limit promises, whoever asks: the constant part of the headers. */
 export interface HeaderPolicy {

@@ -100,3 +100,20 @@ export function clientList(names: readonly string[] | undefined, place: string):
   })
   return list
 }
+
+/** `ip:…`, `user:…` and `apiKey:…` say what they are; anything else is a name that no rule knows more about. */
+export function identified(client: string): { client?: string; ip?: string; user?: string; apiKey?: string } {
+  if (client.startsWith("ip:")) return { client, ip: client.slice(3) }
+  if (client.startsWith("user:")) return { client, user: client.slice(5) }
+  // In clear as it came: the hash takes its place everywhere, also as the name.
+  if (client.startsWith("apiKey:")) return { apiKey: client.slice(7) }
+  return { client }
+}
+
+/** Who a key is about, when it is written as keys of one client are. */
+export function clientOf(key: string): Client {
+  const known = /^(ip|user|apiKey):(.+)$/s.exec(key)
+  const named = (kind: string) => (known?.[1] === kind ? known[2] : undefined)
+  // The subnet an IPv6 address was cut to is not part of the address.
+  return { ip: named("ip")?.replace(/\/.*/, ""), user: named("user"), apiKey: named("apiKey") }
+}

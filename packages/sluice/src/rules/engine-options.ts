@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.js"
 import { SluiceError } from "../errors.js"
+import { isStore } from "../limiter-options.js"
 import { checkFields, checkType, hasMethods } from "../options.js"
 import type { Store } from "../stores/store.js"
 import type { GuardRails } from "./guard-rails.js"
@@ -75,8 +76,7 @@ const FIELDS = [
 
 export function checkEngineOptions(options: RuleEngineOptions): void {
   checkFields(options, FIELDS, "createRuleEngine")
-  const storeMethods = ["check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close"]
-  checkType(options.store, "createRuleEngine.store", "a store", hasMethods(...storeMethods))
+  checkType(options.store, "createRuleEngine.store", "a store", isStore)
   checkType(options.clock, "createRuleEngine.clock", "a clock with now()", hasMethods("now"))
   checkType(options.prefix, "createRuleEngine.prefix", "a string that is not empty", isFilled)
   checkType(options.secret, "createRuleEngine.secret", "text or bytes, not empty", isSecret)

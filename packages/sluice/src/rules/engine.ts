@@ -19,6 +19,7 @@ import {
   earlyDecision,
   withShadows,
 } from "./assemble.js"
+import { clientOf, identified } from "./client.js"
 import {
   checkEngineOptions,
   isSource,
@@ -275,7 +276,7 @@ export class RuleEngine {
     identity.tier =
       identity.givenTier ?? tier ?? set.tiers.get(identity) ?? identity.proxyTier ?? set.defaultTier
     const cost = options?.cost === undefined ? undefined : costOf(options.cost)
-    return planOf(set, identity, this.#nowMs(options), cost)
+    return planOf(set, identity, set.hasOverrides ? this.#nowMs(options) : 0, cost)
   }
 
   /** A key says who it is when it is written as keys of one client are. */
@@ -409,22 +410,6 @@ function commonWay(charges: readonly Charge[]): Degraded {
 
 function tierOption(options: RuleCheckOptions, tier: string | undefined): KeyCheckOptions {
   return tier === undefined ? options : { ...options, tier }
-}
-
-/** `ip:…`, `user:…` and `apiKey:…` say what they are; anything else is a name that no rule knows more about. */
-function identified(client: string): Pick<RuleRequest, "ip" | "user" | "apiKey" | "client"> {
-  if (client.startsWith("ip:")) return { client, ip: client.slice(3) }
-  if (client.startsWith("user:")) return { client, user: client.slice(5) }
-  // In clear as it came: the hash takes its place everywhere, also as the name.
-  if (client.startsWith("apiKey:")) return { apiKey: client.slice(7) }
-  return { client }
-}
-
-function clientOf(key: string) {
-  const known = /^(ip|user|apiKey):(.+)$/s.exec(key)
-  const named = (kind: string) => (known?.[1] === kind ? known[2] : undefined)
-  // The subnet an IPv6 address was cut to is not part of the address.
-  return { ip: named("ip")?.replace(/\/.*/, ""), user: named("user"), apiKey: named("apiKey") }
 }
 
 function warn(error: SluiceError): void {

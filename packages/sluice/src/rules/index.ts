@@ -1,3 +1,4 @@
+export type { HeaderStyle } from "../http/headers.js"
 export { hashApiKey } from "./api-key.js"
 export { createRuleEngine, type RuleEngine } from "./engine.js"
 export type {
@@ -17,7 +18,6 @@ export { checkRuleSet, type ParseOptions, parseRuleSet } from "./parse.js"
 export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./rule-decision.js"
 export { type RuleProblem, RuleSetError } from "./rule-set-error.js"
 export {
-  type HeaderStyle,
   type LimitSpec,
   type OverrideSpec,
   type ResponseSpec,

@@ -1,8 +1,7 @@
 // The limits of a rule, of one of its tiers, or of one client: policies with the counters they charge.
 
 import type { Policy } from "../algorithms/algorithm.js"
-import { SluiceError } from "../errors.js"
-import { compileLimit } from "../limiter-options.js"
+import { checkDistinct, compileLimit } from "../limiter-options.js"
 import type { LimitOptions } from "../policy.js"
 import { Space } from "../stores/store.js"
 import type { LimitSpec } from "./schema.js"
@@ -26,18 +25,12 @@ export function compileLimitSet(
   prefix: string,
   place: string,
 ): RuleLimitPolicy[] {
-  const compiled = limits.map((limit, i) => {
-    const { name, policy, space } = compileLimit(limit as LimitOptions, `${place}[${i}]`, prefix)
-    return { name, policy, space: new Space(space), windowMs: policy.window / 1000 }
-  })
-  compiled.forEach((limit, i) => {
-    if (compiled.findIndex(({ name, space }) => name === limit.name || space.name === limit.space.name) < i) {
-      throw new SluiceError("LIMIT_NAME_DUPLICATE", {
-        place: `${place}[${i}].name`,
-        expected: "must be given and unique where algorithm and window are the same",
-        found: limit.name,
-      })
-    }
-  })
-  return compiled
+  const compiled = limits.map((limit, i) => compileLimit(limit as LimitOptions, `${place}[${i}]`, prefix))
+  checkDistinct(compiled, place)
+  return compiled.map(({ name, policy, space }) => ({
+    name,
+    policy,
+    space: new Space(space),
+    windowMs: policy.window / 1000,
+  }))
 }

@@ -1,6 +1,6 @@
 import type { Decision, LimitDecision } from "../decision.js"
-import type { HeaderPolicy } from "../http/headers.js"
-import type { HeaderStyle, ResponseSpec } from "./schema.js"
+import type { HeaderPolicy, HeaderStyle } from "../http/headers.js"
+import type { ResponseSpec } from "./schema.js"
 
 export type Mode = "enforce" | "shadow" | "off"
 

@@ -1,7 +1,7 @@
 // A rule set made ready: patterns compiled, numbers worked out, clients indexed. It never changes; a new revision is a new
 // one, and decisions under way finish on the one they began with.
 
-import type { HeaderPolicy } from "../http/headers.js"
+import type { HeaderPolicy, HeaderStyle } from "../http/headers.js"
 import type { Degraded } from "../stores/store.js"
 import { Space } from "../stores/store.js"
 import { endOf } from "./check-rules.js"
@@ -14,14 +14,7 @@ import { type KeyPart, type MissingKey, parseKeyPart } from "./key.js"
 import { compileLimitSet, type LimitSet } from "./limit-set.js"
 import { compileMatcher, type Matcher } from "./match/index.js"
 import type { Mode } from "./rule-decision.js"
-import type {
-  HeaderStyle,
-  LimitSpec,
-  OverrideSpec,
-  ResponseSpec,
-  RuleSetDocument,
-  RuleSpec,
-} from "./schema.js"
+import type { LimitSpec, OverrideSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "./schema.js"
 
 export interface CompiledRule {
   readonly id: string
@@ -79,6 +72,8 @@ export class RuleSet {
   readonly countsApiKeys: boolean
   /** Whether any list, tier or override names an API key by its hash. */
   readonly namesApiKeys: boolean
+  /** Whether time matters to which limits apply: reading the clock costs as much as a small check. */
+  readonly hasOverrides: boolean
   readonly #overrides: ClientMap<readonly Override[]>
   readonly #byId: ReadonlyMap<string, CompiledRule>
   readonly #prefix: string
@@ -97,6 +92,7 @@ export class RuleSet {
     this.defaultTier = document.defaults?.tier
     const { everywhere, byRule } = groupOverrides(document, prefix)
     this.#overrides = everywhere
+    this.hasOverrides = (document.overrides?.length ?? 0) > 0
     this.rules = document.rules.map((rule, i) =>
       compileRule(rule, document, prefix, `rules[${i}]`, byRule.get(rule.id) ?? new ClientMap()),
     )

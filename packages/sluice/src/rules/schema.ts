@@ -4,16 +4,11 @@
 // checked by check-rules.ts, so that one bad field does not hide the mistakes after it.
 
 import { z } from "zod"
+import type { AlgorithmName } from "../algorithms/algorithm.js"
+import { HEADER_STYLES } from "../http/headers.js"
+import { algorithms } from "../policy.js"
 
-export const ALGORITHMS = [
-  "fixed-window",
-  "sliding-window-log",
-  "sliding-window-counter",
-  "token-bucket",
-  "leaky-bucket",
-  "gcra",
-] as const
-export const HEADER_STYLES = ["legacy", "draft-6", "draft-7", "draft-8", "both", "none"] as const
+export const ALGORITHMS = Object.keys(algorithms) as readonly AlgorithmName[]
 
 const text = z.string().min(1)
 const oneOrMore = z.union([text, z.array(text).min(1)])
@@ -242,7 +237,6 @@ export type CostSpec = z.infer<typeof costSchema>
 export type RuleSpec = z.infer<typeof ruleSchema>
 export type OverrideSpec = z.infer<typeof overrideSchema>
 export type ResponseSpec = z.infer<typeof responseSchema>
-export type HeaderStyle = (typeof HEADER_STYLES)[number]
 /** A whole rule set, as it is written in YAML or JSON. */
 export type RuleSetDocument = z.infer<typeof ruleSetSchema>
 
