@@ -1,7 +1,7 @@
 export type { AlgorithmName } from "./algorithms/algorithm.js"
 export { type Clock, systemClock } from "./clock.js"
 export type { Decision, LimitDecision } from "./decision.js"
-export type { Duration } from "./duration.js"
+export { type Duration, parseDuration } from "./duration.js"
 export { type ErrorCode, errorCodes, SluiceError } from "./errors.js"
 export {
   type CheckOptions,
@@ -11,6 +11,7 @@ export {
   type LimitPolicy,
 } from "./limiter.js"
 export type { LimiterOptions } from "./limiter-options.js"
+export { nearest } from "./options.js"
 export { type LimitOptions, restorePolicy, type SavedPolicy, savePolicy } from "./policy.js"
 export { type ByteKeys, byteKeys } from "./stores/memory/byte-keys.js"
 export {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
+import { nearest } from "sluice"
+import { didYouMean } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
-import { didYouMean, nearest } from "./nearest.js"
 import type { ConfigProblem, Setting } from "./setting.js"
 
 export type Environment = Readonly<Record<string, string | undefined>>

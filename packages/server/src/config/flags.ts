@@ -1,5 +1,5 @@
+import { didYouMean } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
-import { didYouMean } from "./nearest.js"
 import { type ConfigProblem, pathText, type Setting } from "./setting.js"
 
 /** What a command line asks for besides settings. */

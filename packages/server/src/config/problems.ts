@@ -2,7 +2,7 @@
 
 import { type ErrorCode, SluiceError } from "sluice"
 import type { z } from "zod"
-import { didYouMean } from "./nearest.js"
+import { didYouMean } from "./did-you-mean.js"
 import { configJsonSchema } from "./schema.js"
 import { type ConfigProblem, pathText } from "./setting.js"
 

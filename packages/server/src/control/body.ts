@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http"
 import { SluiceError } from "sluice"
 import { z } from "zod"
+import { MOST_DISCARDED_BYTES, tooLarge } from "../http/body.js"
 import { checkBody } from "./checked.js"
-import { isObject, type JsonObject, parseJson } from "./json.js"
+import { isObject, type JsonObject, parseChecked } from "./json.js"
 import type { JsonSchema } from "./route.js"
 import type { SentDocument } from "./rule-checker.js"
 
@@ -21,7 +22,7 @@ export function jsonBody<T>(schema: z.ZodType<T>): BodySpec<T> {
   return {
     types: [JSON_TYPE],
     schema: z.toJSONSchema(schema, { io: "input" }) as JsonSchema,
-    read: (bytes) => checkBody(schema, parseJson(bytes)),
+    read: (bytes) => checkBody(schema, parseChecked(bytes)),
   }
 }
 
@@ -36,7 +37,7 @@ export function listBody(schema: JsonSchema): BodySpec<readonly unknown[]> {
     types: [JSON_TYPE],
     schema,
     read(bytes) {
-      const list = parseJson(bytes)
+      const list = parseChecked(bytes)
       if (Array.isArray(list)) return list
       throw new SluiceError("BODY_FIELD_INVALID", { place: "body", expected: "must be a list", found: list })
     },
@@ -54,19 +55,15 @@ export function documentBody(schema: JsonSchema): BodySpec<SentDocument> {
     types: [JSON_TYPE, ...YAML_TYPES],
     schema,
     read: (bytes, type) =>
-      YAML_TYPES.includes(type) ? { text: bytes.toString("utf8") } : { value: parseJson(bytes) },
+      YAML_TYPES.includes(type) ? { text: bytes.toString("utf8") } : { value: parseChecked(bytes) },
   }
 }
 
 function readObject(bytes: Buffer): JsonObject {
-  const value = parseJson(bytes)
+  const value = parseChecked(bytes)
   if (isObject(value)) return value
   throw new SluiceError("BODY_NOT_OBJECT", { place: "body", expected: "must be a JSON object", found: value })
 }
-
-// A client that is still sending would see a broken connection instead of our answer, so a body that is only somewhat
-// too large is read to its end and thrown away. Beyond this we hang up.
-const MOST_DISCARDED_BYTES = 4 * 1_048_576
 
 /** Reads a body that is of the right type and not too large. Rejects with the socket's error if the client goes away. */
 export async function readBody<Body>(
@@ -96,8 +93,4 @@ function typeOf({ headers }: IncomingMessage, { types }: BodySpec<unknown>): str
     expected: `must be ${types.join(" or ")}`,
     found: headers["content-type"] ?? "none",
   })
-}
-
-function tooLarge(mostBytes: number): SluiceError {
-  return new SluiceError("BODY_TOO_LARGE", { place: "body", expected: `may have ${mostBytes} bytes at most` })
 }

@@ -1,7 +1,7 @@
 // JSON from outside, into plain values that nothing later can trip over.
 
-import { isUtf8 } from "node:buffer"
 import { SluiceError } from "sluice"
+import { notJson, parseJson } from "../http/body.js"
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -10,16 +10,8 @@ const FORBIDDEN = ["__proto__", "constructor", "prototype"]
 /** No rule set needs more than about 8. */
 const DEEPEST = 32
 
-export function parseJson(bytes: Buffer): unknown {
-  // Bytes that are no text all read as the same character, and two names would be one.
-  if (!isUtf8(bytes)) throw notJson("it is not UTF-8")
-  const text = bytes.toString("utf8")
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw notJson(text === "" ? "it is empty" : (error as SyntaxError).message)
-  }
+export function parseChecked(bytes: Buffer): unknown {
+  const value = parseJson(bytes)
   checkNames(value, DEEPEST)
   return value
 }
@@ -44,8 +36,4 @@ function checkNames(value: unknown, depth: number): void {
     }
     checkNames((value as JsonObject)[name], depth - 1)
   }
-}
-
-function notJson(reason: string): SluiceError {
-  return new SluiceError("BODY_INVALID_JSON", { place: "body", expected: `must be JSON: ${reason}` })
 }

@@ -2,12 +2,12 @@ import { SluiceError } from "sluice"
 import { problemBody } from "sluice/http"
 import type { RuleDecision } from "sluice/rules"
 import type { Core } from "../core.js"
-import { sendJson } from "./answer.js"
+import { sendJson } from "../http/answer.js"
+import { requestProblem } from "../http/request-problem.js"
 import { decisionJson } from "./decision-json.js"
 import type { BodyRoute } from "./plane.js"
 import { noParameters } from "./query.js"
 import { decide, readQuestion } from "./question.js"
-import { requestProblem } from "./request-problem.js"
 
 /**
  * `POST /v1/check/batch`: many questions in one, answered in their order. Each is all-or-nothing by itself, and a mistake in

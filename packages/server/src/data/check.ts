@@ -4,7 +4,7 @@
 import type { ServerResponse } from "node:http"
 import type { RuleDecision } from "sluice/rules"
 import type { Core } from "../core.js"
-import { decisionHeaders, send, sendJson } from "./answer.js"
+import { decisionHeaders, send, sendJson } from "../http/answer.js"
 import { decisionJson, explanationJson } from "./decision-json.js"
 import type { BodyRoute } from "./plane.js"
 import { noParameters, statusParameter } from "./query.js"

@@ -3,12 +3,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import { SluiceError } from "sluice"
 import type { Core } from "../core.js"
-import { type HeaderList, isGone, sendJson, sendProblem } from "./answer.js"
+import { type HeaderList, isGone, sendJson, sendProblem } from "../http/answer.js"
+import { parseObject, readBody } from "../http/body.js"
+import { requestProblem } from "../http/request-problem.js"
 import { authRoute } from "./auth.js"
 import { batchRoute } from "./batch.js"
-import { parseObject, readBody } from "./body.js"
 import { checkRoute, explainRoute, peekRoute, refundRoute, resetRoute } from "./check.js"
-import { requestProblem } from "./request-problem.js"
 
 export interface DataPlaneOptions {
   /** Whether traffic should come here, and what `/readyz` says of it. */

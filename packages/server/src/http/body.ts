@@ -4,7 +4,7 @@ import { SluiceError } from "sluice"
 
 // A client that is still sending would see a broken connection instead of our answer, so a body that is only somewhat
 // too large is read to its end and thrown away. Beyond this we hang up.
-const MOST_DISCARDED_BYTES = 4 * 1_048_576
+export const MOST_DISCARDED_BYTES = 4 * 1_048_576
 
 /**
  * Hands over the whole body, or nothing if the client goes away before its end. Throws nothing: what is too large is an
@@ -55,13 +55,13 @@ export function readBody(
 
 const EMPTY = Buffer.alloc(0)
 
-function tooLarge(mostBytes: number): SluiceError {
+export function tooLarge(mostBytes: number): SluiceError {
   return new SluiceError("BODY_TOO_LARGE", { place: "body", expected: `may have ${mostBytes} bytes at most` })
 }
 
 /** The body as a JSON object. Whose fields they are is for others to say. */
 export function parseObject(body: Buffer, example: string): Record<string, unknown> {
-  const value = parse(body)
+  const value = parseJson(body)
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>
   throw new SluiceError("BODY_NOT_OBJECT", {
@@ -71,7 +71,7 @@ export function parseObject(body: Buffer, example: string): Record<string, unkno
   })
 }
 
-function parse(body: Buffer): unknown {
+export function parseJson(body: Buffer): unknown {
   const text = body.toString("utf8")
   // Bytes that are no text all read as the same character, and two keys would be one.
   if (text.includes("\uFFFD") && !isUtf8(body)) throw notJson("it is not UTF-8")
@@ -82,6 +82,6 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function notJson(reason: string): SluiceError {
+export function notJson(reason: string): SluiceError {
   return new SluiceError("BODY_INVALID_JSON", { place: "body", expected: `must be JSON: ${reason}` })
 }
