@@ -24,7 +24,8 @@ import { root } from "./root.mjs"
  * @property {RegExp} version finds the version in what `command --version` prints
  * @property {string[]} [versionArguments] what to give it in place of `--version`
  * @property {string} [folder] where it is in the package, when not in `usr/bin`
- * @property {string} debianPackage the package that holds it
+ * @property {string} [debianPackage] the package that holds it, when it is not named like it
+ * @property {(folder: string) => void} [fetch] puts it into a folder that is not there yet, when no Debian package has it
  * @property {{ debian: string, darwin: string, other: string }} byHand the command a person runs to get it
  */
 
@@ -43,12 +44,13 @@ export function ensureTool(tool) {
   const found = [...onPath(tool.command), cached].find((path) => existsSync(path) && !whyUnusable(tool, path))
   if (found) return found
 
-  if (!onPath("apt-get").length || !onPath("dpkg-deb").length) throw new Error(howToGet(tool))
+  const canFetch = tool.fetch !== undefined || (onPath("apt-get").length && onPath("dpkg-deb").length)
+  if (!canFetch) throw new Error(howToGet(tool))
   try {
-    console.error(
-      `${tool.command} ${tool.oldest} or newer is not here: fetching Debian's package for the tests …`,
-    )
-    unpackDebianPackage(tool, join(cached, ".."))
+    console.error(`${tool.command} ${tool.oldest} or newer is not here: fetching a package for the tests …`)
+    const folder = join(cached, "..")
+    if (tool.fetch) tool.fetch(folder)
+    else unpackDebianPackage(tool, folder)
   } catch (error) {
     throw new Error(`${howToGet(tool)}\n(${error instanceof Error ? error.message : error})`)
   }
@@ -119,16 +121,17 @@ function onPath(command) {
 
 /** Unpacks the package and those of its dependencies that the system lacks, with a starter that finds their libraries. */
 function unpackDebianPackage(tool, target) {
+  const name = tool.debianPackage ?? tool.command
   mkdirSync(join(target, ".."), { recursive: true })
   const work = mkdtempSync(`${target}-`)
   try {
     const packages = join(work, "packages")
     mkdirSync(packages)
     // The system's package lists may be missing or old, and only root may renew them: then use lists of our own.
-    if (!download(tool, packages, [])) {
+    if (!download(name, packages, [])) {
       const own = ownAptFolders(join(work, "apt"))
       apt([...own, "update"], packages)
-      if (!download(tool, packages, own)) throw new Error(`apt knows no package ${tool.debianPackage}`)
+      if (!download(name, packages, own)) throw new Error(`apt knows no package ${name}`)
     }
     const unpacked = join(work, "root")
     for (const file of readdirSync(packages)) must("dpkg-deb", ["-x", join(packages, file), unpacked], work)
@@ -144,15 +147,12 @@ function unpackDebianPackage(tool, target) {
   }
 }
 
-/** @param {Tool} tool @param {string} folder @param {string[]} options */
-function download(tool, folder, options) {
+/** @param {string} name @param {string} folder @param {string[]} options */
+function download(name, folder, options) {
   try {
-    const plan = apt(
-      [...options, "install", "--simulate", "--no-install-recommends", tool.debianPackage],
-      folder,
-    )
+    const plan = apt([...options, "install", "--simulate", "--no-install-recommends", name], folder)
     const missing = [...plan.matchAll(/^Inst (\S+) (?:\[[^\]]*\] )?\((\S+)/gm)].map(
-      ([, name, version]) => `${name}=${version}`,
+      ([, needed, version]) => `${needed}=${version}`,
     )
     if (missing.length === 0) return false
     apt([...options, "download", ...missing], folder)
@@ -176,7 +176,7 @@ function apt(args, cwd) {
 }
 
 /** @param {string} command @param {string[]} args @param {string} cwd */
-function must(command, args, cwd) {
+export function must(command, args, cwd) {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
     encoding: "utf8",
