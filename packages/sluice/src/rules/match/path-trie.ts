@@ -4,7 +4,8 @@
 // path times the nodes behind `**` that were reached.
 //
 // With thousands of patterns nearly all time is spent waiting for memory, so what is read on the way to a value is kept
-// little: a node with a single literal below it has no Map, and a `**` at the end has no node.
+// little: a node with a single literal below it has no Map, a `**` at the end has no node, and literals that are the same
+// are one string.
 
 import { GlobTable } from "./glob-table.js"
 import { joined } from "./path-form.js"
@@ -36,6 +37,7 @@ class Branches<T> {
 
 export class PathTrie<T> {
   readonly #plain = new Map<string, T>()
+  readonly #literals = new Map<string, string>()
   #root: TrieNode<T> | undefined = undefined
 
   /** No two patterns of the same form. */
@@ -61,9 +63,26 @@ export class PathTrie<T> {
         branches.deep ??= new TrieNode()
         node = branches.deep
       }
-      for (const segment of run) node = childFor(node, segment)
+      for (const segment of run) node = this.#childFor(node, segment)
     }
     node.value = value
+  }
+
+  #childFor(node: TrieNode<T>, segment: PathSegment): TrieNode<T> {
+    if (segment.kind === "literal") return literalChild(node, this.#shared(segment.text))
+    if (segment.kind === "param") {
+      node.param ??= new TrieNode()
+      return node.param
+    }
+    const branches = branchesOf(node)
+    branches.globs ??= new GlobTable()
+    return branches.globs.at(segment.glob, () => new TrieNode())
+  }
+
+  #shared(text: string): string {
+    const known = this.#literals.get(text)
+    if (known === undefined) this.#literals.set(text, text)
+    return known ?? text
   }
 
   /** What is stored under each pattern that matches a path, in no particular order, each once. */
@@ -128,17 +147,6 @@ class Walk<T> {
 function plainPath(runs: readonly (readonly PathSegment[])[]): string | undefined {
   const texts = runs.flat().flatMap((segment) => (segment.kind === "literal" ? [segment.text] : []))
   return runs.length === 1 && texts.length === runs[0]?.length ? joined(texts) : undefined
-}
-
-function childFor<T>(node: TrieNode<T>, segment: PathSegment): TrieNode<T> {
-  if (segment.kind === "literal") return literalChild(node, segment.text)
-  if (segment.kind === "param") {
-    node.param ??= new TrieNode()
-    return node.param
-  }
-  const branches = branchesOf(node)
-  branches.globs ??= new GlobTable()
-  return branches.globs.at(segment.glob, () => new TrieNode())
 }
 
 function literalChild<T>(node: TrieNode<T>, text: string): TrieNode<T> {
