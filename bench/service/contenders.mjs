@@ -21,8 +21,11 @@ const RULES = {
 /** Each serves on a free port of loopback, and tells it. @type {Record<string, (answer: Answer) => Promise<number>>} */
 export const servers = {
   async "http sluice"() {
-    const { createDataPlane } = await load("data/index.js")
-    return await listen(createDataPlane(await core(), { onError: fail }))
+    const [{ createDataPlane }, { startHttp }] = await Promise.all([
+      load("data/index.js"),
+      load("run/http-listener.js"),
+    ])
+    return portOf(await startHttp({ ...listenOn, ...createDataPlane(await core(), { onError: fail }) }))
   },
   "http bare": ({ headers, body }) =>
     listen((request, response) => {

@@ -27,12 +27,12 @@ export async function startBed(
   const errors: unknown[] = []
   const clock = new ManualClock()
   const { core, decided, close } = openCore(rules, clock)
-  const app = createDataPlane(core, {
+  const plane = createDataPlane(core, {
     ...options,
     ...(json === undefined ? {} : { json: json(core) }),
     onError: (error) => void errors.push(error),
   })
-  const listener = await startHttp({ host: "127.0.0.1", port: 0, app })
+  const listener = await startHttp({ host: "127.0.0.1", port: 0, ...plane })
   return {
     core,
     clock,

@@ -28,9 +28,9 @@ export function authRoute(core: Core, trustedProxies: readonly string[] | undefi
 function answer(response: ServerResponse, decision: RuleDecision, deny: number | undefined): void {
   const headers = decisionHeaders(decision)
   if (decision.allowed) {
-    send(response, 200, "text/plain", "", headers)
+    send(response, { status: 200, type: "text/plain", body: "", headers })
     return
   }
   const { status, contentType, body } = deniedAnswer({}, undefined, decision)
-  send(response, deny ?? status, contentType, body, headers)
+  send(response, { status: deny ?? status, type: contentType, body, headers })
 }

@@ -2,7 +2,7 @@ import { SluiceError } from "sluice"
 import { problemBody } from "sluice/http"
 import type { RuleDecision } from "sluice/rules"
 import type { Core } from "../core.js"
-import { sendJson } from "../http/answer.js"
+import { jsonAnswer } from "../http/answer.js"
 import { requestProblem } from "../http/request-problem.js"
 import { decisionJson } from "./decision-json.js"
 import type { BodyRoute } from "./plane.js"
@@ -14,16 +14,13 @@ import { decide, readQuestion } from "./question.js"
  * one is a problem in its place and spoils none of the others.
  */
 export function batchRoute(core: Core, most: number): BodyRoute {
-  return ({ response, query }, body) => {
+  return (query, body) => {
     noParameters(query)
     const checks = readChecks(body, most)
     // All in one tick, so that a shared store takes them in as few calls as it can.
     const results = checks.map((check, i) => resultOf(core, check, `checks[${i}]`))
-    if (!results.some(isPromise)) {
-      sendJson(response, `{"results":[${results.join(",")}]}`)
-      return
-    }
-    return Promise.all(results).then((all) => sendJson(response, `{"results":[${all.join(",")}]}`))
+    if (!results.some(isPromise)) return jsonAnswer(`{"results":[${results.join(",")}]}`)
+    return Promise.all(results).then((all) => jsonAnswer(`{"results":[${all.join(",")}]}`))
   }
 }
 

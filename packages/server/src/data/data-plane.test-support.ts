@@ -1,6 +1,5 @@
-import { createServer, type Server } from "node:http"
-import type { AddressInfo } from "node:net"
 import type { TestCore } from "../core.test-support.js"
+import { startHttp } from "../run/http-listener.js"
 import { createDataPlane, type DataPlaneOptions } from "./plane.js"
 
 export interface TestPlane {
@@ -23,9 +22,9 @@ export interface Answer {
 /** The data plane over real HTTP, with everything that went wrong in it at hand. */
 export async function startPlane(core: TestCore, options: DataPlaneOptions = {}): Promise<TestPlane> {
   const errors: unknown[] = []
-  const server = createServer(createDataPlane(core, { onError: (error) => errors.push(error), ...options }))
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const plane = createDataPlane(core, { onError: (error) => errors.push(error), ...options })
+  const listener = await startHttp({ host: "127.0.0.1", port: 0, ...plane })
+  const url = `http://${listener.address}`
   return {
     core,
     url,
@@ -34,17 +33,10 @@ export async function startPlane(core: TestCore, options: DataPlaneOptions = {})
       ask(url + path, { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body) }),
     get: (path, headers = {}, method = "GET") => ask(url + path, { method, headers }),
     async close() {
-      await closeServer(server)
+      await listener.close(0)
       await core.close()
     },
   }
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
 }
 
 async function ask(url: string, init: RequestInit): Promise<Answer> {

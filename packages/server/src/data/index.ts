@@ -1,1 +1,1 @@
-export { createDataPlane, type DataPlaneOptions } from "./plane.js"
+export { createDataPlane, type DataPlane, type DataPlaneOptions } from "./plane.js"

@@ -3,8 +3,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import { SluiceError } from "sluice"
 import type { Core } from "../core.js"
-import { type HeaderList, isGone, sendJson, sendProblem } from "../http/answer.js"
+import { type Answer, type HeaderList, isGone, problemAnswer, send, sendJson } from "../http/answer.js"
 import { parseObject, readBody } from "../http/body.js"
+import type { DirectAnswer } from "../http/direct-lane.js"
 import { requestProblem } from "../http/request-problem.js"
 import { authRoute } from "./auth.js"
 import { batchRoute } from "./batch.js"
@@ -30,7 +31,13 @@ interface Readiness {
   report(core: Core): object
 }
 
-/** What a route has to know of a request. The body is there already, if the route takes one. */
+export interface DataPlane {
+  readonly app: RequestListener
+  /** The questions that come a hundred thousand times a second, answered without a request and a response. */
+  readonly direct: DirectAnswer
+}
+
+/** What a route has to know of a request. */
 export interface Asked {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -38,8 +45,8 @@ export interface Asked {
   readonly query: string
 }
 
-/** Answers a body. What it throws, or rejects with, is answered as a problem. */
-export type BodyRoute = (asked: Asked, body: Record<string, unknown>) => void | Promise<void>
+/** Answers a body, whatever brought it. What it throws, or rejects with, is answered as a problem. */
+export type BodyRoute = (query: string, body: Record<string, unknown>) => Answer | Promise<Answer>
 export type PlainRoute = (asked: Asked) => void | Promise<void>
 
 interface Route {
@@ -48,22 +55,34 @@ interface Route {
   readonly run: PlainRoute
 }
 
+interface BodyRouteAt {
+  readonly path: string
+  /** What a body looks like, for those who send something else. */
+  readonly example: string
+  readonly answer: BodyRoute
+}
+
 const POST = ["POST"]
 const LOOK = ["GET", "HEAD"]
 
 /** Serves the data plane: checks, auth subrequests, health. */
-export function createDataPlane(core: Core, options: DataPlaneOptions = {}): RequestListener {
-  const { maxBodyBytes = 262_144, maxBatch = 1_000, readiness, json, onError = () => {} } = options
+export function createDataPlane(core: Core, options: DataPlaneOptions = {}): DataPlane {
+  const { maxBodyBytes = 262_144, readiness, json, onError = () => {} } = options
+  const bodyRoutes = bodyRoutesOf(core, options.maxBatch ?? 1_000)
 
-  const fail = ({ request, response }: Asked, error: unknown): void => {
-    if (isGone(request, response)) return
+  const problemOf = (error: unknown, headers?: HeaderList): Answer => {
     const problem = requestProblem(error)
     if (problem.status >= 500) onError(error)
+    return problemAnswer(problem, headers)
+  }
+  const fail = ({ request, response }: Asked, error: unknown): void => {
+    if (isGone(request, response)) return
     if (response.headersSent) {
+      onError(error)
       response.destroy()
       return
     }
-    sendProblem(response, problem, headersOf(error, request))
+    send(response, problemOf(error, headersOf(error, request)))
   }
   /** Runs what may throw or reject, without a promise where there is none. */
   const attempt = (asked: Asked, run: () => void | Promise<void>): void => {
@@ -74,24 +93,23 @@ export function createDataPlane(core: Core, options: DataPlaneOptions = {}): Req
     }
   }
   const withBody =
-    (example: string, route: BodyRoute): PlainRoute =>
+    ({ example, answer }: BodyRouteAt): PlainRoute =>
     (asked) =>
       readBody(
         asked.request,
         maxBodyBytes,
-        (body) => attempt(asked, () => route(asked, parseObject(body, example))),
+        (body) =>
+          attempt(asked, () => {
+            const given = answer(asked.query, parseObject(body, example))
+            return given instanceof Promise
+              ? given.then((made) => send(asked.response, made))
+              : send(asked.response, given)
+          }),
         (error) => fail(asked, error),
       )
 
-  const aboutRequest = '{"method": "GET", "path": "/v1/items", "ip": "192.0.2.1"}'
-  const aboutKey = '{"rule": "per-user", "key": "user:42"}'
   const routes = new Map<string, Route>([
-    ["/v1/check", { methods: POST, run: withBody(aboutRequest, checkRoute(core)) }],
-    ["/v1/check/batch", { methods: POST, run: withBody('{"checks": […]}', batchRoute(core, maxBatch)) }],
-    ["/v1/peek", { methods: POST, run: withBody(aboutRequest, peekRoute(core)) }],
-    ["/v1/refund", { methods: POST, run: withBody(aboutKey, refundRoute(core)) }],
-    ["/v1/reset", { methods: POST, run: withBody(aboutKey, resetRoute(core)) }],
-    ["/v1/explain", { methods: POST, run: withBody(aboutRequest, explainRoute(core)) }],
+    ...bodyRoutes.map((route) => [route.path, { methods: POST, run: withBody(route) }] as const),
     ["/v1/auth", { methods: undefined, run: authRoute(core, options.trustedProxies) }],
     ["/livez", { methods: LOOK, run: ({ response }) => sendJson(response, '{"status":"ok"}') }],
     ["/readyz", { methods: LOOK, run: ({ response }) => sendReadiness(core, readiness, response) }],
@@ -99,13 +117,44 @@ export function createDataPlane(core: Core, options: DataPlaneOptions = {}): Req
   if (json !== undefined)
     routes.set("/json", { methods: POST, run: ({ request, response }) => json(request, response) })
 
-  return (request, response) => {
-    const { url = "/" } = request
-    const mark = url.indexOf("?")
-    const asked =
-      mark < 0 ? { request, response, query: "" } : { request, response, query: url.slice(mark + 1) }
-    attempt(asked, () => routeOf(routes, mark < 0 ? url : url.slice(0, mark), request.method).run(asked))
+  const directRoutes = new Map(bodyRoutes.map((route) => [route.path, route]))
+  return {
+    app(request, response) {
+      const [path, query] = split(request.url ?? "/")
+      const asked = { request, response, query }
+      attempt(asked, () => routeOf(routes, path, request.method).run(asked))
+    },
+    direct(target, body) {
+      const [path, query] = split(target)
+      const route = directRoutes.get(path)
+      if (route === undefined || body.length > maxBodyBytes) return undefined
+      try {
+        const given = route.answer(query, parseObject(body, route.example))
+        return given instanceof Promise ? given.catch(problemOf) : given
+      } catch (error) {
+        return problemOf(error)
+      }
+    },
   }
+}
+
+function bodyRoutesOf(core: Core, maxBatch: number): readonly BodyRouteAt[] {
+  const aboutRequest = '{"method": "GET", "path": "/v1/items", "ip": "192.0.2.1"}'
+  const aboutKey = '{"rule": "per-user", "key": "user:42"}'
+  return [
+    { path: "/v1/check", example: aboutRequest, answer: checkRoute(core) },
+    { path: "/v1/check/batch", example: '{"checks": […]}', answer: batchRoute(core, maxBatch) },
+    { path: "/v1/peek", example: aboutRequest, answer: peekRoute(core) },
+    { path: "/v1/refund", example: aboutKey, answer: refundRoute(core) },
+    { path: "/v1/reset", example: aboutKey, answer: resetRoute(core) },
+    { path: "/v1/explain", example: aboutRequest, answer: explainRoute(core) },
+  ]
+}
+
+/** A path, and what follows the `?`. */
+function split(target: string): [path: string, query: string] {
+  const mark = target.indexOf("?")
+  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)]
 }
 
 function routeOf(routes: ReadonlyMap<string, Route>, path: string, method = ""): Route {

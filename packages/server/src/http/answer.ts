@@ -14,27 +14,37 @@ export function decisionHeaders(decision: RuleDecision): HeaderList {
   return policies.length === 0 || headers === "none" ? [] : headerList(headers, policies)(decision)
 }
 
-/** Adds to `headers`, which must be the caller's own. */
-export function send(
-  response: ServerResponse,
-  status: number,
-  contentType: string,
-  body: string,
-  headers: HeaderList = [],
-): void {
+/** A whole answer, however it is sent. */
+export interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+  /** Besides those about the body. Sending it may add to them. */
+  readonly headers: HeaderList
+}
+
+export function jsonAnswer(json: string, status = 200): Answer {
+  return { status, type: "application/json", body: json, headers: [] }
+}
+
+export function problemAnswer(problem: Problem, headers: HeaderList = []): Answer {
+  return { status: problem.status, type: PROBLEM_CONTENT_TYPE, body: problemBody(problem), headers }
+}
+
+export function send(response: ServerResponse, { status, type, body, headers }: Answer): void {
   const length = Buffer.byteLength(body)
-  headers.push("content-type", contentType, "cache-control", "no-store", "content-length", String(length))
+  headers.push("content-type", type, "cache-control", "no-store", "content-length", String(length))
   response.writeHead(status, headers)
   // Where both are the same, as they nearly always are, latin1 spares node:http a look at every character.
   response.end(body, length === body.length ? "latin1" : "utf8")
 }
 
-export function sendJson(response: ServerResponse, json: string, status = 200): void {
-  send(response, status, "application/json", json)
+export function sendJson(response: ServerResponse, json: string, status?: number): void {
+  send(response, jsonAnswer(json, status))
 }
 
-export function sendProblem(response: ServerResponse, problem: Problem, headers: HeaderList = []): void {
-  send(response, problem.status, PROBLEM_CONTENT_TYPE, problemBody(problem), headers)
+export function sendProblem(response: ServerResponse, problem: Problem, headers?: HeaderList): void {
+  send(response, problemAnswer(problem, headers))
 }
 
 /** Whether nobody is there any more to hear an answer. */

@@ -1,6 +1,7 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
-import { type AddressInfo, Server as NetServer } from "node:net"
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net"
+import { type DirectAnswer, DirectLanes } from "../http/direct-lane.js"
 import type { Listener } from "../listener.js"
 
 export interface HttpListenerOptions {
@@ -8,27 +9,33 @@ export interface HttpListenerOptions {
   /** 0 takes any free port. */
   readonly port: number
   readonly app: RequestListener
+  /** Answers plain requests before node:http sees them. */
+  readonly direct?: DirectAnswer | undefined
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs?: number
+  /** The same for an app that takes uploads, and cuts slow bodies by itself. Default: `requestTimeoutMs`. */
+  readonly uploadTimeoutMs?: number
   /** How long an idle connection is kept. */
   readonly keepAliveMs?: number
   readonly maxHeaderBytes?: number
   readonly maxConnections?: number
 }
 
+const MOST_HEADER_BYTES = 16_384
+const KEEP_ALIVE_MS = 65_000
 /** How long `close` gives a client that believes its idle connection to be open. A request may be on its way. */
 const LAST_CALL_MS = 500
 
 /** Serves HTTP/1.1. Slow clients are cut, and closing drops no request. */
 export async function startHttp(options: HttpListenerOptions): Promise<Listener> {
-  const { host, port, app, requestTimeoutMs = 10_000, keepAliveMs = 65_000 } = options
+  const { host, port, app, requestTimeoutMs = 10_000, keepAliveMs = KEEP_ALIVE_MS } = options
   // A client that sends a byte now and then must not hold a connection for ever.
   const server = createServer({
     headersTimeout: requestTimeoutMs,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: options.uploadTimeoutMs ?? requestTimeoutMs,
     connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
     keepAliveTimeout: keepAliveMs,
-    maxHeaderSize: options.maxHeaderBytes ?? 16_384,
+    maxHeaderSize: options.maxHeaderBytes ?? MOST_HEADER_BYTES,
     // Small answers must not wait for more.
     noDelay: true,
   })
@@ -40,25 +47,55 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
     response.on("close", () => underWay.delete(response))
     app(request, response)
   })
+  const lanes = options.direct && openLanes(server, options.direct, options)
   server.listen(port, host)
   await once(server, "listening")
   let closed: Promise<void> | undefined
   return {
     address: addressOf(server),
     close(deadlineMs = 10_000) {
-      closed ??= close(server, underWay, deadlineMs)
+      closed ??= close(server, underWay, lanes, deadlineMs)
       return closed
     },
   }
 }
 
-async function close(server: Server, underWay: Set<ServerResponse>, deadlineMs: number): Promise<void> {
+/** Puts the direct lanes between the socket and node:http. */
+function openLanes(server: Server, answer: DirectAnswer, options: HttpListenerOptions): DirectLanes {
+  const { maxHeaderBytes = MOST_HEADER_BYTES, keepAliveMs = KEEP_ALIVE_MS } = options
+  const lanes = new DirectLanes({ answer, maxHeaderBytes, keepAliveMs })
+  const toHttp = server.listeners("connection") as ((socket: Socket) => void)[]
+  server.removeAllListeners("connection")
+  server.on("connection", (socket: Socket) => {
+    lanes.open(socket, () => {
+      for (const listener of toHttp) listener.call(server, socket)
+    })
+  })
+  return lanes
+}
+
+async function close(
+  server: Server,
+  underWay: Set<ServerResponse>,
+  lanes: DirectLanes | undefined,
+  deadlineMs: number,
+): Promise<void> {
   const closed = once(server, "close")
   // That of net only: the one of http also ends idle connections, on which the next request may just be arriving.
   NetServer.prototype.close.call(server)
   for (const response of underWay) endConnectionWith(response)
-  const lastCall = setTimeout(() => server.closeIdleConnections(), Math.min(LAST_CALL_MS, deadlineMs))
-  const hangUp = setTimeout(() => server.closeAllConnections(), deadlineMs)
+  lanes?.close()
+  const lastCall = setTimeout(
+    () => {
+      server.closeIdleConnections()
+      lanes?.endIdle()
+    },
+    Math.min(LAST_CALL_MS, deadlineMs),
+  )
+  const hangUp = setTimeout(() => {
+    server.closeAllConnections()
+    lanes?.destroy()
+  }, deadlineMs)
   await closed
   clearTimeout(lastCall)
   clearTimeout(hangUp)

@@ -39,7 +39,7 @@ async function dataPlane({ config, core, watch, readiness }: PlaneContext): Prom
     import("../data/index.js"),
     import("../envoy/index.js"),
   ])
-  const app = createDataPlane(core, {
+  const plane = createDataPlane(core, {
     readiness,
     json: createJsonHandler(core, { maxBodyBytes: config.limits.bodyBytes, onError: logErrors(watch) }),
     trustedProxies: config.trustedProxies,
@@ -50,7 +50,7 @@ async function dataPlane({ config, core, watch, readiness }: PlaneContext): Prom
   return {
     name: "http",
     address: config.http,
-    start: () => startHttp({ ...config.http, ...bounds(config), app }),
+    start: () => startHttp({ ...config.http, ...bounds(config), ...plane }),
   }
 }
 

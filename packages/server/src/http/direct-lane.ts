@@ -1,0 +1,234 @@
+// The short way for the questions that matter: a plain POST is read from the socket's bytes and answered with bytes. Of a
+// hundred microseconds that a hundred checks over node:http take, more than half go into request and response objects that
+// nobody looks at. Everything else goes to node:http: a connection that sends anything but plain requests, whole and in
+// time, is handed over with all that has not been answered, and stays there.
+
+import { STATUS_CODES } from "node:http"
+import type { Socket } from "node:net"
+import type { Answer } from "./answer.js"
+import { httpDate } from "./http-date.js"
+import { type PlainHead, plainHead } from "./plain-request.js"
+
+/**
+ * Answers a POST, whatever comes of it: what goes wrong is an answer too. Undefined, before anything has been done, for what
+ * it has no answer to.
+ */
+export type DirectAnswer = (target: string, body: Buffer) => Answer | Promise<Answer> | undefined
+
+export interface DirectLaneOptions {
+  readonly answer: DirectAnswer
+  readonly maxHeaderBytes: number
+  /** How long an idle connection is kept. */
+  readonly keepAliveMs: number
+}
+
+/** How long a new connection may be silent before it is node:http's to watch. */
+const FIRST_BYTES_MS = 1_000
+/** What a client may have sent ahead, while an answer is made, before it is not listened to. */
+const MOST_AHEAD = 65_536
+
+/** Takes connections in front of node:http. */
+export class DirectLanes {
+  readonly #options: DirectLaneOptions
+  readonly #lanes = new Set<Lane>()
+  #isClosing = false
+
+  constructor(options: DirectLaneOptions) {
+    this.#options = options
+  }
+
+  /** `handOver` is called at most once, when the connection is node:http's. */
+  open(socket: Socket, handOver: () => void): void {
+    const lane = new Lane(socket, this.#options, () => {
+      this.#lanes.delete(lane)
+      handOver()
+    })
+    if (this.#isClosing) lane.endAfterNext()
+    this.#lanes.add(lane)
+    socket.once("close", () => this.#lanes.delete(lane))
+  }
+
+  /** From now on each connection is told, with its next answer, that this was the last. */
+  close(): void {
+    this.#isClosing = true
+    for (const lane of this.#lanes) lane.endAfterNext()
+  }
+
+  /** Ends those on which nothing is under way. */
+  endIdle(): void {
+    for (const lane of this.#lanes) lane.endIfIdle()
+  }
+
+  destroy(): void {
+    for (const lane of this.#lanes) lane.destroy()
+  }
+}
+
+/** One connection. */
+class Lane {
+  readonly #socket: Socket
+  readonly #options: DirectLaneOptions
+  readonly #handOver: () => void
+  /** What has come and is not answered. */
+  #rest: Buffer | undefined
+  /** The last head and its bytes: most clients send the same one over and over. */
+  #head: PlainHead | undefined
+  #headBytes: Buffer | undefined
+  #isAnswering = false
+  #isLast = false
+  #hasEnded = false
+
+  constructor(socket: Socket, options: DirectLaneOptions, handOver: () => void) {
+    this.#socket = socket
+    this.#options = options
+    this.#handOver = handOver
+    socket.on("data", this.#onData)
+    socket.on("end", this.#onEnd)
+    socket.on("timeout", this.#onTimeout)
+    socket.on("drain", this.#onDrain)
+    socket.on("error", ignore)
+    socket.setTimeout(FIRST_BYTES_MS)
+  }
+
+  endAfterNext(): void {
+    this.#isLast = true
+  }
+
+  endIfIdle(): void {
+    if (!this.#isAnswering) this.#socket.end()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
+    if (!this.#isAnswering) this.#answerAll()
+    else if (this.#rest.length > MOST_AHEAD) this.#socket.pause()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true
+    if (!this.#isAnswering) this.#socket.end()
+  }
+
+  readonly #onTimeout = (): void => {
+    if (this.#isAnswering) return
+    if (this.#head === undefined) this.#leave()
+    else this.#socket.destroy()
+  }
+
+  readonly #onDrain = (): void => {
+    this.#socket.resume()
+  }
+
+  /** Answers what has come whole, all in one write. */
+  #answerAll(): void {
+    let written = ""
+    let isAscii = true
+    let at = 0
+    const bytes = this.#rest as Buffer
+    while (at < bytes.length) {
+      const head = this.#headAt(bytes, at)
+      const end = head === undefined ? 0 : at + head.length + head.bodyLength
+      const given =
+        head === undefined || end > bytes.length
+          ? undefined
+          : this.#options.answer(head.target, bytes.subarray(at + head.length, end))
+      if (given === undefined) {
+        this.#rest = bytes.subarray(at)
+        this.#write(written, isAscii)
+        this.#leave()
+        return
+      }
+      at = end
+      if (given instanceof Promise) {
+        this.#rest = at < bytes.length ? bytes.subarray(at) : undefined
+        this.#write(written, isAscii)
+        this.#await(given)
+        return
+      }
+      const length = Buffer.byteLength(given.body)
+      isAscii &&= length === given.body.length
+      written += this.#textOf(given, length)
+      if (this.#isLast) break
+    }
+    this.#rest = undefined
+    this.#write(written, isAscii)
+    if (this.#isLast) this.#socket.end()
+  }
+
+  #await(answer: Promise<Answer>): void {
+    this.#isAnswering = true
+    answer.then(
+      (given) => this.#answered(given),
+      // It promises not to. If it does all the same, no answer is better than a wrong one.
+      () => this.#socket.destroy(),
+    )
+  }
+
+  #answered(given: Answer): void {
+    this.#isAnswering = false
+    if (this.#socket.destroyed) return
+    const length = Buffer.byteLength(given.body)
+    this.#write(this.#textOf(given, length), length === given.body.length)
+    if (this.#isLast || (this.#hasEnded && this.#rest === undefined)) this.#socket.end()
+    else {
+      this.#socket.resume()
+      if (this.#rest !== undefined) this.#answerAll()
+    }
+  }
+
+  #headAt(bytes: Buffer, at: number): PlainHead | undefined {
+    const known = this.#headBytes
+    const knownEnd = at + (known?.length ?? 0)
+    if (known !== undefined && knownEnd <= bytes.length && known.compare(bytes, at, knownEnd) === 0)
+      return this.#head
+    const head = plainHead(bytes, at, this.#options.maxHeaderBytes)
+    if (head === undefined) return undefined
+    if (this.#head === undefined) this.#socket.setTimeout(this.#options.keepAliveMs)
+    this.#head = head
+    this.#headBytes = Buffer.from(bytes.subarray(at, at + head.length))
+    return head
+  }
+
+  /** What stands in headers is ASCII that the library has put together; nothing of a request or a rule is in them as it came. */
+  #textOf({ status, type, body, headers }: Answer, length: number): string {
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
+    for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+    text += `content-type: ${type}\r\ncache-control: no-store\r\ncontent-length: ${length}\r\ndate: ${httpDate()}\r\n`
+    text += this.#isLast ? "connection: close\r\n\r\n" : this.#keptAlive
+    return text + body
+  }
+
+  get #keptAlive(): string {
+    const seconds = Math.floor(this.#options.keepAliveMs / 1000)
+    return `connection: keep-alive\r\nkeep-alive: timeout=${seconds}\r\n\r\n`
+  }
+
+  #write(text: string, isAscii: boolean): void {
+    if (text === "") return
+    // Who sends and does not read is not read from either.
+    if (!this.#socket.write(text, isAscii ? "latin1" : "utf8")) this.#socket.pause()
+  }
+
+  /** The rest is node:http's. */
+  #leave(): void {
+    const socket = this.#socket
+    socket.off("data", this.#onData)
+    socket.off("end", this.#onEnd)
+    socket.off("timeout", this.#onTimeout)
+    socket.off("drain", this.#onDrain)
+    socket.off("error", ignore)
+    socket.setTimeout(0)
+    socket.pause()
+    if (this.#rest !== undefined) socket.unshift(this.#rest)
+    this.#rest = undefined
+    this.#handOver()
+    socket.resume()
+  }
+}
+
+/** What goes wrong with a connection is told by its end. */
+function ignore(): void {}
