@@ -19,8 +19,8 @@ describe("docs/errors.md", () => {
 })
 
 describe("errorCodes", () => {
-  // The service throws codes of its own from the same list.
-  const folders = [new URL(".", import.meta.url), new URL("../../server/src/", import.meta.url)]
+  // The service and the command line throw codes of their own from the same list.
+  const folders = [".", "../../server/src/", "../../cli/src/"].map((path) => new URL(path, import.meta.url))
   const sources = folders
     .flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: "utf8" })

@@ -42,6 +42,10 @@ export const errorCodes = {
   RULES_REVISION_UNKNOWN: "A revision of the rules that never was, or that is no longer kept.",
   RULES_IO: "A file of rules, or one that belongs to it, that could not be read or written.",
   CONFIG_INVALID: "A configuration of the service that was refused. `problems` lists every mistake in it.",
+  CERTIFICATE_INVALID: "A file of a certificate, a key or an authority of the gateway that cannot be used.",
+  ACCESS_LOG_IO: "An access log of the gateway that cannot be written.",
+  USAGE_INVALID: "A command line with an unknown command or option, or a value that cannot be read.",
+  SERVICE_UNREACHABLE: "A service that does not answer a command, or answers as no Sluice does.",
   BODY_INVALID_JSON: "A request body that is not JSON.",
   BODY_NOT_OBJECT: "A request body that is not a JSON object.",
   BODY_UNKNOWN_FIELD: "A request body with a field that does not exist.",
@@ -64,6 +68,11 @@ export const errorCodes = {
   ENTRY_UNKNOWN: "A client, list, tier or override that is not there.",
   EVENTS_FULL: "More listeners to live events than there may be.",
   AUDIT_IO: "An audit log that could not be read or written.",
+  LOG_FORMAT_UNKNOWN: "An access log in a format that replay does not know.",
+  LOG_FORMAT_INVALID: "A description of a log format that cannot be read, or does not fit the log.",
+  REPLAY_BUSY: "A log sent for replay while another is replayed.",
+  REPLAY_TOO_MUCH: "A replay that took more time or memory than it may.",
+  LOG_IO: "An access log that could not be read, or not to its end.",
 } as const
 
 export type ErrorCode = keyof typeof errorCodes

@@ -172,6 +172,20 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     await engine.close()
   })
 
+  it("gives back what a rule says does not count by the status of its answer, and keeps the rest", async () => {
+    const rules = {
+      version: 1 as const,
+      rules: [{ id: "all", limits: [{ limit: 5, ...EXACT }], refundOn: ["5xx" as const, 404] }],
+    }
+    const engine = createRuleEngine({ rules, store: await openStore() })
+    const url = await open({ engine }, answerByPath)
+    for (const path of ["/503", "/404", "/403"]) await fetch(url + path)
+    await eventually(async () => (await engine.peek({ ip: "127.0.0.1", path: "/" })).remaining === 4)
+    await fetch(url)
+    expect((await engine.peek({ ip: "127.0.0.1", path: "/" })).remaining).toBe(3)
+    await engine.close()
+  })
+
   it("gives a failed request back to the rules it was charged by", async () => {
     const rules = { version: 1 as const, rules: [{ id: "all", limits: [{ limit: 3, ...EXACT }] }] }
     const engine = createRuleEngine({ rules, store: await openStore() })

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify"
 import type { Gate } from "./gate.js"
-import { holdResponse } from "./node-middleware.js"
+import { headersOf, holdResponse } from "./node-middleware.js"
 import type { DeniedAnswer, Passage, RequestDecision } from "./passage.js"
 
 /** With a callback and not a promise: a promise for every request would cost as much as the decision. */
@@ -85,7 +85,7 @@ function hold(passage: Passage<FastifyRequest>, reply: FastifyReply, done: HookH
 function settleAtClose(passage: Passage<FastifyRequest>, reply: FastifyReply): void {
   const { raw } = reply
   const settle = (): void => {
-    if (raw.writableEnded) passage.settle(raw.statusCode)
+    if (raw.writableEnded) passage.settle(raw.statusCode, headersOf(reply))
     else if (!reply.sent) passage.settle("aborted")
   }
   if (raw.closed) settle()

@@ -85,15 +85,15 @@ export function rateLimit<R extends Request = Request>(
     if (!passage.allowed) return ended(decision, await denied(passage))
     if (passage.delayMs > 0 && !(await passage.hold(request.signal))) return ended(decision, goneResponse())
     const stopListening = passage.mustSettle ? settleAtAbort(passage, request.signal) : undefined
-    const settle = (ending: Ending): void => {
+    const settle = (ending: Ending, headers?: Headers): void => {
       stopListening?.()
-      passage.settle(ending)
+      passage.settle(ending, headers)
     }
     return {
       decision,
       response: undefined,
       apply(response) {
-        settle(response.status)
+        settle(response.status, response.headers)
         return withHeaders(response, notedHeaders(request))
       },
       settle,

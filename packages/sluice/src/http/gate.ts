@@ -5,7 +5,7 @@ import { systemClock } from "../clock.js"
 import type { Decision } from "../decision.js"
 import type { Limiter } from "../limiter.js"
 import { tell } from "../resilience/hook.js"
-import type { RuleRequest } from "../rules/identity.js"
+import type { HeaderSource, RuleRequest } from "../rules/identity.js"
 import type { RuleDecision } from "../rules/rule-decision.js"
 import { deniedAnswer } from "./denied-answer.js"
 import type { HeaderPolicy } from "./headers.js"
@@ -262,6 +262,15 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
       isSuccess = requestWasSuccessful(request, ending)
     }
     return (isSuccess ? skipSuccessfulRequests : skipFailedRequests) === true
+  }
+
+  awaitsAnswer(decision: RequestDecision): boolean {
+    return "reason" in decision && this.#engine?.mustSettle?.(decision) === true
+  }
+
+  settle({ decision }: Passage<Request>, status: number, headers: HeaderSource | undefined): void {
+    // In the background, as a refund is.
+    if ("reason" in decision) this.#engine?.settle?.(decision, { status, headers }).catch(() => {})
   }
 
   refund({ decision, key, cost }: Passage<Request>): void {

@@ -127,7 +127,7 @@ async function settleAfter(
   const stopListening = settleAtAbort(passage, context.req.raw.signal)
   try {
     await next()
-    passage.settle(context.res.status)
+    passage.settle(context.res.status, context.res.headers)
   } catch (error) {
     passage.settle("error")
     throw error

@@ -26,6 +26,8 @@ export {
   headerWriter,
   type SetHeader,
 } from "./headers.js"
+export { HoldingRoom } from "./holding-room.js"
+export type { DeniedAnswer } from "./passage.js"
 export {
   type Denial,
   type DenialOptions,

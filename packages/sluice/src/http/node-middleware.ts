@@ -1,6 +1,7 @@
 // A middleware of the form `(request, response, next)`, as plain Node, connect and express know it.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { HeaderSource } from "../rules/identity.js"
 import type { Gate } from "./gate.js"
 import type { Passage, RequestDecision } from "./passage.js"
 
@@ -85,9 +86,22 @@ function writeDenied(passage: Passage, response: ServerResponse): void {
 
 /** Tells the passage how the request ends. A client that goes away before it was answered got nothing: `aborted`. */
 export function settleAtClose(passage: Passage, response: ServerResponse): void {
-  const settle = (): void => passage.settle(response.writableEnded ? response.statusCode : "aborted")
+  const settle = (): void => {
+    if (response.writableEnded) passage.settle(response.statusCode, headersOf(response))
+    else passage.settle("aborted")
+  }
   if (response.closed) settle()
   else response.once("close", settle)
+}
+
+/** The headers of an answer by name. */
+export function headersOf(response: { getHeader(name: string): unknown }): HeaderSource {
+  return {
+    get(name) {
+      const value = response.getHeader(name)
+      return value === undefined ? null : String(value)
+    },
+  }
 }
 
 /** Waits for the passage's turn. False when the client went away first. */

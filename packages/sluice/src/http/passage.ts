@@ -1,4 +1,5 @@
 import type { Decision } from "../decision.js"
+import type { HeaderSource } from "../rules/identity.js"
 import type { RuleDecision } from "../rules/rule-decision.js"
 
 /** What was decided about a request: by a rule engine, it also says which rule and why. */
@@ -21,7 +22,11 @@ export interface Gatekeeper<Request> {
   forgives(request: Request, ending: Ending): boolean
   /** Whether anything is ever forgiven. */
   readonly mayForgive: boolean
+  /** Whether a rule wants to see the answer. */
+  awaitsAnswer(decision: RequestDecision): boolean
   refund(passage: Passage<Request>): void
+  /** Lets the rules make of the answer what they say of it. */
+  settle(passage: Passage<Request>, status: number, headers: HeaderSource | undefined): void
   wait(ms: number, signal: AbortSignal | undefined): Promise<boolean>
 }
 
@@ -70,7 +75,7 @@ export class Passage<Request = unknown> {
 
   /** Whether `settle` wants to know how the request ends. When not, nobody has to listen for it. */
   get mustSettle(): boolean {
-    return this.#gate.mayForgive && this.#isCharged
+    return (this.#gate.mayForgive || this.#gate.awaitsAnswer(this.decision)) && this.#isCharged
   }
 
   /**
@@ -83,11 +88,12 @@ export class Passage<Request = unknown> {
     return isDue
   }
 
-  /** How the request ended. Only the first call counts. */
-  settle(ending: Ending): void {
+  /** How the request ended, and the headers of its answer if they can be seen. Only the first call counts. */
+  settle(ending: Ending, headers?: HeaderSource): void {
     if (this.#isSettled || !this.mustSettle) return
     this.#isSettled = true
     if (this.#gate.forgives(this.request, ending)) this.#giveBack()
+    else if (typeof ending === "number") this.#gate.settle(this, ending, headers)
   }
 
   /** Nothing was charged where nothing could be counted. */

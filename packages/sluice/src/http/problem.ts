@@ -77,6 +77,7 @@ const TITLES: Readonly<Record<number, string>> = {
   403: "Forbidden",
   404: "Not Found",
   405: "Method Not Allowed",
+  408: "Request Timeout",
   409: "Conflict",
   412: "Precondition Failed",
   413: "Content Too Large",
@@ -84,10 +85,13 @@ const TITLES: Readonly<Record<number, string>> = {
   422: "Unprocessable Content",
   428: "Precondition Required",
   429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
   500: "Internal Server Error",
+  501: "Not Implemented",
   502: "Bad Gateway",
   503: "Service Unavailable",
   504: "Gateway Timeout",
+  508: "Loop Detected",
 }
 
 /** Any other problem. Its title is the status in words, as RFC 9457 wants it for `about:blank`. */

@@ -8,6 +8,7 @@ import { checkFields, checkOneOf, checkType, hasMethods } from "../options.js"
 import { LIMIT_FIELDS } from "../policy.js"
 import type { RuleRequest } from "../rules/identity.js"
 import type { RuleDecision } from "../rules/rule-decision.js"
+import type { AnsweredRequest } from "../rules/settlement.js"
 import type { Degraded } from "../stores/store.js"
 import { checkIpv6Subnet } from "./cidr.js"
 import { HEADER_STYLES, type HeaderStyle } from "./headers.js"
@@ -22,6 +23,9 @@ export interface RequestRules {
   check(request: RuleRequest, options?: { cost?: number }): Promise<RuleDecision>
   checkSync(request: RuleRequest, options?: { cost?: number }): RuleDecision
   refund(decision: RuleDecision): Promise<void>
+  /** Whether the answer may change what the request was charged; then `settle` is told of it. */
+  mustSettle?(decision: RuleDecision): boolean
+  settle?(decision: RuleDecision, answer: AnsweredRequest): Promise<void>
 }
 
 /** One decision, for metrics and logs. */

@@ -6,6 +6,7 @@ import type { Charge, Outcome, SingleVerdict } from "../stores/store.js"
 import type { Plan, Step } from "./plan.js"
 import type { RuleDecision, RuleLimit, RuleOutcome } from "./rule-decision.js"
 import type { CompiledRule, RuleSet } from "./rule-set.js"
+import { type Unsettled, unsettled } from "./settlement.js"
 
 const NO_POLICIES: readonly HeaderPolicy[] = []
 const NO_OUTCOMES: readonly RuleOutcome[] = []
@@ -15,7 +16,13 @@ const UNLIMITED = Number.POSITIVE_INFINITY
 /** What a decision has charged, to be given back. A symbol: it is nobody's business but the engine's. */
 export const CHARGED = Symbol("charged")
 
-export type Charging = RuleDecision & { readonly [CHARGED]?: readonly Charge[] | undefined }
+/** What of it the answer may change. */
+export const UNSETTLED = Symbol("unsettled")
+
+export type Charging = RuleDecision & {
+  readonly [CHARGED]?: readonly Charge[] | undefined
+  [UNSETTLED]?: readonly Unsettled[] | undefined
+}
 
 /** A decision that no limit has a part in. */
 export function earlyDecision(
@@ -67,7 +74,8 @@ export function decisionOfSingle(
   const resetAfterMs = verdict.resetAfter / 1000
   const resetAt = (verdict.now + verdict.resetAfter) / 1000
   const limits = [{ name, allowed, limit, remaining, retryAfterMs, resetAfterMs, resetAt, windowMs }]
-  const outcome = { rule: rule.id, mode: "enforce" as const, allowed, key, tier, limits }
+  const { descriptor } = step
+  const outcome = { rule: rule.id, mode: "enforce" as const, allowed, key, tier, limits, descriptor }
   const decision: Charging = {
     allowed,
     limit,
@@ -85,12 +93,13 @@ export function decisionOfSingle(
     mode: "enforce",
     tier,
     revision: set.revision,
-    rules: [step.descriptor === undefined ? outcome : { ...outcome, descriptor: step.descriptor }],
+    rules: [outcome],
     shadowDenied: NOBODY,
     headers: rule.headers,
     response: rule.response,
     policies,
     [CHARGED]: allowed ? [{ space, key, policy, cost }] : undefined,
+    [UNSETTLED]: allowed && rule.settlement !== undefined ? unsettledOf([step], [outcome]) : undefined,
   }
   return decision
 }
@@ -144,6 +153,8 @@ export function decisionOfPlan(
     response: rule.response,
     policies,
     [CHARGED]: allowed ? charges.slice(0, at) : undefined,
+    // Nothing was charged where nobody could be asked.
+    [UNSETTLED]: allowed && degraded !== "allow" ? unsettledOf(plan.enforced, rules) : undefined,
   }
   return decision
 }
@@ -155,7 +166,7 @@ export function withShadows(decision: RuleDecision, plan: Plan, outcomes: readon
     const { verdicts, now } = outcomes[i] as Outcome
     return ruleOutcome(step, verdicts, 0, now, "shadow")
   })
-  return {
+  const charging: Charging = {
     ...decision,
     rules: [...decision.rules, ...shadows],
     shadowDenied: [
@@ -163,6 +174,20 @@ export function withShadows(decision: RuleDecision, plan: Plan, outcomes: readon
       ...shadows.filter(({ allowed }) => !allowed).map(({ rule }) => rule),
     ],
   }
+  const own = unsettledOf(plan.shadows, shadows)
+  if (own !== undefined) charging[UNSETTLED] = [...(charging[UNSETTLED] ?? []), ...own]
+  return charging
+}
+
+/** Of the steps that were charged, those whose rule looks at the answer. */
+function unsettledOf(steps: readonly Step[], outcomes: readonly RuleOutcome[]): Unsettled[] | undefined {
+  let found: Unsettled[] | undefined
+  for (let i = 0; i < steps.length; i++) {
+    const outcome = outcomes[i] as RuleOutcome
+    const one = outcome.allowed ? unsettled(steps[i] as Step, outcome) : undefined
+    if (one !== undefined) found = found === undefined ? [one] : [...found, one]
+  }
+  return found
 }
 
 export function ruleOutcome(

@@ -78,13 +78,28 @@ class Checker {
       this.#limits(asMap(own).limits, [...at, "tiers", tier, "limits"])
     this.#limits(asMap(rule.candidate).limits, [...at, "candidate", "limits"])
     const cost = asMap(rule.cost)
-    this.#header(cost.header, [...at, "cost", "header"])
-    asList(cost.by).forEach((entry, i) => {
-      this.#match(asMap(entry), [...at, "cost", "by", i])
-    })
+    this.#cost(cost, [...at, "cost"])
     this.#response(rule.response, [...at, "response"])
     this.#clientList(rule.allow, [...at, "allow"])
     this.#clientList(rule.deny, [...at, "deny"])
+  }
+
+  #cost(cost: Record<string, unknown>, at: Path): void {
+    this.#header(cost.header, [...at, "header"])
+    this.#header(cost.responseHeader, [...at, "responseHeader"])
+    if (cost.estimate !== undefined) {
+      if (cost.responseHeader === undefined)
+        this.#add(
+          "RULE_FIELD_INVALID",
+          [...at, "estimate"],
+          "needs responseHeader; default is what a request costs",
+        )
+      else if (cost.default !== undefined)
+        this.#add("RULE_FIELD_INVALID", [...at, "default"], "says the same as estimate; give one of them")
+    }
+    asList(cost.by).forEach((entry, i) => {
+      this.#match(asMap(entry), [...at, "by", i])
+    })
   }
 
   #match(match: Record<string, unknown>, at: Path): void {

@@ -6,14 +6,15 @@ import type { CostSpec } from "./schema.js"
 export type CostOf = (identity: Identity) => number
 
 /** The most a header may say when the rule does not say it. */
-const LARGEST_COST = 1_000_000
+export const LARGEST_COST = 1_000_000
 
 export function compileCost(spec: CostSpec | undefined, place: string): CostOf {
   if (spec === undefined || typeof spec === "number") {
     const cost = spec ?? 1
     return () => cost
   }
-  const { default: otherwise = 1, by = [], header, max = LARGEST_COST } = spec
+  const { by = [], header, max = LARGEST_COST } = spec
+  const otherwise = spec.estimate ?? spec.default ?? 1
   const name = header?.toLowerCase()
   const matcher = compileMatcher(by, (i) => `${place}.by[${i}]`)
   return (identity) => {

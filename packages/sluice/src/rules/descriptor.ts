@@ -203,7 +203,7 @@ function nodeOf(root: KeysNode, entries: readonly DescriptorEntry[]): KeysNode |
 
 /** Length-prefixed where there are several: no text of one value can pass for another list of values. */
 function joinedValues(values: readonly string[]): string {
-  if (values.length === 1) return values[0] as string
+  if (values.length <= 1) return values[0] ?? ""
   return values.map((value) => `${value.length}:${value}`).join("")
 }
 

@@ -17,6 +17,7 @@ import {
   decisionOfPlan,
   decisionOfSingle,
   earlyDecision,
+  UNSETTLED,
   withShadows,
 } from "./assemble.js"
 import { clientOf, identified } from "./client.js"
@@ -36,6 +37,8 @@ import { HeaderPolicies, type Plan, planOf, type Step } from "./plan.js"
 import type { RuleDecision } from "./rule-decision.js"
 import { type CompiledRule, RuleSet } from "./rule-set.js"
 import type { RuleSetDocument } from "./schema.js"
+import { settle } from "./settle.js"
+import type { AnsweredRequest } from "./settlement.js"
 
 /** A rule engine. Most programs make one and ask it about every request. */
 export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
@@ -206,6 +209,24 @@ export class RuleEngine {
     const units = cost === undefined ? undefined : costOf(cost)
     const given = units === undefined ? charges : charges.map((charge) => ({ ...charge, cost: units }))
     await this.#store.refund(given, this.#at(undefined), commonWay(charges))
+  }
+
+  /** Whether the answer to this request may change what it was charged. */
+  mustSettle(decision: RuleDecision): boolean {
+    return (decision as Charging)[UNSETTLED] !== undefined
+  }
+
+  /**
+   * Tells how an allowed request was answered, for rules with `refundOn` or `cost.responseHeader`. Only the first call for
+   * a decision counts.
+   */
+  async settle(decision: RuleDecision, answer: AnsweredRequest): Promise<void> {
+    const charging = decision as Charging
+    const unsettled = charging[UNSETTLED]
+    if (unsettled === undefined) return
+    charging[UNSETTLED] = undefined
+    const options = { store: this.#store, at: this.#at(undefined), nowMs: this.#nowMs(undefined) }
+    await settle(unsettled, answer, options)
   }
 
   /** Gives back what a key was charged by one rule. A tier with another window or algorithm counts apart. */

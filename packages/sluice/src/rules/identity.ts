@@ -194,13 +194,7 @@ export class Identity implements RequestFacts, Client {
   }
 
   header(name: string): string | undefined {
-    const { headers } = this.#request
-    if (headers === undefined) return undefined
-    if (isHeaders(headers)) return headers.get(name) ?? undefined
-    const value = headers[name]
-    if (value === undefined || typeof value === "string") return value
-    // By a name like `constructor` every object has something that is no header.
-    return Array.isArray(value) ? value.join(name === "cookie" ? "; " : ", ") : undefined
+    return headerOf(this.#request.headers, name)
   }
 
   /** A header or query parameter to count by: of a credential, its keyed hash. */
@@ -240,6 +234,16 @@ export class Identity implements RequestFacts, Client {
     if (header !== undefined) return filled(header.replace(/^(?:bearer|apikey|token) +/i, ""))
     return apiKeyQuery === undefined ? undefined : filled(this.queryValue(apiKeyQuery))
   }
+}
+
+/** A header by its lower-case name; one that came several times, as one text. */
+export function headerOf(headers: HeaderSource | undefined, name: string): string | undefined {
+  if (headers === undefined) return undefined
+  if (isHeaders(headers)) return headers.get(name) ?? undefined
+  const value = headers[name]
+  if (value === undefined || typeof value === "string") return value
+  // By a name like `constructor` every object has something that is no header.
+  return Array.isArray(value) ? value.join(name === "cookie" ? "; " : ", ") : undefined
 }
 
 function isHeaders(headers: HeaderSource): headers is { get(name: string): string | null } {

@@ -14,7 +14,8 @@ export type { GuardRails } from "./guard-rails.js"
 export type { HeaderSource, RuleRequest } from "./identity.js"
 export { type EnvoyImport, type EnvoyImportOptions, importEnvoyConfig } from "./import/envoy.js"
 export type { ImportNote } from "./import/findings.js"
-export { checkRuleSet, type ParseOptions, parseRuleSet } from "./parse.js"
+export { comparedHost, type HostPattern, parseHostPattern } from "./match/host-pattern.js"
+export { checkRuleSet, type ParseOptions, parseRule, parseRuleSet, type RuleParseOptions } from "./parse.js"
 export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./rule-decision.js"
 export { type RuleProblem, RuleSetError } from "./rule-set-error.js"
 export {
@@ -25,6 +26,7 @@ export {
   type RuleSpec,
   ruleSetJsonSchema,
 } from "./schema.js"
+export type { AnsweredRequest } from "./settlement.js"
 export { diffRuleSets, type RuleSetChanges } from "./source/diff.js"
 export { type FileRulesOptions, fileRules } from "./source/file.js"
 export { type ObjectRulesOptions, objectRules } from "./source/object.js"

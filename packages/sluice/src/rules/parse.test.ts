@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { checkRuleSet, parseRuleSet } from "./parse.js"
+import { checkRuleSet, parseRule, parseRuleSet } from "./parse.js"
 import { RuleSetError } from "./rule-set-error.js"
 import { ruleSetJsonSchema } from "./schema.js"
 
@@ -44,6 +44,31 @@ const mistakes: [name: string, rule: string, said: string][] = [
     "an empty list of limits",
     "{ id: a, limits: [] }",
     'rule "a": limits must be a list of at least 1, got an array [RULE_FIELD_INVALID]',
+  ],
+  [
+    "an estimate of what no answer will say",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { estimate: 5 } }",
+    'rule "a": cost.estimate needs responseHeader; default is what a request costs [RULE_FIELD_INVALID]',
+  ],
+  [
+    "an estimate beside a default",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseHeader: x-cost, estimate: 5, default: 2 } }",
+    'rule "a": cost.default says the same as estimate; give one of them [RULE_FIELD_INVALID]',
+  ],
+  [
+    "an estimate that would let everybody in",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseHeader: x-cost, estimate: 0 } }",
+    'rule "a": cost.estimate must be an integer ≥ 1, got 0 [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a response header that is none",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseHeader: x cost } }",
+    'rule "a": cost.responseHeader must be the name of a header [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a status that no answer has",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], refundOn: [5xx, 600] }",
+    'rule "a": refundOn[1] must be an integer ≤ 599, got 600 [RULE_FIELD_INVALID]',
   ],
   ["no id", "{ limits: unlimited }", "rules[0].id is required and must be a text [RULE_FIELD_INVALID]"],
   [
@@ -342,6 +367,49 @@ describe("a good rule set", () => {
     const text =
       "version: 1\nrules:\n  - { id: a, limits: &l [{ limit: 5, window: 1m }] }\n  - { id: b, limits: *l }\n"
     expect(parseRuleSet(text).rules[1]?.limits).toEqual([{ limit: 5, window: "1m" }])
+  })
+})
+
+describe("a single rule", () => {
+  const within = parseRuleSet(`version: 1
+overrides: [{ client: "user:1", rule: api, limits: unlimited }]
+rules:
+  - { id: api, limits: unlimited }
+  - { id: login, limits: unlimited }
+`)
+
+  function mistakes(text: string, id?: string): unknown[][] {
+    try {
+      parseRule(text, { within, id })
+    } catch (error) {
+      return (error as RuleSetError).problems.map(({ path, line, column }) => [path, line, column])
+    }
+    return []
+  }
+
+  it("is read as a part of its set, which stays as it is", () => {
+    const rule = parseRule("id: login\nreplaces: [api]\nlimits: unlimited\n", { within, id: "login" })
+    expect(rule).toEqual({ id: "login", replaces: ["api"], limits: "unlimited" })
+    expect(within.rules).toHaveLength(2)
+    expect(within.rules[1]).toEqual({ id: "login", limits: "unlimited" })
+  })
+
+  it("has its mistakes where they are in its own text", () => {
+    expect(mistakes("id: login\nlimits:\n  - limit: 0\n    window: 1m\nmoed: off\n", "login")).toEqual([
+      ["rules[1].limits[0].limit", 3, 12],
+      ["rules[1].moed", 5, 1],
+    ])
+  })
+
+  it("has no place for a mistake that it makes elsewhere", () => {
+    expect(mistakes("id: other\nlimits: unlimited\n", "api")).toEqual([
+      ["overrides[0].rule", undefined, undefined],
+    ])
+  })
+
+  it("comes after the others when it takes nobody's place, and needs an id of its own then", () => {
+    expect(mistakes("id: new\nlimits: unlimited\n")).toEqual([])
+    expect(mistakes("id: api\nlimits: unlimited\n")).toEqual([["rules[2].id", 1, 5]])
   })
 })
 

@@ -15,6 +15,7 @@ import { compileLimitSet, type LimitSet } from "./limit-set.js"
 import { compileMatcher, type Matcher } from "./match/index.js"
 import type { Mode } from "./rule-decision.js"
 import type { LimitSpec, OverrideSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "./schema.js"
+import { compileSettlement, type Settlement } from "./settlement.js"
 
 export interface CompiledRule {
   readonly id: string
@@ -24,6 +25,7 @@ export interface CompiledRule {
   readonly onMissingKey: MissingKey
   readonly onStoreFailure: Degraded
   readonly cost: CostOf
+  readonly settlement: Settlement | undefined
   readonly limits: LimitSet
   readonly tiers: ReadonlyMap<string, LimitSet>
   readonly candidate: LimitSet | undefined
@@ -118,9 +120,10 @@ export class RuleSet {
     const plain = this.#matcher.match(identity)
     const { descriptors } = identity
     if (descriptors === undefined && this.#descriptors.isEmpty) return plain
-    const matched: MatchedRule[] = plain.map((one) => ({ ...one, index: this.#indexes[one.index] as number }))
-    if (descriptors !== undefined) matched.push(...this.#descriptors.match(identity.domain, descriptors))
-    return matched.sort((a, b) => a.index - b.index)
+    const matched = descriptors === undefined ? [] : this.#descriptors.match(identity.domain, descriptors)
+    for (const { index, params, pattern } of plain)
+      matched.push({ index: this.#indexes[index] as number, params, pattern })
+    return matched.length > 1 ? matched.sort((a, b) => a.index - b.index) : matched
   }
 
   /** Why a rule matches a request or does not. */
@@ -189,6 +192,7 @@ function compileRule(
     onMissingKey: spec.onMissingKey ?? defaults.onMissingKey ?? "ip",
     onStoreFailure: spec.onStoreFailure ?? defaults.onStoreFailure ?? "local",
     cost: compileCost(spec.cost, `${place}.cost`),
+    settlement: compileSettlement(spec),
     limits: compile(spec.limits, "limits"),
     tiers: new Map(
       Object.entries(spec.tiers ?? {}).map(([tier, own]) => [

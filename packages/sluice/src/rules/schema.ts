@@ -97,6 +97,14 @@ const costSchema = z
         .optional()
         .meta({ description: "The first entry that matches counts." }),
       header: text.optional().meta({ description: "A request header, believed only from a trusted proxy." }),
+      responseHeader: text.optional().meta({
+        description: "A header or trailer of the answer that says what the request has cost after all.",
+      }),
+      estimate: z
+        .int()
+        .min(1)
+        .optional()
+        .meta({ description: "What is charged until the answer says. Default: 1." }),
       max: z.int().min(1).optional().meta({ description: "The most a header may say. Default: 1,000,000." }),
     }),
   ])
@@ -112,6 +120,11 @@ const responseSchema = z
     contentType: text.optional(),
   })
   .meta({ description: "What a denied request is answered." })
+
+const answerStatus = z.union([z.int().min(100).max(599), z.enum(["2xx", "3xx", "4xx", "5xx"])])
+const refundOn = z
+  .union([answerStatus, z.array(answerStatus).min(1)])
+  .meta({ description: "Statuses of answers whose requests do not count: 404, 5xx, or a list." })
 
 const mode = z
   .enum(["enforce", "shadow", "off"])
@@ -148,6 +161,7 @@ export const ruleSchema = z
       .optional()
       .meta({ description: "Limits tried in shadow beside the enforced ones." }),
     cost: costSchema.optional(),
+    refundOn: refundOn.optional(),
     replaces: z
       .array(text)
       .min(1)

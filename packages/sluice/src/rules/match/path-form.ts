@@ -11,6 +11,8 @@ const UPPER_Z = 90
 
 /** A canonical path in the form in which it is compared: `/`, or `/` before each segment. */
 export function comparedPath(path: string): string {
+  // Requests of Envoy's have none.
+  if (path === "") return "/"
   return isCompared(path) ? path : asciiLowerCase(joined(capturedSegments(path)))
 }
 
