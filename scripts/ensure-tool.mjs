@@ -23,6 +23,7 @@ import { root } from "./root.mjs"
  * @property {string} oldest the oldest version that will do
  * @property {RegExp} version finds the version in what `command --version` prints
  * @property {string[]} [versionArguments] what to give it in place of `--version`
+ * @property {number} [versionStatus] what it ends with then, when not 0
  * @property {string} [folder] where it is in the package, when not in `usr/bin`
  * @property {string} [debianPackage] the package that holds it, when it is not named like it
  * @property {(folder: string) => void} [fetch] puts it into a folder that is not there yet, when no Debian package has it
@@ -87,12 +88,12 @@ export function isNewEnough(found, oldest) {
 
 /** @param {Tool} tool @param {string} path @returns {string | undefined} */
 function whyUnusable(tool, path) {
-  const { versionArguments = ["--version"] } = tool
+  const { versionArguments = ["--version"], versionStatus = 0 } = tool
   const { status, stdout, stderr, error } = spawnSync(path, versionArguments, {
     encoding: "utf8",
     timeout: 10_000,
   })
-  if (error || status !== 0) return `does not run: ${error?.message ?? stderr.trim()}`
+  if (error || status !== versionStatus) return `does not run: ${error?.message ?? stderr.trim()}`
   const printed = stdout.trim() === "" ? stderr.trim() : stdout.trim()
   const version = tool.version.exec(printed)?.[1]
   if (!version)

@@ -37,7 +37,11 @@ function metrics() {
   const watch = createWatch()
   // With breakers as a store in Redis has them.
   const store = Object.assign(memoryStore(), { breakers: ["closed"], instances: 1 })
-  watch.attach({ store, rules: objectRules({ version: 1, rules: [] }) })
+  watch.attach({
+    store,
+    rules: objectRules({ version: 1, rules: [] }),
+    gateway: () => ({ targets: [], upgrades: 0 }),
+  })
   const text = watch.metrics()
   watch.close()
   const rows = [...text.matchAll(/^# HELP (\w+) (.*)\n# TYPE \w+ (\w+)$/gm)].map(

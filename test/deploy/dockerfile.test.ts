@@ -71,6 +71,7 @@ describe("the Dockerfile", () => {
       "dependencies",
       "build",
       "build",
+      "build",
       undefined,
     ])
     const dependencies = stages.find(({ name }) => name === "dependencies")
@@ -85,9 +86,10 @@ describe("the Dockerfile", () => {
       http: { host: "0.0.0.0" },
       grpc: { host: "0.0.0.0" },
       control: { host: "127.0.0.1" },
+      gateway: { host: "0.0.0.0", enabled: false },
     })
-    const { http, grpc, control } = config
-    expect(all("EXPOSE").join(" ")).toBe(`${http.port} ${grpc.port} ${control.port}`)
+    const { http, grpc, control, gateway } = config
+    expect(all("EXPOSE").join(" ")).toBe(`${http.port} ${grpc.port} ${control.port} ${gateway.port}`)
   })
 
   it("starts the program itself, so that signals reach it", () => {

@@ -1,5 +1,5 @@
-// What the metrics endpoint of a real service prints: one on the memory store, and one whose Redis is away, because each has
-// metrics that the other lacks.
+// What the metrics endpoint of a real service prints: one on the memory store, one whose Redis is away, and one with a gateway
+// whose upstream is away, because each has metrics that the others lack.
 
 import { type ConfigInput, configSchema } from "../../packages/server/src/config/schema.js"
 import { startService } from "../../packages/server/src/run/service.js"
@@ -31,6 +31,10 @@ export async function printedMetrics(): Promise<PrintedMetrics> {
         { ...ON_FREE_PORTS, store: { url: `redis://127.0.0.1:${nobody.port}` } },
         'sluice_store_failures_total{kind="breaker-open"}',
       ),
+      await metricsOf(
+        { ...ON_FREE_PORTS, gateway: gatewayTo(`http://127.0.0.1:${nobody.port}`) },
+        "sluice_gateway_upstream_errors_total{",
+      ),
     ]
     return readMetrics(texts.join("\n"))
   } finally {
@@ -38,15 +42,20 @@ export async function printedMetrics(): Promise<PrintedMetrics> {
   }
 }
 
+function gatewayTo(upstream: string): ConfigInput["gateway"] {
+  return { enabled: true, port: 0, upstream: [upstream], accessLog: { format: "off" } }
+}
+
 /** Asks until the metrics tell of what is waited for. */
 async function metricsOf(config: ConfigInput, awaited: string): Promise<string> {
   const service = await startService(configSchema.parse(config))
-  const { http, control } = service.addresses
+  const { http, control, gateway } = service.addresses
   const question = { method: "POST", path: "/login", ip: "203.0.113.7" }
   try {
     return await eventually(async () => {
       for (let i = 0; i < 10; i++)
         await fetch(`http://${http}/v1/check`, { method: "POST", body: JSON.stringify(question) })
+      if (gateway !== undefined) await fetch(`http://${gateway}/`)
       const text = await (await fetch(`http://${control}/metrics`)).text()
       return text.includes(awaited) ? text : undefined
     })

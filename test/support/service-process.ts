@@ -66,14 +66,16 @@ export interface Running extends Run {
   readonly addresses: Readonly<Record<string, string>>
 }
 
-const FREE_PORTS = ["--http.port=0", "--grpc.port=0", "--control.port=0", "--resp.port=0"]
+const FREE_PORTS = ["http", "grpc", "control", "resp", "gateway"].map((plane) => `--${plane}.port=0`)
 
 /** Starts it on free ports, and waits until it says that it is ready. */
 export async function start(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Running> {
-  const process = run([...FREE_PORTS, ...args], env)
+  // A command is the first word.
+  const commands = args.slice(0, args[0]?.startsWith("-") === false ? 1 : 0)
+  const process = run([...commands, ...FREE_PORTS, ...args.slice(commands.length)], env)
   const addresses = await new Promise<Record<string, string>>((resolve, reject) => {
     process.child.stderr?.on("data", () => {
       const ready = process.logged().find(({ msg }) => msg === "ready")

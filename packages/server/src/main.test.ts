@@ -50,6 +50,14 @@ it("allows five sign-ins by the example rules and denies the sixth, as it says i
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
 })
 
+it("shows the dashboard where it says it does", async () => {
+  const { stdout } = await start()
+  const [, url] = await eventually(() => /dashboard +(http:\S+)/.exec(stdout()))
+  const page = await (await fetch(String(url))).text()
+  const [, script] = /<script type="module" crossorigin src="\.(\/assets\/\S+\.js)"/.exec(page) ?? []
+  expect((await fetch(`${url}${script}`)).status).toBe(200)
+})
+
 it("shows its configuration without secrets, its settings and its version, and ends", async () => {
   const printed = run(["--print-config", "--secret", "hunter2"])
   expect(await printed.ended).toEqual([0, null])

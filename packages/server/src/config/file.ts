@@ -10,13 +10,21 @@ export interface ConfigFile {
   placeOf(path: readonly PropertyKey[]): string
 }
 
+/** Stands for every name in a map. */
+const EACH = "*"
+
 /** Settings that name a file or a folder: beside the file that names them, wherever the service is started from. */
 const PATHS = [
   ["store", "snapshot"],
   ["rules", "file"],
   ["rules", "redis", "lastGood"],
   ["control", "audit"],
+  ["record", "file"],
   ["control", "dashboard"],
+  ["gateway", "tls", "cert"],
+  ["gateway", "tls", "key"],
+  ["gateway", "accessLog", "file"],
+  ["gateway", "upstreams", EACH, "tls", "ca"],
 ] as const
 
 const MOST_BYTES = 1_048_576
@@ -62,13 +70,20 @@ export function readConfigFile(path: string, isWanted: boolean): ConfigFile | un
 
 function resolvePaths(value: Record<string, unknown>, folder: string): void {
   for (const path of PATHS) {
-    let holder: unknown = value
-    for (const part of path.slice(0, -1)) holder = (holder as Record<string, unknown> | undefined)?.[part]
+    let holders: unknown[] = [value]
+    for (const part of path.slice(0, -1)) holders = holders.flatMap((holder) => valuesAt(holder, part))
     const name = path.at(-1) as string
-    const found = (holder as Record<string, unknown> | null | undefined)?.[name]
-    if (typeof found === "string" && found !== "")
-      (holder as Record<string, unknown>)[name] = resolve(folder, found)
+    for (const holder of holders as (Record<string, unknown> | null | undefined)[]) {
+      const found = holder?.[name]
+      if (typeof found === "string" && found !== "")
+        (holder as Record<string, unknown>)[name] = resolve(folder, found)
+    }
   }
+}
+
+function valuesAt(holder: unknown, part: string): unknown[] {
+  if (typeof holder !== "object" || holder === null) return []
+  return part === EACH ? Object.values(holder) : [(holder as Record<string, unknown>)[part]]
 }
 
 /** Where a value is, or what lacks it. */

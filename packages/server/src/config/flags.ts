@@ -2,8 +2,12 @@ import { didYouMean } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
 import { type ConfigProblem, pathText, type Setting } from "./setting.js"
 
+/** What is run: the service, or a gateway with no other protocol unless it is asked for. */
+export type Command = "service" | "gateway"
+
 /** What a command line asks for besides settings. */
 export interface Flags {
+  readonly command: Command
   readonly settings: readonly Setting[]
   readonly problems: readonly ConfigProblem[]
   /** `--config` */
@@ -15,8 +19,19 @@ export interface Flags {
 
 const SWITCHES = ["--print-config", "--help", "--version"] as const
 
-/** Reads `--http.port 8080`, `--http.port=8080`, `--resp.enabled` and `--no-grpc.enabled`. */
-export function readFlags(argv: readonly string[]): Flags {
+/** Short names for what nearly everybody gives. */
+export const SHORT_FLAGS: Readonly<Record<string, string>> = {
+  "--upstream": "--gateway.upstream",
+  "--rules": "--rules.file",
+}
+
+/**
+ * Reads `--http.port 8080`, `--http.port=8080`, `--resp.enabled` and `--no-grpc.enabled`, with the word `gateway` in front of
+ * them or not. A list given twice is one list.
+ */
+export function readFlags(words: readonly string[]): Flags {
+  const command: Command = words[0] === "gateway" ? "gateway" : "service"
+  const argv = command === "gateway" ? words.slice(1) : words
   const settings: Setting[] = []
   const problems: ConfigProblem[] = []
   const switches = new Set<string>()
@@ -24,7 +39,11 @@ export function readFlags(argv: readonly string[]): Flags {
   const known = new Map(
     fields().flatMap((field) => [[field.flag, field] as const, [`--${pathText(field.path)}`, field]]),
   )
-  const names = [...fields().map(({ flag }) => flag), "--config", ...SWITCHES]
+  for (const [short, flag] of Object.entries(SHORT_FLAGS)) {
+    const field = known.get(flag)
+    if (field !== undefined) known.set(short, field)
+  }
+  const names = [...fields().map(({ flag }) => flag), ...Object.keys(SHORT_FLAGS), "--config", ...SWITCHES]
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i] as string
     const equals = argument.indexOf("=")
@@ -61,9 +80,10 @@ export function readFlags(argv: readonly string[]): Flags {
       }
     }
     if (field === undefined) file = value
-    else settings.push({ path: field.path, value: parseValue(value, field.kind), place: flag })
+    else add(settings, { path: field.path, value: parseValue(value, field.kind), place: flag })
   }
   return {
+    command,
     settings,
     problems,
     file,
@@ -71,4 +91,11 @@ export function readFlags(argv: readonly string[]): Flags {
     help: switches.has("--help"),
     version: switches.has("--version"),
   }
+}
+
+function add(settings: Setting[], setting: Setting): void {
+  const at = settings.findIndex(({ path }) => pathText(path) === pathText(setting.path))
+  const before = settings[at]?.value
+  if (!Array.isArray(before) || !Array.isArray(setting.value)) settings.push(setting)
+  else settings[at] = { ...setting, value: [...before, ...setting.value] }
 }

@@ -66,6 +66,7 @@ function expectation(issue: Issue): string {
         ? String(issue.values[0])
         : `one of ${issue.values.map(String).join(", ")}`
     case "too_small":
+      if (issue.origin === "array") return `a list of at least ${issue.minimum}`
       return issue.origin === "string" ? lengthOf("at least", issue.minimum) : `at least ${issue.minimum}`
     case "too_big":
       return issue.origin === "string" ? lengthOf("at most", issue.maximum) : `at most ${issue.maximum}`
@@ -101,6 +102,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly items?: SchemaNode
+  readonly additionalProperties?: SchemaNode | boolean
   readonly $ref?: string
   readonly definitions?: Readonly<Record<string, SchemaNode>>
 }
@@ -109,8 +111,14 @@ function fieldsAt(path: readonly PropertyKey[]): string[] {
   const root = configJsonSchema() as SchemaNode
   let node: SchemaNode | undefined = root
   for (const part of path) {
-    node = typeof part === "number" ? node?.items : node?.properties?.[String(part)]
+    node = typeof part === "number" ? node?.items : (node?.properties?.[String(part)] ?? anyOf(node))
     if (node?.$ref !== undefined) node = root.definitions?.[node.$ref.replace("#/definitions/", "")]
   }
   return Object.keys(node?.properties ?? {})
+}
+
+/** What the values of a map of names are. */
+function anyOf(node: SchemaNode | undefined): SchemaNode | undefined {
+  const values = node?.additionalProperties
+  return typeof values === "object" ? values : undefined
 }

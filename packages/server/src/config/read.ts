@@ -2,6 +2,7 @@ import { resolve } from "node:path"
 import { type Environment, readEnvironment } from "./environment.js"
 import { readConfigFile } from "./file.js"
 import { type Flags, readFlags } from "./flags.js"
+import { gatewayProblems } from "./gateway-problems.js"
 import { ConfigError, problemsOf } from "./problems.js"
 import { type Config, configSchema } from "./schema.js"
 import { type ConfigProblem, pathText, type Setting } from "./setting.js"
@@ -30,6 +31,7 @@ export function readConfig({ argv = [], env = {}, folder = process.cwd() }: Conf
   const problems: ConfigProblem[] = [...(file?.problems ?? []), ...environment.problems, ...flags.problems]
   const places = new Map<string, string>()
   const value = file?.value ?? {}
+  if (flags.command === "gateway") preferGateway(value)
   for (const setting of [...environment.settings, ...flags.settings]) {
     put(value, setting)
     places.set(pathText(setting.path), setting.place)
@@ -49,12 +51,25 @@ export function readConfig({ argv = [], env = {}, folder = process.cwd() }: Conf
   return { config: parsed.data, flags }
 }
 
+/** A gateway is all that is wanted, whatever the file says of it; other protocols only if the file asks for them. */
+function preferGateway(value: Record<string, unknown>): void {
+  for (const name of ["http", "grpc"]) {
+    const section = value[name]
+    if (section === undefined) value[name] = { enabled: false }
+    else if (isMap(section)) section.enabled ??= false
+  }
+  put(value, { path: ["gateway", "enabled"], value: true, place: "gateway" })
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
 function put(value: Record<string, unknown>, { path, value: set }: Setting): void {
   let holder = value
   for (const part of path.slice(0, -1)) {
-    const inner = holder[part]
     // What is no map in the file is a mistake that this setting corrects.
-    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) holder[part] = {}
+    if (!isMap(holder[part])) holder[part] = {}
     holder = holder[part] as Record<string, unknown>
   }
   holder[path.at(-1) as string] = set
@@ -75,5 +90,7 @@ function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => 
   }
   if (rules.file !== undefined && rules.inline !== undefined)
     wrong(["rules", "inline"], "cannot be given beside rules.file")
+  for (const { path, message } of gatewayProblems(config.gateway))
+    problems.push({ place: placeOf(path), path: pathText(path), message })
   return problems
 }

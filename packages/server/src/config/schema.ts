@@ -1,29 +1,8 @@
 // The configuration in one place: types, defaults, validation and the JSON Schema for editors all come from here.
 
 import { z } from "zod"
-import { milliseconds } from "./duration.js"
-
-const text = z.string().min(1)
-const port = z.int().min(0).max(65_535).meta({ description: "0 takes any free port." })
-
-const duration = z
-  .union([z.string().meta({ pattern: "^\\s*\\d+(\\.\\d+)?\\s*(ms|s|m|h|d)\\s*$" }), z.number().min(0)])
-  .transform((value, context) => {
-    const ms = milliseconds(value)
-    if (ms !== undefined) return ms
-    context.addIssue({ code: "custom", message: 'milliseconds or text like "100ms", "10s", "1m"' })
-    return z.NEVER
-  })
-  .meta({ description: 'A number with a unit ("100ms", "10s", "1m"), or milliseconds.' })
-
-function address(defaultPort: number) {
-  return {
-    host: text
-      .default("127.0.0.1")
-      .meta({ description: "Only this machine by default; 0.0.0.0 for everybody." }),
-    port: port.default(defaultPort),
-  }
-}
+import { gatewaySchema } from "./gateway-schema.js"
+import { address, duration, text } from "./values.js"
 
 const token = z
   .strictObject({
@@ -83,6 +62,11 @@ const limits = z
       .max(64 * 1_048_576)
       .default(262_144),
     batch: z.int().min(1).max(10_000).default(1_000).meta({ description: "Checks in one batch." }),
+    replayBytes: z
+      .int()
+      .min(1_024)
+      .default(268_435_456)
+      .meta({ description: "A log sent to the control plane for replay, packed if it is." }),
     headerBytes: z.int().min(4_096).max(1_048_576).default(16_384),
     connections: z.int().min(1).default(10_000).meta({ description: "Open at once, on each port." }),
     requestTimeout: duration.prefault("10s").meta({ description: "How long a request may take to arrive." }),
@@ -96,6 +80,29 @@ const log = z
     denials: z.int().min(0).default(10).meta({ description: "Denials logged each second; 0 for none." }),
   })
   .meta({ description: "JSON lines on standard output." })
+
+/** Nothing that lets whoever reads the file in. */
+const credentials = ["authorization", "proxy-authorization", "cookie", "x-api-key"]
+
+const record = z
+  .strictObject({
+    file: text.optional().meta({ description: "A file that gets a line for every decision. Default: none." }),
+    maxBytes: z
+      .int()
+      .min(4_096)
+      .default(67_108_864)
+      .meta({ description: "When a file is that large, the next one is begun." }),
+    files: z.int().min(1).max(1_000).default(8).meta({ description: "Files kept; the oldest goes." }),
+    headers: z
+      .array(
+        text.refine((name) => !credentials.includes(name.toLowerCase()), {
+          message: "a header that holds no credentials",
+        }),
+      )
+      .default([])
+      .meta({ description: "Request headers to keep, for rules that look at them." }),
+  })
+  .meta({ description: "A decision log that sluice replay reads back." })
 
 const drain = z
   .strictObject({
@@ -111,7 +118,10 @@ const drain = z
 export const configSchema = z
   .strictObject({
     $schema: z.string().optional(),
-    http: z.strictObject(address(8080)).prefault({}).meta({ description: "The check API." }),
+    http: z
+      .strictObject({ enabled: z.boolean().default(true), ...address(8080) })
+      .prefault({})
+      .meta({ description: "The check API." }),
     grpc: z
       .strictObject({ enabled: z.boolean().default(true), ...address(8081) })
       .prefault({})
@@ -130,10 +140,13 @@ export const configSchema = z
         ...address(9090),
         tokens: z.array(token).default([]).meta({ description: "Needed to listen beyond this machine." }),
         audit: text.optional().meta({ description: "A file that gets a line for every change." }),
-        dashboard: text.optional().meta({ description: "A folder with the dashboard's files." }),
+        dashboard: text
+          .optional()
+          .meta({ description: "A folder with the dashboard's files. Default: the one built with it." }),
       })
       .prefault({})
       .meta({ description: "Rules, metrics, live events." }),
+    gateway: gatewaySchema.prefault({}),
     store: store.prefault({}),
     rules: rules.prefault({}),
     prefix: text
@@ -148,6 +161,7 @@ export const configSchema = z
       .meta({ description: "Whose forwarded headers /v1/auth believes: CIDRs, loopback or private." }),
     limits: limits.prefault({}),
     log: log.prefault({}),
+    record: record.prefault({}),
     accuracy: z
       .strictObject({
         keys: z

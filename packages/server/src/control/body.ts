@@ -71,7 +71,7 @@ export async function readBody<Body>(
   spec: BodySpec<Body>,
   mostBytes: number,
 ): Promise<{ readonly body: Body; readonly bodyBytes: number }> {
-  const type = typeOf(request, spec)
+  const type = checkType(request, spec.types)
   if (Number(request.headers["content-length"] ?? 0) > MOST_DISCARDED_BYTES) throw tooLarge(mostBytes)
   const chunks: Buffer[] = []
   let size = 0
@@ -85,7 +85,7 @@ export async function readBody<Body>(
 }
 
 /** Named, always: what a form on a page can send (`text/plain`, form data) is refused before it is read. */
-function typeOf({ headers }: IncomingMessage, { types }: BodySpec<unknown>): string {
+export function checkType({ headers }: IncomingMessage, types: readonly string[]): string {
   const [type = ""] = (headers["content-type"] ?? "").toLowerCase().split(";")
   if (types.includes(type.trim())) return type.trim()
   throw new SluiceError("BODY_TYPE_UNSUPPORTED", {

@@ -17,6 +17,14 @@ export class TestWatch {
     return [{ rule: "login", key: `ip:192.0.2.1 by ${by}`, count: 7, error: 0 }].slice(0, limit)
   }
 
+  history(): object {
+    return { from: 0, seconds: 0, requests: {}, durations: {}, rules: [] }
+  }
+
+  state() {
+    return { startedAt: 1_767_225_600_000, workers: 1, store: { keys: 3, bytes: 96 } }
+  }
+
   subscribe(listener: Listener): () => void {
     this.listeners.add(listener)
     return () => void this.listeners.delete(listener)

@@ -62,7 +62,7 @@ export function describeApi(routes: readonly Route[], version: string): OpenApi 
 }
 
 function operationOf(route: Route): Operation {
-  const { method, path, role, tag, summary, description, answer, body } = route
+  const { method, path, role, tag, summary, description, answer, body = route.upload } = route
   const who = role === "anyone" ? "Needs no token." : `Role: ${role}.`
   return {
     operationId: `${method.toLowerCase()}${path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,

@@ -1,6 +1,6 @@
 import { request } from "node:http"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { startControl, type TestControl } from "./control-plane.test-support.js"
+import { startControl, type TestControl, TestWatch } from "./control-plane.test-support.js"
 
 let control: TestControl
 
@@ -182,12 +182,9 @@ describe("watching", () => {
 
 it("answers 500 to what went wrong in it, tells whoever looks after it, and nothing of it to others", async () => {
   await control.close()
-  const broken = {
-    metrics: () => {
-      throw new Error("password=hunter2")
-    },
-    top: () => [],
-    subscribe: () => () => {},
+  const broken = new TestWatch()
+  broken.metrics = () => {
+    throw new Error("password=hunter2")
   }
   control = await startControl({ watch: broken })
   const { status, json, text } = await control.ask("GET", "/metrics")

@@ -1,7 +1,7 @@
 // The control plane: rules, keys, and what there is to see of the service, over HTTP.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
-import type { Clock } from "sluice"
+import { type Clock, systemClock } from "sluice"
 import type { Core } from "../core.js"
 import { Access } from "./access.js"
 import { sendAnswer, sendProblem } from "./answer.js"
@@ -10,60 +10,86 @@ import { readBody } from "./body.js"
 import { checkQuery } from "./checked.js"
 import { Editor } from "./editor.js"
 import { type EventSource, Feed, type FeedOptions } from "./feed.js"
+import { type ReplayLimits, Replays } from "./replay/replays.js"
 import { problemHeaders, requestProblem } from "./request-problem.js"
 import { etagOf } from "./revision-etag.js"
 import { type Answer, type Route, Router } from "./route.js"
 import { clientRoutes } from "./routes/clients.js"
 import { descriptionRoutes } from "./routes/description.js"
+import { explainRoutes } from "./routes/explain.js"
 import { keyRoutes } from "./routes/keys.js"
 import { overrideRoutes } from "./routes/overrides.js"
+import { replayRoutes } from "./routes/replay.js"
 import { ruleRoutes } from "./routes/rules.js"
-import { type Readiness, serviceRoutes } from "./routes/service.js"
+import { sampleRoutes } from "./routes/sample.js"
+import { type Readiness, type ServiceState, serviceRoutes } from "./routes/service.js"
 import { type Watching, watchingRoutes } from "./routes/watching.js"
 import { RuleChecker } from "./rule-checker.js"
+import { SampleTraffic } from "./sample-traffic.js"
 import { StaticFiles } from "./static-files.js"
 import type { TokenSpec } from "./tokens.js"
 
 export interface ControlPlaneOptions {
   /** Counts what the service decides, and tells of it. */
-  readonly watch: Watching & EventSource
+  readonly watch: Watching & ServiceState & EventSource
   /** Who may ask. Without any, whoever is on this machine may do everything. */
   readonly tokens?: readonly TokenSpec[]
   /** A file that gets a line for every change. Default: the last 1,000 are held in memory. */
   readonly audit?: string | undefined
   /** A folder with the dashboard's files. */
   readonly dashboard?: string | undefined
+  /** Offers to send made-up requests. Default: false. */
+  readonly sampleTraffic?: boolean
   readonly readiness?: Readiness
   readonly version?: string
   /** Default: 256 KiB. */
   readonly maxBodyBytes?: number
+  /** How long a body may take to arrive. Default: 10,000. */
+  readonly bodyTimeoutMs?: number
   readonly events?: FeedOptions
+  readonly replay?: ReplayLimits
   readonly clock?: Clock
   /** Told of every failure that is not the caller's mistake. */
   readonly onError?: (error: unknown) => void
 }
 
+/** Somebody has to wait; nothing is broken. */
+const FULL: readonly string[] = ["EVENTS_FULL", "REPLAY_BUSY"]
+
 /** Serves the control plane. */
 export interface ControlPlane extends RequestListener {
-  /** Ends live events, which would otherwise keep their connections open until the deadline. */
+  /** Ends made-up requests, and live events, which would otherwise keep their connections open until the deadline. */
   close(): void
 }
 
 export function createControlPlane(core: Core, options: ControlPlaneOptions): ControlPlane {
   const { tokens = [], version = "0.0.0", maxBodyBytes = 262_144, onError = () => {} } = options
+  const { bodyTimeoutMs = 10_000 } = options
   const access = new Access(tokens, options.clock)
   const audit = new AuditLog(options.audit)
   const checker = new RuleChecker()
   const editor = new Editor({ rules: core.rules, audit, checker, clock: options.clock })
   const feed = new Feed(options.watch, options.events)
   const files = options.dashboard === undefined ? undefined : new StaticFiles(options.dashboard)
+  const sample = options.sampleTraffic ? new SampleTraffic(core, options.clock) : undefined
   const routes = [
     ...ruleRoutes(core, editor, checker),
     ...overrideRoutes(core, editor),
     ...clientRoutes(core, editor),
     ...keyRoutes(core, editor),
+    ...explainRoutes(core),
+    ...replayRoutes(core, new Replays(checker, options.replay), maxBodyBytes),
     ...watchingRoutes(options.watch, feed, audit),
-    ...serviceRoutes(core, options.readiness, version),
+    ...sampleRoutes(sample),
+    ...serviceRoutes({
+      core,
+      watch: options.watch,
+      readiness: options.readiness,
+      version,
+      byToken: tokens.length > 0,
+      sample,
+      clock: options.clock ?? systemClock,
+    }),
   ]
   const router = new Router([...routes, ...descriptionRoutes(routes, version)])
 
@@ -81,7 +107,7 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
     const sent =
       route.body === undefined
         ? { body: undefined, bodyBytes: 0 }
-        : await readBody(request, route.body, maxBodyBytes)
+        : await inTime(request, readBody(request, route.body, maxBodyBytes), bodyTimeoutMs)
     return await route.run({ ...asked, ...sent, query: checked })
   }
 
@@ -89,7 +115,7 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
     // Nobody is there any more to hear it.
     if (response.destroyed || (request.destroyed && !request.complete)) return
     const problem = requestProblem(error)
-    if (problem.status >= 500 && problem.code !== "EVENTS_FULL") onError(error)
+    if (problem.status >= 500 && !FULL.includes(problem.code ?? "")) onError(error)
     if (response.headersSent) {
       response.destroy()
       return
@@ -106,7 +132,21 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
       })
       .catch((error: unknown) => fail(request, response, error))
   }
-  return Object.assign(listener, { close: () => feed.close() })
+  const close = () => {
+    sample?.stop()
+    feed.close()
+  }
+  return Object.assign(listener, { close })
+}
+
+/** Hangs up on a client that is slow on purpose. The server itself cannot: a log to replay may take minutes to arrive. */
+async function inTime<T>(request: IncomingMessage, reading: Promise<T>, ms: number): Promise<T> {
+  const late = setTimeout(() => request.destroy(), ms)
+  try {
+    return await reading
+  } finally {
+    clearTimeout(late)
+  }
 }
 
 /** What anyone may ask for has no actor, and asks for none. */
@@ -119,7 +159,8 @@ function admit(access: Access, request: IncomingMessage, { role }: Route) {
 async function fileAt(
   files: StaticFiles | undefined,
   path: string,
-  { method }: IncomingMessage,
+  { method, headers }: IncomingMessage,
 ): Promise<Answer | undefined> {
-  return method === "GET" || method === "HEAD" ? await files?.find(path) : undefined
+  if (method !== "GET" && method !== "HEAD") return undefined
+  return await files?.find(path, String(headers["accept-encoding"] ?? ""))
 }

@@ -19,6 +19,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   RULE_DUPLICATE: 409,
   RULES_CONFLICT: 412,
   BODY_TOO_LARGE: 413,
+  REPLAY_TOO_MUCH: 413,
   BODY_TYPE_UNSUPPORTED: 415,
   RULES_INVALID: 422,
   IF_MATCH_REQUIRED: 428,
@@ -27,6 +28,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   AUDIT_IO: 500,
   RULES_UNAVAILABLE: 503,
   EVENTS_FULL: 503,
+  REPLAY_BUSY: 503,
 }
 
 interface RulesProblem extends Problem {
@@ -46,7 +48,7 @@ export function problemHeaders(error: unknown, etag: string): Record<string, str
   if (error instanceof TooManyFailures) return { "retry-after": String(error.retryAfterSeconds) }
   if (!(error instanceof SluiceError)) return {}
   if (error.code === "TOKEN_REQUIRED") return { "www-authenticate": 'Bearer realm="sluice"' }
-  if (error.code === "EVENTS_FULL") return { "retry-after": "10" }
+  if (error.code === "EVENTS_FULL" || error.code === "REPLAY_BUSY") return { "retry-after": "10" }
   // So that the edit can be made again on what is in force.
   return error.code === "RULES_CONFLICT" || error.code === "IF_MATCH_REQUIRED" ? { etag } : {}
 }

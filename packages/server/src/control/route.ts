@@ -55,6 +55,8 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly description?: string
   readonly query?: z.ZodType<Query>
   readonly body?: BodySpec<Body>
+  /** A body that the route reads by itself, as it comes. */
+  readonly upload?: { readonly types: readonly string[]; readonly schema: JsonSchema }
   /** Changes the rule set: it has to say which revision the change was made on. */
   readonly edits?: boolean
   readonly answer: AnswerSpec

@@ -20,6 +20,15 @@ describe("RuleChecker", () => {
     ])
     expect(refused.problems[0].line).toBe(1)
   })
+
+  it.each([10, 100_000])("reads a single rule in a thread as here: %i bytes", async (bytes) => {
+    const checker = new RuleChecker()
+    const within = { version: 1 as const, rules: [{ id: "a", limits: "unlimited" as const }] }
+    const rule = { id: "b", replaces: ["a"], limits: "unlimited" }
+    expect(await checker.checkRule({ text: JSON.stringify(rule), within, id: "" }, bytes)).toEqual(rule)
+    const refused = checker.checkRule({ text: "id: b\nlimits: 1", within, id: "a" }, bytes)
+    await expect(refused).rejects.toMatchObject({ problems: [{ path: "rules[0].limits", line: 2 }] })
+  })
 })
 
 describe("the worst bodies", () => {

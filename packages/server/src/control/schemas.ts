@@ -2,6 +2,7 @@
 // library; here it is named by reference.
 
 import { z } from "zod"
+import { ROLES } from "./roles.js"
 import type { JsonSchema } from "./route.js"
 
 export function ref(name: string): JsonSchema {
@@ -111,10 +112,21 @@ const changes = z.object({
   sections: z.array(z.string()),
 })
 
+export const validateQuery = z.strictObject({
+  rule: z.string().max(64).optional().meta({
+    description:
+      "The body is a single rule, in the place of the one with this id. Empty, or the id of no rule: a new one.",
+  }),
+})
+
 export const verdict = z.object({
   valid: z.boolean(),
   problems: z.array(problem).meta({ description: "Every mistake, with its place." }),
   changes: changes.optional().meta({ description: "What would change, when it is valid." }),
+  rule: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: "The rule as it was read, when only one was sent and it is valid." }),
 })
 
 export const revisionList = z.array(
@@ -136,6 +148,69 @@ export const topList = z.array(
     error: z.number().meta({ description: "By how much it may be too high." }),
   }),
 )
+
+const column = z.array(z.number()).meta({ description: "A number for each second, oldest first." })
+
+export const historyReport = z.object({
+  from: z.number().meta({ description: "The first second, in milliseconds since 1970." }),
+  seconds: z.int().meta({ description: "How many there are in each column." }),
+  requests: z.object({ allowed: column, denied: column }),
+  durations: z.object({ p50Ms: column, p99Ms: column }),
+  rules: z
+    .array(
+      z.object({
+        id: z.string(),
+        allowed: column,
+        denied: column,
+        shadowDenied: column,
+        degraded: column,
+      }),
+    )
+    .meta({ description: "At most 50; the others are added up as _other. _none had no rule." }),
+})
+
+export const sessionReport = z.object({
+  name: z.string().meta({ description: "Who the token belongs to." }),
+  role: z.enum(ROLES),
+  byToken: z
+    .boolean()
+    .meta({ description: "False where there are no tokens, and this machine is believed." }),
+})
+
+export const statusReport = z.object({
+  status: z.enum(["ready", "degraded", "draining"]),
+  version: z.string(),
+  node: z.string(),
+  startedAt: z.number().meta({ description: "Milliseconds since 1970." }),
+  now: z.number().meta({ description: "The service's clock." }),
+  workers: z.int().meta({ description: "Processes that answer requests." }),
+  rules: z.object({
+    revision: z.int(),
+    count: z.int(),
+    changedAt: z.number(),
+    changedBy: z.string(),
+    stale: z
+      .boolean()
+      .meta({ description: "Where they are kept cannot be reached: there may be newer ones." }),
+  }),
+  store: z.object({
+    kind: z.enum(["memory", "redis"]),
+    keys: z.int().optional(),
+    bytes: z.int().optional(),
+    evicted: z.int().optional().meta({ description: "Keys that made room for others." }),
+    refused: z.int().optional().meta({ description: "New keys that found no room." }),
+    instances: z.int().optional().meta({ description: "Services that share the store." }),
+    breakers: z
+      .object({ closed: z.int(), open: z.int(), "half-open": z.int() })
+      .optional()
+      .meta({ description: "How many are in which state. None on a store that cannot fail." }),
+  }),
+  sampleTraffic: z
+    .object({ endsAt: z.number().optional() })
+    .optional()
+    .meta({ description: "There where made-up requests can be sent; `endsAt` while they are." }),
+})
+export type StatusReport = z.output<typeof statusReport>
 
 export const auditList = z.array(
   z.object({
@@ -160,4 +235,44 @@ export const problemBody = z.object({
   detail: z.string(),
   code: z.string().meta({ description: "One of those in docs/errors.md." }),
   problems: z.array(problem).optional().meta({ description: "Every mistake in a rule set." }),
+})
+
+const seriesStep = z.object({
+  at: z.number().meta({ description: "When it begins, in milliseconds since 1970." }),
+  requests: z.int(),
+  denied: z.int(),
+  shadowDenied: z.int(),
+})
+
+const distinct = z.object({ count: z.number(), exact: z.boolean() })
+
+/** What a replay found: the same report that `sluice replay --json` prints. */
+export const replayReport = z.object({
+  format: z.string(),
+  lines: z.int(),
+  requests: z.int(),
+  unreadable: z.object({
+    count: z.int(),
+    first: z.array(z.object({ line: z.int(), reason: z.string(), text: z.string() })),
+  }),
+  from: z.number().optional(),
+  to: z.number().optional(),
+  clients: distinct,
+  stepMs: z.number().meta({ description: "The length of one step of every series." }),
+  candidates: z.array(
+    z.object({
+      name: z.string(),
+      allowed: z.int(),
+      denied: z.int(),
+      rules: z.array(
+        z.object({ id: z.string(), requests: z.int(), denied: z.int(), shadowDenied: z.int() }).loose(),
+      ),
+      hurt: z.object({
+        clients: distinct,
+        most: z.array(z.looseObject({ client: z.string(), denied: z.int() })),
+      }),
+      series: z.array(seriesStep),
+      worstMinutes: z.array(seriesStep),
+    }),
+  ),
 })

@@ -79,6 +79,23 @@ describe("the dashboard", () => {
     expect(JSON.parse(body).code).toBe("PATH_UNKNOWN")
   })
 
+  it("comes compressed to who takes that, and as it is to who does not", async () => {
+    const ask = (accepted: string) =>
+      control.ask("GET", "/assets/index-BkT3x9_a.js", { headers: { "accept-encoding": accepted } })
+    const encodings = ["gzip, br", "*", "gzip;q=0", "gzip;q=0.5", "identity"].map(async (accepted) => {
+      const { headers, text } = await ask(accepted)
+      expect([headers.get("vary"), text]).toEqual(["accept-encoding", "export {}"])
+      return headers.get("content-encoding")
+    })
+    expect(await Promise.all(encodings)).toEqual(["gzip", null, null, "gzip", null])
+  })
+
+  it("stays as it was at the start when another build takes its place", async () => {
+    await rm(join(folder, "dashboard"), { recursive: true })
+    expect((await control.ask("GET", "/assets/index-BkT3x9_a.js")).text).toBe("export {}")
+    expect((await control.ask("GET", "/")).status).toBe(200)
+  })
+
   it("is only to be looked at", async () => {
     expect((await control.ask("POST", "/index.html")).status).toBe(404)
   })

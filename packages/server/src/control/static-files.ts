@@ -1,10 +1,12 @@
-// The files of the dashboard. What can be asked for is what was in the folder at the start, by name: no path is ever built
-// from a request, so that none leads out of the folder.
+// The files of the dashboard, as they were at the start. What can be asked for is what was in the folder then, by name: no
+// path is ever built from a request, so that none leads out of the folder. All are held in memory: they are small, and files
+// of another build, put in their place while the service runs, would not fit together with what a browser already has.
 
 import { createHash } from "node:crypto"
-import { readdirSync } from "node:fs"
-import { readFile } from "node:fs/promises"
+import { readdirSync, readFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
+import { promisify } from "node:util"
+import { gzip } from "node:zlib"
 import { SluiceError } from "sluice"
 import type { Answer } from "./route.js"
 
@@ -24,15 +26,19 @@ const TYPES: Readonly<Record<string, string>> = {
 /** `index-BkT3x9_a.js`: a name that changes with what is in it. */
 const HASHED = /[-.][A-Za-z0-9_-]{8,}\.\w+$/
 const A_YEAR = 31_536_000
+/** Pictures and fonts are small as they are. */
+const TEXT = /^(?:html|js|css|json|webmanifest|txt|svg)$/
 
 interface Held {
   readonly content: Buffer
   readonly etag: string
+  readonly type: string
+  /** Made when it is first asked for. */
+  gzipped: Promise<Buffer> | undefined
 }
 
 export class StaticFiles {
-  readonly #files: ReadonlyMap<string, string>
-  readonly #held = new Map<string, Promise<Held>>()
+  readonly #files: ReadonlyMap<string, Held>
 
   constructor(folder: string) {
     this.#files = filesIn(folder)
@@ -44,30 +50,34 @@ export class StaticFiles {
     })
   }
 
-  /** The file at a path, or undefined when there is none. */
-  async find(path: string): Promise<Answer | undefined> {
+  /** The file at a path, or undefined when there is none. `accepted` is what the client says in accept-encoding. */
+  async find(path: string, accepted = ""): Promise<Answer | undefined> {
     const name = path === "/" ? "/index.html" : path
     const file = this.#files.get(name)
     if (file === undefined) return undefined
-    const { content, etag } = await this.#read(name, file)
-    return {
-      content,
-      type: TYPES[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream",
-      headers: { etag, "cache-control": cachingOf(name) },
-    }
+    const { content, etag, type } = file
+    const headers = { etag, "cache-control": cachingOf(name) }
+    if (!TEXT.test(extensionOf(name))) return { content, type, headers }
+    const varying = { ...headers, vary: "accept-encoding" }
+    if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted))
+      return { content, type, headers: varying }
+    file.gzipped ??= promisify(gzip)(content, { level: 9 })
+    return { content: await file.gzipped, type, headers: { ...varying, "content-encoding": "gzip" } }
   }
+}
 
-  #read(name: string, file: string): Promise<Held> {
-    let held = this.#held.get(name)
-    if (held === undefined) {
-      held = readFile(file).then((content) => {
-        return { content, etag: `"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"` }
-      })
-      this.#held.set(name, held)
-      held.catch(() => this.#held.delete(name))
-    }
-    return held
+function held(file: string): Held {
+  const content = readFileSync(file)
+  return {
+    content,
+    etag: `"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`,
+    type: TYPES[extensionOf(file)] ?? "application/octet-stream",
+    gzipped: undefined,
   }
+}
+
+function extensionOf(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1).toLowerCase()
 }
 
 /** A file that is named by what is in it is never asked for again; others are looked at each time. */
@@ -78,14 +88,14 @@ function cachingOf(name: string): string {
 }
 
 /** Regular files only: a link could lead anywhere. Names that begin with a dot are nobody's business. */
-function filesIn(folder: string): Map<string, string> {
-  const files = new Map<string, string>()
+function filesIn(folder: string): Map<string, Held> {
+  const files = new Map<string, Held>()
   try {
     for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue
       const file = join(entry.parentPath, entry.name)
       const parts = relative(folder, file).split(sep)
-      if (!parts.some((part) => part.startsWith("."))) files.set(`/${parts.join("/")}`, file)
+      if (!parts.some((part) => part.startsWith("."))) files.set(`/${parts.join("/")}`, held(file))
     }
   } catch (cause) {
     throw new SluiceError("OPTION_TYPE", {

@@ -3,7 +3,6 @@
 
 import { once } from "node:events"
 import {
-  constants,
   createServer,
   type Http2Server,
   type IncomingHttpHeaders,
@@ -11,6 +10,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2"
 import type { AddressInfo } from "node:net"
+import { sayGoodbye } from "../http/http2-goodbye.js"
 import type { Listener } from "../listener.js"
 import {
   type CallLimits,
@@ -51,7 +51,6 @@ const LAST_CALL_MS = 500
 /** How often calls that do not go on are looked for. */
 const SWEEP_MS = 250
 const MOST_HEADER_BYTES = 16_384
-const HIGHEST_STREAM = 2 ** 31 - 1
 
 export async function startGrpc(options: GrpcServerOptions): Promise<Listener> {
   const server = createServer({
@@ -180,25 +179,6 @@ class Serving implements UnaryServer {
     const now = performance.now()
     for (const call of this.arriving) call.look(now)
     for (const connection of this.#sessions.values()) connection.look(now)
-  }
-}
-
-/**
- * In two steps, as RFC 9113 advises: a client that is told only once may lose the calls that crossed the message. It has
- * seen the first when it answers the ping behind it.
- */
-function sayGoodbye(session: ServerHttp2Session, lastCallMs: number): void {
-  if (session.closed || session.destroyed) return
-  const close = (): void => {
-    clearTimeout(timer)
-    if (!session.closed && !session.destroyed) session.close()
-  }
-  const timer = setTimeout(close, lastCallMs)
-  try {
-    session.goaway(constants.NGHTTP2_NO_ERROR, HIGHEST_STREAM)
-    session.ping(close)
-  } catch {
-    close()
   }
 }
 

@@ -1,21 +1,32 @@
 import type { Config } from "../config/schema.js"
+import { bundledDashboard } from "./dashboard.js"
+import { runsExampleRules } from "./example.js"
 import type { Service } from "./service.js"
 
 /** What a person at a terminal is told: where everything is, and one line to try. */
 export function announcement({ addresses }: Pick<Service, "addresses">, config: Config): string {
-  const { http, grpc, resp, control } = addresses
-  const lines = [`Sluice listens on http://${http}`]
+  const { http, grpc, resp, control, gateway } = addresses
+  const gatewayUrl = gateway && `${config.gateway.tls.cert === undefined ? "http" : "https"}://${gateway}`
+  const lines = [`Sluice listens on ${gatewayUrl ?? `http://${http}`}`]
+  if (gatewayUrl !== undefined && http !== undefined) lines.push(`  check API      http://${http}`)
   if (grpc !== undefined) lines.push(`  gRPC (Envoy)   ${grpc}`)
   if (resp !== undefined) lines.push(`  Redis protocol ${resp}`)
-  if (control !== undefined) lines.push(`  control plane  http://${control}`)
-  const { file, inline, redis } = config.rules
-  if (redis.enabled || file !== undefined || inline !== undefined) return `${lines.join("\n")}\n`
+  if (control !== undefined) {
+    lines.push(`  control plane  http://${control}/docs`)
+    if ((config.control.dashboard ?? bundledDashboard()) !== undefined)
+      lines.push(`  dashboard      http://${control}`)
+  }
+  if (!runsExampleRules(config)) return `${lines.join("\n")}\n`
   return `${lines.join("\n")}
 
 The rules are an example (packages/server/example-rules.yaml); --rules.file rules.yaml follows your own.
 Five sign-ins of an address pass in 15 minutes. Run this six times:
 
-  curl -i 'http://${http}/v1/check?status=429' -d '{"method":"POST","path":"/login","ip":"203.0.113.7"}'
+  ${gatewayUrl === undefined ? signInCheck(http) : `curl -i -X POST ${gatewayUrl}/login`}
 
 `
+}
+
+function signInCheck(http: string | undefined): string {
+  return `curl -i 'http://${http}/v1/check?status=429' -d '{"method":"POST","path":"/login","ip":"203.0.113.7"}'`
 }

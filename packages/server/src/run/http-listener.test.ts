@@ -90,6 +90,21 @@ it("answers 408 to a client that does not finish its request in time", async () 
   expect(await text(socket)).toContain("408 Request Timeout")
 })
 
+it("gives uploads their own time, and headers no more than before", async () => {
+  const times = { requestTimeoutMs: 40, uploadTimeoutMs: 60_000 }
+  const echo: RequestListener = (request, response) =>
+    void text(request).then((body) => response.end(`got ${body}`))
+  const { port } = await start(echo, times)
+  const upload = await connectTo(port)
+  upload.write("POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\na")
+  const slow = await connectTo(port)
+  slow.write("POST / HTTP/1.1\r\nhost: x\r\n")
+  expect(await text(slow)).toContain("408 Request Timeout")
+  // It came first, and is still there.
+  upload.write("b")
+  expect(await text(upload)).toContain("got ab")
+})
+
 it("answers 431 to headers larger than it takes", async () => {
   const { port } = await start(hello, { maxHeaderBytes: 4_096 })
   const socket = await connectTo(port)

@@ -4,11 +4,14 @@ import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
 import type { Listener } from "../listener.js"
 import type { WatchHub } from "../watch/index.js"
+import { bundledDashboard } from "./dashboard.js"
+import { runsExample } from "./example.js"
 import { startHttp } from "./http-listener.js"
+import { inheritedSocket } from "./inherited-socket.js"
 import type { Readiness } from "./readiness.js"
 import { VERSION } from "./version.js"
 
-export type PlaneName = "http" | "grpc" | "resp" | "control"
+export type PlaneName = "http" | "grpc" | "resp" | "control" | "gateway"
 
 export interface PlaneContext {
   readonly config: Config
@@ -20,17 +23,23 @@ export interface PlaneContext {
 export interface Plane {
   readonly name: PlaneName
   readonly address: { readonly host: string; readonly port: number }
-  start(): Promise<Listener>
+  start(): Promise<PlaneListener>
+}
+
+export interface PlaneListener extends Listener {
+  /** Follows a changed configuration, as far as it can while it runs. */
+  follow?(config: Config): Promise<void>
 }
 
 /** Of these planes, those that are configured. */
 export async function openPlanes(context: PlaneContext, names: readonly PlaneName[]): Promise<Plane[]> {
   const { config } = context
   const opened: Plane[] = []
-  if (names.includes("http")) opened.push(await dataPlane(context))
+  if (names.includes("http") && config.http.enabled) opened.push(await dataPlane(context))
   if (names.includes("grpc") && config.grpc.enabled) opened.push(await envoyPlane(context))
   if (names.includes("resp") && config.resp.enabled) opened.push(await respPlane(context))
   if (names.includes("control") && config.control.enabled) opened.push(await controlPlane(context))
+  if (names.includes("gateway") && config.gateway.enabled) opened.push(await gatewayPlane(context))
   return opened
 }
 
@@ -94,24 +103,46 @@ async function respPlane({ config, core, watch }: PlaneContext): Promise<Plane> 
   }
 }
 
+async function gatewayPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
+  const { startGateway } = await import("../gateway/index.js")
+  const { gateway: settings, limits, trustedProxies } = config
+  return {
+    name: "gateway",
+    address: settings,
+    async start() {
+      const fd = inheritedSocket()
+      const gateway = await startGateway(core, { settings, limits, trustedProxies, fd, hub: watch })
+      return {
+        address: gateway.address,
+        close: (deadlineMs) => gateway.close(deadlineMs),
+        follow: (next) => gateway.reload(next.gateway),
+      }
+    },
+  }
+}
+
 async function controlPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
-  const { createControlPlane } = await import("../control/index.js")
-  const { host, port, tokens, audit, dashboard } = config.control
+  const { createControlPlane, REPLAY_DEADLINE_MS } = await import("../control/index.js")
+  const { host, port, tokens, audit, dashboard = bundledDashboard() } = config.control
   const app = createControlPlane(core, {
     watch,
     tokens,
     audit,
     dashboard,
+    sampleTraffic: runsExample(config),
     readiness,
     version: VERSION,
     maxBodyBytes: config.limits.bodyBytes,
+    bodyTimeoutMs: config.limits.requestTimeout,
+    replay: { maxBytes: config.limits.replayBytes, idleMs: config.limits.requestTimeout },
     onError: logErrors(watch),
   })
   return {
     name: "control",
     address: config.control,
     async start() {
-      const listener = await startHttp({ host, port, ...bounds(config), app })
+      const uploadTimeoutMs = REPLAY_DEADLINE_MS
+      const listener = await startHttp({ host, port, ...bounds(config), uploadTimeoutMs, app })
       return {
         address: listener.address,
         close(deadlineMs) {

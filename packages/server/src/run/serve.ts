@@ -1,10 +1,9 @@
 import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
-import type { Listener } from "../listener.js"
 import type { WatchHub } from "../watch/index.js"
 import type { Closers } from "./closers.js"
 import { ListenError } from "./listen-error.js"
-import { openPlanes, type PlaneName } from "./planes.js"
+import { openPlanes, type PlaneListener, type PlaneName } from "./planes.js"
 import { Readiness } from "./readiness.js"
 
 export interface ServeOptions {
@@ -20,6 +19,8 @@ export interface Serving {
   /** `host:port` of everything that listens. */
   readonly addresses: Readonly<Partial<Record<PlaneName, string>>>
   readonly readiness: Readiness
+  /** Follows a changed configuration, as far as that is possible without a restart. */
+  follow(config: Config): Promise<void>
   /** Not ready, then drains, then cuts what is left. May be called twice. */
   close(): Promise<void>
 }
@@ -27,7 +28,7 @@ export interface Serving {
 /** Starts the protocols that are asked for and configured. */
 export async function serve({ config, core, watch, closers, planes }: ServeOptions): Promise<Serving> {
   const readiness = new Readiness()
-  const listeners = new Map<PlaneName, Listener>()
+  const listeners = new Map<PlaneName, PlaneListener>()
   for (const { name, address, start } of await openPlanes({ config, core, watch, readiness }, planes)) {
     const listener = await start().catch((cause: unknown) => {
       // A mistake of the configuration explains itself.
@@ -48,6 +49,9 @@ export async function serve({ config, core, watch, closers, planes }: ServeOptio
   return {
     addresses: Object.fromEntries([...listeners].map(([name, { address }]) => [name, address])),
     readiness,
+    async follow(next) {
+      await Promise.all([...listeners.values()].map((listener) => listener.follow?.(next)))
+    },
     close() {
       closed ??= close()
       return closed

@@ -3,6 +3,7 @@
 import { createRuleEngine } from "sluice/rules"
 import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
+import { openRecord } from "../record/open-record.js"
 import { createLog, createWatch, type Log, type WatchHub } from "../watch/index.js"
 import { Closers } from "./closers.js"
 import type { PlaneName } from "./planes.js"
@@ -21,6 +22,8 @@ export interface Service {
   readonly addresses: Readonly<Partial<Record<PlaneName, string>>>
   /** Looks for changed rules now. */
   reload(): Promise<void>
+  /** Follows a changed configuration, as far as that is possible without a restart. */
+  follow(config: Config): Promise<void>
   /** Not ready, then drains, then cuts what is left. May be called twice. */
   close(): Promise<void>
 }
@@ -62,7 +65,7 @@ async function startAll(config: Config, watch: WatchHub, closers: Closers): Prom
   const isAlone = config.workers === 1
   const fleet = isAlone ? undefined : await startFleet({ config, core, secret, watch }, closers)
   // With workers this process counts, watches and is edited; requests are theirs, and so is waiting for balancers.
-  const planes: PlaneName[] = isAlone ? ["http", "grpc", "resp", "control"] : ["control"]
+  const planes: PlaneName[] = isAlone ? ["http", "grpc", "resp", "control", "gateway"] : ["control"]
   const drain = isAlone ? config.drain : { ...config.drain, delay: 0 }
   const serving = await serve({ config: { ...config, drain }, core, watch, closers, planes })
   const addresses = { ...fleet?.addresses, ...serving.addresses }
@@ -74,6 +77,10 @@ async function startAll(config: Config, watch: WatchHub, closers: Closers): Prom
     log,
     addresses,
     reload: async () => await core.rules.reload?.(),
+    async follow(next) {
+      fleet?.follow(next)
+      await serving.follow(next)
+    },
     async close() {
       log.info("draining")
       await fleet?.close()
@@ -87,7 +94,11 @@ async function startFleet(options: FleetOptions, closers: Closers) {
   const { Fleet } = await import("./workers/fleet.js")
   const fleet = new Fleet(options)
   closers.add(() => fleet.close())
-  return { addresses: await fleet.start(), close: () => fleet.close() }
+  return {
+    addresses: await fleet.start(),
+    follow: (config: Config) => fleet.follow(config),
+    close: () => fleet.close(),
+  }
 }
 
 async function openCore(config: Config, watch: WatchHub, closers: Closers) {
@@ -105,6 +116,16 @@ async function openCore(config: Config, watch: WatchHub, closers: Closers) {
   })
   closers.add(() => engine.close())
   watch.attach({ store, rules: rules.source })
-  const core: Core = { engine, rules: rules.source, store, watch }
+  // With workers each of them records what it has decided.
+  const record = openRecord(
+    watch,
+    config.workers === 1 ? config.record : { ...config.record, file: undefined },
+    {
+      engine,
+      log: watch.log,
+    },
+  )
+  closers.add(() => record.close())
+  const core: Core = { engine, rules: rules.source, store, watch: record.watch }
   return { core, secret }
 }

@@ -3,16 +3,23 @@ export const BOUNDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000,
 ]
 
-/** A histogram of how long decisions took. */
+/** A histogram of how long something took. */
 export class Durations {
+  readonly bounds: readonly number[]
   /** One for each bound, and one for what is longer than all. */
-  readonly counts = new Float64Array(BOUNDS.length + 1)
+  readonly counts: Float64Array
   sumMs = 0
 
+  constructor(bounds: readonly number[] = BOUNDS) {
+    this.bounds = bounds
+    this.counts = new Float64Array(bounds.length + 1)
+  }
+
   add(ms: number): void {
+    const { bounds } = this
     let at = 0
     // From below: nearly all are among the first.
-    while (at < BOUNDS.length && ms > (BOUNDS[at] as number)) at++
+    while (at < bounds.length && ms > (bounds[at] as number)) at++
     this.counts[at] = (this.counts[at] as number) + 1
     this.sumMs += ms
   }
@@ -31,9 +38,9 @@ export class Durations {
   quantile(share: number): number | undefined {
     let left = this.count * share
     if (left === 0) return undefined
-    for (let i = 0; i < BOUNDS.length; i++) {
+    for (let i = 0; i < this.bounds.length; i++) {
       left -= this.counts[i] as number
-      if (left <= 0) return BOUNDS[i]
+      if (left <= 0) return this.bounds[i]
     }
     return Number.POSITIVE_INFINITY
   }

@@ -9,6 +9,8 @@ export type WatchEvent =
       readonly type: "decisions"
       /** Milliseconds since 1970. */
       readonly at: number
+      /** A request that meets two rules is one request. */
+      readonly requests: { readonly allowed: number; readonly denied: number }
       readonly rules: readonly {
         readonly id: string
         readonly allowed: number
@@ -58,12 +60,17 @@ export class Listeners {
 }
 
 /** A second in which there were decisions. */
-export function decisionsEvent({ rules, durations }: Tally, at: number): WatchEvent {
+export function decisionsEvent(
+  tally: Tally,
+  at: number,
+): Extract<WatchEvent, { readonly type: "decisions" }> {
+  const { rules, durations } = tally
   const { count, sumMs } = durations
   return {
     type: "decisions",
     at,
-    rules: [...rules].map(([id, { nearLimit: _nearLimit, ...tally }]) => ({ id, ...tally })),
+    requests: tally.requestTotals(),
+    rules: [...rules].map(([id, { nearLimit: _nearLimit, ...counts }]) => ({ id, ...counts })),
     // Decisions that were only counted have none.
     durations: {
       count,

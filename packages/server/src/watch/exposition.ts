@@ -1,5 +1,7 @@
 // The text format of Prometheus, by hand: a dozen lines, and nothing on the path of a decision.
 
+import type { Durations } from "./durations.js"
+
 export type MetricType = "counter" | "gauge" | "histogram"
 
 export type Labels = Readonly<Record<string, string | number>>
@@ -19,6 +21,17 @@ export class Exposition {
     const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(String(text))}"`)
     this.#lines.push(`${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberText(value)}`)
     return this
+  }
+
+  /** The samples of a histogram, in seconds. */
+  histogram(name: string, { bounds, counts, count, sumMs }: Durations, labels: Labels = {}): this {
+    let below = 0
+    bounds.forEach((bound, i) => {
+      below += counts[i] as number
+      this.sample(`${name}_bucket`, below, { ...labels, le: bound / 1000 })
+    })
+    this.sample(`${name}_bucket`, count, { ...labels, le: "+Inf" })
+    return this.sample(`${name}_sum`, sumMs / 1000, labels).sample(`${name}_count`, count, labels)
   }
 
   /** A metric with one sample and no labels. */

@@ -194,6 +194,7 @@ describe("live events", () => {
       {
         type: "decisions",
         at: clock.now(),
+        requests: { allowed: 3, denied: 1 },
         rules: [{ id: "api", allowed: 3, denied: 1, shadowDenied: 0, degraded: 0 }],
         durations: { count: 4, meanMs: 0.02, p50Ms: 0.025, p99Ms: 0.025 },
       },

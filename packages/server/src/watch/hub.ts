@@ -10,10 +10,14 @@ import type { Counted, Decided, Watch } from "../core.js"
 import { AccuracyMonitor, type AccuracyReport } from "./accuracy.js"
 import { Counters, type CountersReport } from "./counters.js"
 import { decisionsEvent, Listeners, type WatchEvent } from "./events.js"
+import type { GatewayState } from "./gateway-metrics.js"
+import { History, type HistoryReport } from "./history.js"
 import { createLog, DenialLog, type Log } from "./log.js"
 import { metricsText } from "./metrics.js"
 import { openTelemetry, type Telemetry } from "./open-telemetry.js"
+import { type RouteReport, RouteTally } from "./route-tally.js"
 import { type StoreState, stateOfStore } from "./store-state.js"
+import type { Tally } from "./tally.js"
 import { type TopKey, TopKeys } from "./top-keys.js"
 import { WorkerStates } from "./worker-states.js"
 
@@ -38,6 +42,23 @@ export interface WatchReport extends CountersReport {
   readonly denied: readonly TopKey[]
   readonly used: readonly TopKey[]
   readonly breakers: StoreState["breakers"]
+  readonly routes: readonly RouteReport[]
+  readonly gateway: GatewayState | undefined
+}
+
+/** How the service is right now. */
+export interface WatchState {
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  readonly workers: number
+  readonly store: StoreState
+}
+
+/** What there is to look at besides decisions. */
+export interface Watched {
+  readonly store?: Store
+  readonly rules?: RuleSource
+  readonly gateway?: () => GatewayState
 }
 
 const TICK_MS = 1_000
@@ -50,23 +71,28 @@ export function createWatch(options: WatchOptions = {}): WatchHub {
 
 export class WatchHub implements Watch {
   readonly log: Log
+  /** What passes the gateway. */
+  readonly routes = new RouteTally()
   readonly #clock: Clock
   readonly #version: string
   readonly #workerCount: number
+  readonly #startedAt: number
   readonly #counters: Counters
   readonly #denials: DenialLog
   readonly #listeners = new Listeners()
+  readonly #history = new History()
   readonly #denied = new TopKeys()
   readonly #used = new TopKeys()
   readonly #accuracy: AccuracyMonitor
   readonly #accuracyTotal = { compared: 0, allowedTooMany: 0, deniedTooMany: 0, error: 0 }
   readonly #workers = new WorkerStates()
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout
   #ticks = 0
   /** As they were last told. */
   #breakers: string | undefined
   #store: Store | undefined
   #rules: RuleSource | undefined
+  #gateway: (() => GatewayState) | undefined
   #unfollow = () => {}
   #telemetry: Telemetry | undefined
   #onReport: ((report: WatchReport) => void) | undefined
@@ -77,16 +103,34 @@ export class WatchHub implements Watch {
     this.#clock = clock
     this.#version = options.version ?? "0.0.0"
     this.#workerCount = options.workers ?? 1
+    this.#startedAt = clock.now()
     this.#counters = new Counters(options.maxRules ?? 1_000)
     this.#denials = new DenialLog(this.log, options.denialsPerSecond ?? 10)
     this.#accuracy = new AccuracyMonitor({ keys: options.accuracyKeys ?? 100, now: () => clock.now() })
-    this.#timer = setInterval(() => this.tick(), TICK_MS)
-    this.#timer.unref()
+    this.#timer = this.#tickLater()
+  }
+
+  /**
+   * Ticks in the middle of each second of the clock: a timer that is a little early or late then never puts two ticks into
+   * one second, which would look like a peak and a gap. Workers tick earlier, so that the primary has heard of all of them.
+   */
+  #tickLater(): NodeJS.Timeout {
+    const phase = this.#onReport === undefined ? TICK_MS / 2 : TICK_MS / 4
+    const left = TICK_MS - ((this.#clock.now() + TICK_MS - phase) % TICK_MS)
+    const timer = setTimeout(
+      () => {
+        this.#timer = this.#tickLater()
+        this.tick()
+      },
+      left < TICK_MS / 2 ? left + TICK_MS : left,
+    )
+    return timer.unref()
   }
 
   /** What to look at besides decisions. */
-  attach({ store, rules }: { readonly store?: Store; readonly rules?: RuleSource }): void {
+  attach({ store, rules, gateway }: Watched): void {
     this.#store = store ?? this.#store
+    this.#gateway = gateway ?? this.#gateway
     if (rules === undefined) return
     this.#unfollow()
     this.#rules = rules
@@ -143,7 +187,7 @@ export class WatchHub implements Watch {
     const accuracy = this.#accuracy.take()
     this.#addAccuracy(accuracy)
     this.#denials.tick()
-    if (tally.rules.size > 0) this.#listeners.tell(decisionsEvent(tally, this.#clock.now()))
+    if (tally.rules.size > 0) this.#tellDecisions(tally)
     const { breakers } = this.#storeState()
     this.#tellStore(breakers, report.failures)
     if (++this.#ticks % DECAY_EVERY_TICKS === 0) {
@@ -153,7 +197,8 @@ export class WatchHub implements Watch {
     if (this.#onReport === undefined) return
     const { watching } = this.#accuracy
     const keys = { denied: this.#denied.take(), used: this.#used.take() }
-    this.#onReport({ ...report, ...keys, accuracy, watching, breakers })
+    const gateway = this.#gateway?.()
+    this.#onReport({ ...report, ...keys, accuracy, watching, breakers, routes: this.routes.take(), gateway })
   }
 
   /** Hands each second on to somebody who counts for all, as a worker does. */
@@ -165,7 +210,8 @@ export class WatchHub implements Watch {
   absorb(worker: number, report: WatchReport): void {
     this.#counters.merge(report)
     this.#addAccuracy(report.accuracy)
-    this.#workers.set(worker, report.breakers, report.watching)
+    this.#workers.set(worker, report)
+    this.routes.merge(report.routes)
     for (const { rule, key, count } of report.denied) this.#denied.add(rule, key, count)
     for (const { rule, key, count } of report.used) this.#used.add(rule, key, count)
   }
@@ -179,6 +225,7 @@ export class WatchHub implements Watch {
   metrics(): string {
     const { tally, failures, ambiguous } = this.#counters.all()
     const { current, stale = false } = this.#rules ?? {}
+    const gateway = this.#workers.gateway(this.#gateway?.())
     return metricsText({
       totals: tally,
       failures,
@@ -188,6 +235,7 @@ export class WatchHub implements Watch {
       accuracy: { ...this.#accuracyTotal, watching: this.#workers.watching(this.#accuracy.watching) },
       version: this.#version,
       workers: this.#workerCount,
+      gateway: gateway && { routes: this.routes, state: gateway },
     })
   }
 
@@ -196,15 +244,31 @@ export class WatchHub implements Watch {
     return (by === "denied" ? this.#denied : this.#used).top(limit)
   }
 
+  /** The last quarter of an hour, second by second. */
+  history(): HistoryReport {
+    return this.#history.report(this.#clock.now())
+  }
+
+  /** How the service is right now. */
+  state(): WatchState {
+    return { startedAt: this.#startedAt, workers: this.#workerCount, store: this.#storeState() }
+  }
+
   /** Tells of what happens from now on. Returns a function that ends it. */
   subscribe(listener: (event: WatchEvent) => void): () => void {
     return this.#listeners.add(listener)
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     this.#telemetry?.close()
     this.#unfollow()
+  }
+
+  #tellDecisions(tally: Tally): void {
+    const event = decisionsEvent(tally, this.#clock.now())
+    this.#history.add(tally, { at: event.at, ...event.durations })
+    this.#listeners.tell(event)
   }
 
   #tellStore(breakers: StoreState["breakers"], failures: CountersReport["failures"]): void {

@@ -1,7 +1,8 @@
 // Every metric by its name. deploy/ refers to these names, and a test holds it to them.
 
-import { BOUNDS } from "./durations.js"
 import { Exposition } from "./exposition.js"
+import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"
+import type { RouteTally } from "./route-tally.js"
 import type { StoreState } from "./store-state.js"
 import type { RuleTally, Tally } from "./tally.js"
 
@@ -20,6 +21,7 @@ export interface MetricsInput {
   }
   readonly version: string
   readonly workers: number
+  readonly gateway?: { readonly routes: RouteTally; readonly state: GatewayState } | undefined
 }
 
 const BY_RULE: readonly (readonly [name: string, field: keyof RuleTally, help: string])[] = [
@@ -46,7 +48,13 @@ export function metricsText(input: MetricsInput): string {
     text.sample("sluice_requests_total", allowed, { protocol, decision: "allowed" })
     text.sample("sluice_requests_total", denied, { protocol, decision: "denied" })
   }
-  histogram(text, totals)
+  const durations = "sluice_decision_duration_seconds"
+  text.metric(
+    durations,
+    "histogram",
+    "How long a decision took, from the question to the answer of the store.",
+  )
+  text.histogram(durations, totals.durations)
   text.metric("sluice_store_failures_total", "counter", "Calls the store did not answer, by the reason.")
   for (const [kind, count] of failures) text.sample("sluice_store_failures_total", count, { kind })
   text.single(
@@ -65,25 +73,13 @@ export function metricsText(input: MetricsInput): string {
   )
   text.single("sluice_rules_count", "gauge", "Rules in force.", rules?.count)
   accuracyMetrics(text, accuracy)
+  if (input.gateway !== undefined) gatewayMetrics(text, input.gateway.routes, input.gateway.state)
   text
     .metric("sluice_info", "gauge", "The version that runs.")
     .sample("sluice_info", 1, { version: input.version })
   text.single("sluice_workers", "gauge", "Processes that answer requests.", input.workers)
   processMetrics(text)
   return text.toString()
-}
-
-function histogram(text: Exposition, { durations }: Tally): void {
-  const name = "sluice_decision_duration_seconds"
-  text.metric(name, "histogram", "How long a decision took, from the question to the answer of the store.")
-  let below = 0
-  BOUNDS.forEach((bound, i) => {
-    below += durations.counts[i] as number
-    text.sample(`${name}_bucket`, below, { le: bound / 1000 })
-  })
-  const { count } = durations
-  text.sample(`${name}_bucket`, count, { le: "+Inf" })
-  text.sample(`${name}_sum`, durations.sumMs / 1000).sample(`${name}_count`, count)
 }
 
 function storeMetrics(

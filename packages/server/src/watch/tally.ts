@@ -86,6 +86,16 @@ export class Tally {
     }
   }
 
+  /** Over all protocols. A request that meets two rules is one request. */
+  requestTotals(): { readonly allowed: number; readonly denied: number } {
+    const totals = { allowed: 0, denied: 0 }
+    for (const { allowed, denied } of this.requests.values()) {
+      totals.allowed += allowed
+      totals.denied += denied
+    }
+    return totals
+  }
+
   of(id: string): RuleTally {
     const known = this.rules.get(id)
     if (known !== undefined) return known

@@ -1,13 +1,20 @@
+import type { GatewayState } from "./gateway-metrics.js"
 import type { StoreState } from "./store-state.js"
 
 type Breakers = NonNullable<StoreState["breakers"]>
 
+export interface WorkerState {
+  readonly breakers: Breakers | undefined
+  readonly watching: number
+  readonly gateway: GatewayState | undefined
+}
+
 /** What is so in each worker right now, and added up over all. */
 export class WorkerStates {
-  readonly #states = new Map<number, { readonly breakers: Breakers | undefined; readonly watching: number }>()
+  readonly #states = new Map<number, WorkerState>()
 
-  set(worker: number, breakers: Breakers | undefined, watching: number): void {
-    this.#states.set(worker, { breakers, watching })
+  set(worker: number, { breakers, watching, gateway }: WorkerState): void {
+    this.#states.set(worker, { breakers, watching, gateway })
   }
 
   delete(worker: number): void {
@@ -30,5 +37,24 @@ export class WorkerStates {
     let sum = own
     for (const { watching } of this.#states.values()) sum += watching
     return sum
+  }
+
+  /** A target is up when every worker has it up: each of them asks it for itself. */
+  gateway(own: GatewayState | undefined): GatewayState | undefined {
+    const all = [own, ...[...this.#states.values()].map(({ gateway }) => gateway)].filter(
+      (gateway) => gateway !== undefined,
+    )
+    if (all.length <= 1) return all[0]
+    const targets = new Map<string, GatewayState["targets"][number]>()
+    for (const each of all.flatMap((gateway) => gateway.targets)) {
+      const name = JSON.stringify([each.upstream, each.target])
+      const known = targets.get(name)
+      const isUp = each.isUp && (known?.isUp ?? true)
+      targets.set(name, { ...each, isUp, active: each.active + (known?.active ?? 0) })
+    }
+    return {
+      targets: [...targets.values()],
+      upgrades: all.reduce((sum, { upgrades }) => sum + upgrades, 0),
+    }
   }
 }

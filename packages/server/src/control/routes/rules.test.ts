@@ -229,6 +229,37 @@ describe("POST /rules/validate", () => {
   })
 })
 
+describe("POST /rules/validate?rule=…", () => {
+  const validate = (rule: string, body: string, type = "application/yaml") =>
+    control.ask("POST", `/rules/validate?rule=${rule}`, { headers: { "content-type": type }, body })
+
+  it("reads a single rule in the place of the one with that id, and gives it back", async () => {
+    const { json } = await validate("login", "id: login\nmode: shadow # for a while\nlimits: unlimited\n")
+    expect(json).toEqual({
+      valid: true,
+      problems: [],
+      changes: { added: [], removed: [], changed: ["login"], sections: [] },
+      rule: { id: "login", mode: "shadow", limits: "unlimited" },
+    })
+  })
+
+  it.each(["", "nobody"])("takes it for a new one where there is none: %j", async (rule) => {
+    const { json } = await validate(rule, JSON.stringify(search), "application/json")
+    expect(json).toMatchObject({ valid: true, changes: { added: ["search"], changed: [] }, rule: search })
+    expect(control.core.rules.current.revision).toBe(1)
+  })
+
+  it("places mistakes in the text of the rule, and refuses an id that another has", async () => {
+    const { json } = await validate("", "id: api\nlimits:\n  - limit: 0\n    window: 1m\n")
+    expect(json.valid).toBe(false)
+    expect(json).not.toHaveProperty("rule")
+    expect(json.problems).toMatchObject([
+      { path: "rules[2].limits[0].limit", line: 3, column: 12 },
+      { path: "rules[2].id", code: "RULE_DUPLICATE", line: 1, column: 5 },
+    ])
+  })
+})
+
 describe("revisions", () => {
   it("are shown as they were, and put in force again as a new one", async () => {
     const before = control.core.rules.current.document

@@ -16,8 +16,16 @@ import type { JsonObject } from "../json.js"
 import { mergePatch } from "../merge-patch.js"
 import { revisionHeaders, YAML_VARIANT } from "../revision-etag.js"
 import { type Answer, type Asked, type Route, route } from "../route.js"
-import type { RuleChecker } from "../rule-checker.js"
-import { changeQuery, RULE, RULE_SET, revisionList, rollbackBody, verdict } from "../schemas.js"
+import type { RuleChecker, SentDocument } from "../rule-checker.js"
+import {
+  changeQuery,
+  RULE,
+  RULE_SET,
+  revisionList,
+  rollbackBody,
+  validateQuery,
+  verdict,
+} from "../schemas.js"
 
 const tag = "Rules"
 
@@ -70,7 +78,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
               expected: "must not be that of another rule",
               found: id,
             })
-          return { ...set, rules: [...set.rules, body] }
+          return added(set, body)
         })
         const answer = ruleAnswer(saved, id, 201)
         return { ...answer, headers: { ...answer.headers, location: `/rules/${encodeURIComponent(id)}` } }
@@ -103,7 +111,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
         const saved = await editor.edit(asked, { action: "PUT /rules/:id", target: id }, (set) => {
           if (ruleIn(set, id) !== undefined) return replaced(set, id, rule)
           status = 201
-          return { ...set, rules: [...set.rules, rule] }
+          return added(set, rule)
         })
         return ruleAnswer(saved, id, status)
       },
@@ -152,12 +160,17 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       path: "/rules/validate",
       role: "reader",
       tag,
-      summary: "Check a rule set without putting it in force",
+      summary: "Check a rule set, or a single rule, without putting it in force",
+      description: "With `rule`, a single one is checked as a part of the set in force.",
+      query: validateQuery,
       body: documentBody(RULE_SET),
       answer: { description: "Whether it is valid, and every mistake in it.", schema: verdict },
-      async run({ body, bodyBytes }) {
+      async run({ body, bodyBytes, query }) {
         const { document } = rules.current
-        return { json: await verdictOn(checker.check(body, bodyBytes), document) }
+        if (query.rule === undefined)
+          return { json: await verdictOn(checker.check(body, bodyBytes), document) }
+        const sent = { text: textOf(body), within: document, id: query.rule }
+        return { json: await verdictOnRule(checker.checkRule(sent, bodyBytes), document, query.rule) }
       },
     }),
     route({
@@ -222,6 +235,22 @@ function ruleAnswer(revision: RuleSetRevision, id: string, status = 200): Answer
   return { status, headers: revisionHeaders(revision), json: existing(revision.document, id) }
 }
 
+/** JSON is YAML too. */
+function textOf(body: SentDocument): string {
+  return "text" in body ? body.text : JSON.stringify(body.value)
+}
+
+async function verdictOnRule(checking: Promise<RuleSpec>, current: RuleSetDocument, id: string) {
+  let rule: RuleSpec | undefined
+  const whole = checking.then((checked) => {
+    rule = checked
+    const isKnown = ruleIn(current, id) !== undefined
+    return (isKnown ? replaced(current, id, rule) : added(current, rule)) as RuleSetDocument
+  })
+  const verdict = await verdictOn(whole, current)
+  return { ...verdict, ...(rule === undefined ? {} : { rule }) }
+}
+
 async function verdictOn(checking: Promise<RuleSetDocument>, current: RuleSetDocument) {
   try {
     return { valid: true, problems: [], changes: diffRuleSets(current, await checking) }
@@ -239,6 +268,10 @@ function existing(set: RuleSetDocument, id: string): RuleSpec {
   const rule = ruleIn(set, id)
   if (rule !== undefined) return rule
   throw new SluiceError("RULE_UNKNOWN", { place: "rule", expected: "must be the id of a rule", found: id })
+}
+
+function added(set: RuleSetDocument, rule: unknown): unknown {
+  return { ...set, rules: [...set.rules, rule] }
 }
 
 function replaced(set: RuleSetDocument, id: string, rule: unknown): unknown {

@@ -1,14 +1,17 @@
 // The service itself: whether it lives, whether it takes requests, which version it is.
 
+import type { Clock } from "sluice"
 import { z } from "zod"
 import type { Core } from "../../core.js"
 import { type Route, route } from "../route.js"
+import type { SampleTraffic } from "../sample-traffic.js"
+import { type StatusReport, sessionReport, statusReport } from "../schemas.js"
 
 const tag = "Service"
 
 export interface Readiness {
   readonly isReady: boolean
-  report(core: Core): object
+  report(core: Core): Pick<StatusReport, "status">
 }
 
 const readinessReport = z.object({
@@ -16,7 +19,26 @@ const readinessReport = z.object({
   revision: z.int().meta({ description: "Of the rules that decide." }),
 })
 
-export function serviceRoutes(core: Core, readiness: Readiness | undefined, version: string): Route[] {
+/** What the routes need of the service's watch. */
+export interface ServiceState {
+  state(): Pick<StatusReport, "startedAt" | "workers"> & {
+    readonly store: Partial<StatusReport["store"]>
+  }
+}
+
+export interface ServiceRoutesOptions {
+  readonly core: Core
+  readonly watch: ServiceState
+  readonly readiness: Readiness | undefined
+  readonly version: string
+  /** Whether the service has tokens. */
+  readonly byToken: boolean
+  readonly sample: SampleTraffic | undefined
+  readonly clock: Clock
+}
+
+export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
+  const { core, readiness, version, byToken } = options
   return [
     route({
       method: "GET",
@@ -43,6 +65,25 @@ export function serviceRoutes(core: Core, readiness: Readiness | undefined, vers
     }),
     route({
       method: "GET",
+      path: "/session",
+      role: "reader",
+      tag,
+      summary: "Who is asking",
+      answer: { description: "Whose token it is, and what it may do.", schema: sessionReport },
+      run: ({ actor: { name, role } }) => ({ json: { name, role, byToken } }),
+    }),
+    route({
+      method: "GET",
+      path: "/status",
+      role: "reader",
+      tag,
+      summary: "How the service is",
+      description: "Its rules, its store and its instances, as they are now.",
+      answer: { description: "All of it in one answer.", schema: statusReport },
+      run: () => ({ json: statusOf(options) }),
+    }),
+    route({
+      method: "GET",
       path: "/version",
       role: "reader",
       tag,
@@ -54,4 +95,29 @@ export function serviceRoutes(core: Core, readiness: Readiness | undefined, vers
       run: () => ({ json: { version, node: process.versions.node, revision: core.engine.revision } }),
     }),
   ]
+}
+
+function statusOf({ core, watch, readiness, version, sample, clock }: ServiceRoutesOptions): StatusReport {
+  const { store, ...state } = watch.state()
+  const { current, stale } = core.rules
+  const { status } = readiness?.report(core) ?? { status: "ready" }
+  return {
+    status,
+    version,
+    node: process.versions.node,
+    now: clock.now(),
+    ...state,
+    rules: {
+      revision: current.revision,
+      count: current.document.rules.length,
+      changedAt: current.changedAt,
+      changedBy: current.changedBy,
+      stale,
+    },
+    // A store with breakers is one that can be away.
+    store: { kind: store.breakers === undefined ? "memory" : "redis", ...store },
+    ...(sample === undefined
+      ? {}
+      : { sampleTraffic: sample.endsAt === undefined ? {} : { endsAt: sample.endsAt } }),
+  }
 }

@@ -3,7 +3,7 @@
 import type { AuditLog } from "../audit.js"
 import type { Feed } from "../feed.js"
 import { type Route, route } from "../route.js"
-import { auditList, auditQuery, topList, topQuery } from "../schemas.js"
+import { auditList, auditQuery, historyReport, topList, topQuery } from "../schemas.js"
 
 const tag = "Watching"
 
@@ -12,6 +12,8 @@ export interface Watching {
   /** In the text format of Prometheus. */
   metrics(): string
   top(options: { readonly by: "denied" | "used"; readonly limit: number }): readonly object[]
+  /** The last quarter of an hour, second by second. */
+  history(): object
 }
 
 export function watchingRoutes(watch: Watching, feed: Feed, audit: AuditLog): Route[] {
@@ -26,6 +28,16 @@ export function watchingRoutes(watch: Watching, feed: Feed, audit: AuditLog): Ro
       query: topQuery,
       answer: { description: "The busiest first.", schema: topList },
       run: ({ query }) => ({ json: watch.top(query) }),
+    }),
+    route({
+      method: "GET",
+      path: "/history",
+      role: "reader",
+      tag,
+      summary: "The last quarter of an hour",
+      description: "What `decisions` events have told, in columns: a number for each second.",
+      answer: { description: "Columns, oldest second first.", schema: historyReport },
+      run: () => ({ json: watch.history() }),
     }),
     route({
       method: "GET",

@@ -7,6 +7,7 @@ import type { Config } from "../../config/schema.js"
 import type { Core } from "../../core.js"
 import type { WatchHub } from "../../watch/index.js"
 import { WorkerError } from "../explained.js"
+import { inheritedSocket } from "../inherited-socket.js"
 import type { FromPrimary, FromWorker } from "./messages.js"
 import { StoreOwner } from "./store-owner.js"
 import { closeUntakenOf } from "./untaken.js"
@@ -33,6 +34,8 @@ export class Fleet {
   readonly #workers = new Set<Worker>()
   readonly #timer: NodeJS.Timeout
   readonly #unfollow: () => void
+  /** For workers that start from now on. */
+  #config: Config
   #restartMs = RESTART_MS
   #draining = false
   #closed: Promise<void> | undefined
@@ -40,7 +43,11 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     this.#options = options
+    this.#config = options.config
     this.#owner = new StoreOwner(options.core.store)
+    // Workers accept from a socket of the service manager themselves. If this process did it for them, connections that it
+    // has not handed to anybody when the last worker goes would be lost.
+    if (inheritedSocket() !== undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: "advanced" })
     this.#unfollow = options.core.rules.subscribe(() => this.#tellRules())
     this.#timer = setInterval(() => {
@@ -55,6 +62,12 @@ export class Fleet {
     const first = await this.#fork()
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#fork()))
     return first
+  }
+
+  /** Tells every worker to follow a changed configuration. */
+  follow(config: Config): void {
+    this.#config = config
+    for (const worker of this.#workers) send(worker, { type: "follow", config })
   }
 
   /** Every worker drains, and ends. One that does not is killed. May be called twice. */
@@ -109,8 +122,9 @@ export class Fleet {
   }
 
   #heard(worker: Worker, message: FromWorker): void {
-    const { config, core, secret, watch } = this.#options
-    if (message.type === "hello") send(worker, { type: "start", config, secret, rules: core.rules.current })
+    const { core, secret, watch } = this.#options
+    if (message.type === "hello")
+      send(worker, { type: "start", config: this.#config, secret, rules: core.rules.current })
     else if (message.type === "watch") watch.absorb(worker.id, message.report)
     else if (message.type === "store") {
       const { id } = message

@@ -42,6 +42,7 @@ export type FromPrimary =
     }
   | { readonly type: "rules"; readonly rules: RuleSetRevision; readonly stale: boolean }
   | { readonly type: "results"; readonly id: number; readonly results: readonly WireResult[] }
+  | { readonly type: "follow"; readonly config: Config }
   | { readonly type: "drain" }
 
 /** An outcome, or nothing for calls that have none, or why there is none. */

@@ -3,9 +3,11 @@
 import { inspect } from "node:util"
 import { createRuleEngine } from "sluice/rules"
 import type { Core } from "../../core.js"
+import { openRecord } from "../../record/open-record.js"
 import { createLog, createWatch, type WatchHub } from "../../watch/index.js"
 import { Closers } from "../closers.js"
 import { isExplained } from "../explained.js"
+import { logNotReloaded } from "../not-reloaded.js"
 import { serve } from "../serve.js"
 import { openStore } from "../store.js"
 import { VERSION } from "../version.js"
@@ -63,13 +65,19 @@ async function start({ config, secret, rules: first }: FromPrimary & { type: "st
   })
   closers.add(() => engine.close())
   watch.attach({ store, rules })
-  const core: Core = { engine, rules, store, watch }
+  const record = openRecord(watch, config.record, { engine, log: watch.log })
+  closers.add(() => record.close())
+  const core: Core = { engine, rules, store, watch: record.watch }
   // Before it listens: the first question may come while the other protocols are still starting.
   process.on("message", (message: FromPrimary) => {
     if (message.type === "results") remote?.answer(message.id, message.results)
     else if (message.type === "rules") rules.follow(message.rules, message.stale)
   })
-  const serving = await serve({ config, core, watch, closers, planes: ["http", "grpc", "resp"] })
+  const serving = await serve({ config, core, watch, closers, planes: ["http", "grpc", "resp", "gateway"] })
+  process.on("message", (message: FromPrimary) => {
+    if (message.type !== "follow") return
+    serving.follow(message.config).catch((error: unknown) => logNotReloaded(watch.log, error))
+  })
   drain = () => {
     void serving.close().finally(() => {
       // The counts of the last second; gone once the channel has taken them.

@@ -1,0 +1,36 @@
+// The short forms of the gateway's section written out: `upstream` as one of `upstreams`, and a route where there is none.
+
+import {
+  type GatewaySettings,
+  type RouteSettings,
+  type UpstreamSettings,
+  upstreamSchema,
+} from "./gateway-schema.js"
+
+/** The name of the upstream that `gateway.upstream` makes. */
+export const DEFAULT_UPSTREAM = "default"
+
+export interface NamedRoute extends RouteSettings {
+  readonly name: string
+  /** Its host and path: no two routes may have the same. */
+  readonly place: string
+}
+
+export function upstreamsOf({ upstream, upstreams }: GatewaySettings): Record<string, UpstreamSettings> {
+  if (upstream.length === 0) return upstreams
+  return { ...upstreams, [DEFAULT_UPSTREAM]: upstreamSchema.parse({ targets: upstream }) }
+}
+
+export function routesOf(settings: GatewaySettings): NamedRoute[] {
+  const { routes } = settings
+  if (routes.length > 0) return routes.map((route) => ({ ...route, ...namesOf(route) }))
+  const only = Object.keys(upstreamsOf(settings))[0]
+  if (only === undefined) return []
+  return [{ name: only, place: "/", path: "/", upstream: only, stripPrefix: false, deadlines: {} }]
+}
+
+function namesOf({ name, host, path }: RouteSettings): { name: string; place: string } {
+  const below = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+  const place = `${host?.toLowerCase().replace(/\.$/, "") ?? ""}${below}`
+  return { name: name ?? place, place }
+}

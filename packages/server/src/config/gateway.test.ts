@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { ConfigError } from "./problems.js"
+import { readConfig } from "./read.js"
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-gateway-config-"))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function read(argv: readonly string[], file?: string) {
+  if (file !== undefined) writeFileSync(join(folder, "sluice.config.yaml"), file)
+  return readConfig({ argv, folder }).config
+}
+
+/** What is wrong with a gateway's section, each with its line. */
+function mistakes(gateway: string, argv: readonly string[] = []): string[] {
+  try {
+    read(argv, `gateway:\n  enabled: true\n${gateway.replace(/^/gm, "  ")}\n`)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map(({ place, path, message }) => `${place.split(":").at(-2)} ${path} ${message}`)
+  }
+}
+
+describe("the command gateway", () => {
+  it("starts a gateway and nothing else, with short names for what everybody gives", () => {
+    const { gateway, rules, http, grpc, control } = read([
+      "gateway",
+      "--upstream",
+      "http://localhost:3000",
+      "--rules=rules.yaml",
+    ])
+    expect(gateway).toMatchObject({ enabled: true, port: 8000, upstream: ["http://localhost:3000"] })
+    expect(rules.file).toBe("rules.yaml")
+    expect([http.enabled, grpc.enabled, control.enabled]).toEqual([false, false, true])
+  })
+
+  it("starts other protocols too where somebody asks for them", () => {
+    const upstream = "gateway: { upstream: [http://a:1], enabled: false }\n"
+    const { gateway, http, grpc } = read(
+      ["gateway", "--grpc.enabled"],
+      `${upstream}http: { enabled: true }\n`,
+    )
+    expect([gateway.enabled, http.enabled, grpc.enabled]).toEqual([true, true, true])
+  })
+
+  it("needs to know where requests go", () => {
+    expect(() => read(["gateway"])).toThrow(
+      "gateway.upstream is required: where requests go, such as --upstream http://localhost:3000",
+    )
+  })
+
+  it("takes a list in one flag or in several", () => {
+    const targets = ["http://a:1", "http://b:1", "http://c:1"]
+    expect(
+      read(["gateway", "--upstream", "http://a:1,http://b:1", "--upstream", "http://c:1"]).gateway.upstream,
+    ).toEqual(targets)
+  })
+})
+
+it("has no gateway unless it is asked for", () => {
+  expect(read([]).gateway.enabled).toBe(false)
+})
+
+it("finds files beside the one that names them", () => {
+  const { gateway } = read(
+    [],
+    `gateway:
+  tls: { cert: tls/cert.pem, key: tls/key.pem }
+  accessLog: { file: access.log }
+  upstreams: { a: { targets: [https://a], tls: { ca: ca.pem } }, b: { targets: [http://b] } }
+`,
+  )
+  expect(gateway.tls).toEqual({ cert: join(folder, "tls/cert.pem"), key: join(folder, "tls/key.pem") })
+  expect(gateway.accessLog.file).toBe(join(folder, "access.log"))
+  expect(gateway.upstreams.a?.tls.ca).toBe(join(folder, "ca.pem"))
+})
+
+describe("what is wrong with a gateway", () => {
+  it.each([
+    ["localhost:3000", "must be an address such as http://localhost:3000"],
+    ["ftp://a", "must be an address such as http://localhost:3000"],
+    ["http://user:hunter2@a", "must have no user and no password: they would not be sent"],
+    ["http://a:1/api", "must have no path: http://a:1 is all that is needed"],
+    ["http://a:1/?x", "must have no path: http://a:1 is all that is needed"],
+  ])("is the address %s: %s", (address, message) => {
+    expect(mistakes(`upstream: ["${address}"]`)).toEqual([`3 gateway.upstream[0] ${message}`])
+    expect(mistakes(`upstreams: { a: { targets: ["${address}"] } }`)).toEqual([
+      `3 gateway.upstreams.a.targets[0] ${message}`,
+    ])
+  })
+
+  it("is told all at once, each with its place", () => {
+    expect(
+      mistakes(`upstreams:
+  a: { targets: [http://a], balnce: random }
+  b: { targets: [], health: { path: nowhere } }
+routes:
+  - { upstream: a, pth: / }
+tls: { cert: 1 }`),
+    ).toEqual([
+      "4 gateway.upstreams.a.balnce does not exist; did you mean balance?",
+      "5 gateway.upstreams.b.targets must be a list of at least 1, got a list",
+      "7 gateway.routes[0].pth does not exist; did you mean path?",
+      "8 gateway.tls.cert must be a text, got 1",
+    ])
+    expect(
+      mistakes(`upstreams:
+  a: { targets: [http://a, https://b], health: { path: nowhere } }
+  b: { targets: [http://b] }
+routes:
+  - { upstream: c, path: "/a/../b" }
+  - { upstream: a, path: "/b?x", host: "a_b.*.c" }
+  - { upstream: a, name: same }
+  - { upstream: a, name: same, path: /api }
+  - { upstream: b, path: /api/ }
+tls: { cert: cert.pem }`),
+    ).toEqual([
+      "4 gateway.upstreams.a.targets must be all http or all https",
+      '4 gateway.upstreams.a.health.path must be a path such as /healthz, got "nowhere"',
+      "12 gateway.tls.key is required: a certificate and its key go together",
+      '7 gateway.routes[0].upstream must be one of a, b, got "c"',
+      '7 gateway.routes[0].path must be written as /b, got "/a/../b"',
+      '8 gateway.routes[1].path must be a path such as /api, got "/b?x"',
+      '8 gateway.routes[1].host must have * only as its first label, like *.example.com, got "a_b.*.c"',
+      '10 gateway.routes[3].name must differ from that of every other route, got "same"',
+      "11 gateway.routes[4] must differ from every other route in its host or path",
+    ])
+  })
+
+  it("is several upstreams without routes, or one by two names", () => {
+    expect(mistakes("upstreams: { a: { targets: [http://a] }, b: { targets: [http://b] } }")).toEqual([
+      "1 gateway.routes is required when there are several upstreams",
+    ])
+    expect(mistakes("upstream: [http://a]\nupstreams: { default: { targets: [http://a] } }")).toEqual([
+      "4 gateway.upstreams.default cannot be given beside gateway.upstream, which is the same",
+    ])
+  })
+
+  it("is nothing while there is no gateway, but for what could never be right", () => {
+    expect(() => read([], "gateway: { port: 9000 }\n")).not.toThrow()
+    expect(() => read([], "gateway: { upstream: [nowhere] }\n")).toThrow("gateway.upstream[0]")
+  })
+})

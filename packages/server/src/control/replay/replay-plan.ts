@@ -1,0 +1,60 @@
+// What comes before the log: one line of JSON that says which rules to try. The log follows in the same body as it is, so
+// that nobody has to hold it in memory, neither who sends it nor who reads it.
+
+import { SluiceError } from "sluice"
+import { z } from "zod"
+import { tooLarge } from "../../http/body.js"
+import { LOG_FORMATS } from "../../replay/index.js"
+import { checkBody } from "../checked.js"
+import { parseChecked } from "../json.js"
+
+export const REPLAY_TYPE = "application/x-sluice-replay"
+/** Each has counters of its own: four cost four times as much as one. */
+const MOST_CANDIDATES = 4
+
+const candidate = z.strictObject({
+  name: z.string().min(1).max(64).meta({ description: "What the report calls it." }),
+  rules: z
+    .union([z.string().min(1), z.looseObject({})])
+    .optional()
+    .meta({ description: "A rule set, as YAML text or as an object. Default: the rules in force." }),
+})
+
+export const replayPlan = z.strictObject({
+  candidates: z
+    .array(candidate)
+    .min(1)
+    .max(MOST_CANDIDATES)
+    .refine(
+      (list) => new Set(list.map(({ name }) => name)).size === list.length,
+      "every name must be another",
+    )
+    .meta({ description: "Rules to try, side by side." }),
+  format: z
+    .union([z.enum(LOG_FORMATS), z.strictObject({ nginx: z.string().min(1).max(4_096) })])
+    .optional()
+    .meta({ description: "Of the log; an object holds a log_format of nginx. Default: found out." }),
+})
+export type ReplayPlan = z.output<typeof replayPlan>
+
+const NEWLINE = 0x0a
+
+/** Reads the first line, and leaves the rest of the body as it comes. */
+export async function readPlan(
+  body: AsyncIterator<Buffer>,
+  mostBytes: number,
+): Promise<{ readonly plan: ReplayPlan; readonly rest: Buffer }> {
+  const parts: Buffer[] = []
+  let size = 0
+  for (;;) {
+    const { value, done } = await body.next()
+    if (done)
+      throw new SluiceError("LOG_IO", { place: "body", expected: "must have a log behind its first line" })
+    const end = value.indexOf(NEWLINE)
+    parts.push(end === -1 ? value : value.subarray(0, end))
+    size += end === -1 ? value.length : end
+    if (size > mostBytes) throw tooLarge(mostBytes)
+    if (end === -1) continue
+    return { plan: checkBody(replayPlan, parseChecked(Buffer.concat(parts))), rest: value.subarray(end + 1) }
+  }
+}

@@ -1,0 +1,127 @@
+// Who replays a log, one at a time: each takes a core for as long as it runs.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { SluiceError } from "sluice"
+import { type RuleSetDocument, RuleSetError } from "sluice/rules"
+import { tooLarge } from "../../http/body.js"
+import type { Candidate, ReplayReport } from "../../replay/index.js"
+import type { RuleChecker } from "../rule-checker.js"
+import { type ReplayPlan, readPlan } from "./replay-plan.js"
+import { replayInThread } from "./replay-thread.js"
+
+export interface ReplayLimits {
+  /** Of the log as it is sent, packed if it is. Default: 256 MiB. */
+  readonly maxBytes?: number
+  /** From the first byte to the report. Default: five minutes. */
+  readonly deadlineMs?: number
+  /** How long nothing may come. Default: ten seconds. */
+  readonly idleMs?: number
+}
+
+export const REPLAY_DEADLINE_MS = 300_000
+
+export class Replays {
+  readonly #checker: RuleChecker
+  readonly #maxBytes: number
+  readonly #deadlineMs: number
+  readonly #idleMs: number
+  #isBusy = false
+
+  constructor(checker: RuleChecker, limits: ReplayLimits = {}) {
+    this.#checker = checker
+    this.#maxBytes = limits.maxBytes ?? 256 * 1_048_576
+    this.#deadlineMs = limits.deadlineMs ?? REPLAY_DEADLINE_MS
+    this.#idleMs = limits.idleMs ?? 10_000
+  }
+
+  /** Replays the log in the body of a request. What is left of the body after a mistake is read and thrown away. */
+  async run(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { current, maxPlanBytes }: { readonly current: RuleSetDocument; readonly maxPlanBytes: number },
+  ): Promise<ReplayReport> {
+    if (Number(request.headers["content-length"] ?? 0) > this.#maxBytes + maxPlanBytes)
+      throw tooLarge(this.#maxBytes)
+    const gone = new AbortController()
+    response.once("close", () => gone.abort())
+    const body = this.#arriving(request)
+    try {
+      return await this.#alone(async () => {
+        const { plan, rest } = await readPlan(body, maxPlanBytes)
+        const rules = await this.#candidates(plan, current)
+        const bounds = { deadlineMs: this.#deadlineMs, signal: gone.signal }
+        return await replayInThread(behind(rest, body), { rules, format: plan.format }, bounds)
+      })
+    } catch (error) {
+      await discard(body)
+      throw error
+    }
+  }
+
+  async #alone<T>(replaying: () => Promise<T>): Promise<T> {
+    if (this.#isBusy) throw busy()
+    this.#isBusy = true
+    try {
+      return await replaying()
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  /** Ends with an error when it is too much, or when nothing comes any more. */
+  async *#arriving(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
+    const chunks = (request as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
+    let size = 0
+    for (;;) {
+      // Only while we wait for the client, not while the client waits for us.
+      const idle = setTimeout(() => request.destroy(), this.#idleMs)
+      const { value, done } = await chunks.next().finally(() => clearTimeout(idle))
+      if (done) return
+      size += value.length
+      if (size > this.#maxBytes) throw tooLarge(this.#maxBytes)
+      yield value
+    }
+  }
+
+  async #candidates({ candidates }: ReplayPlan, current: RuleSetDocument): Promise<Candidate[]> {
+    const checked: Candidate[] = []
+    for (const { name, rules } of candidates) {
+      if (rules === undefined) checked.push({ name, ruleSet: current })
+      else checked.push({ name, ruleSet: await this.#check(name, rules) })
+    }
+    return checked
+  }
+
+  async #check(name: string, rules: string | object): Promise<RuleSetDocument> {
+    const given = typeof rules === "string" ? { text: rules } : { value: rules }
+    const bytes = typeof rules === "string" ? rules.length : JSON.stringify(rules).length
+    try {
+      return await this.#checker.check(given, bytes)
+    } catch (error) {
+      if (error instanceof RuleSetError)
+        throw new RuleSetError(`candidate ${JSON.stringify(name)}`, error.problems)
+      throw error
+    }
+  }
+}
+
+async function* behind(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  if (first.length > 0) yield first
+  yield* rest
+}
+
+/** A client that is still sending would see a broken connection instead of our answer. */
+async function discard(body: AsyncIterator<Buffer>): Promise<void> {
+  try {
+    while (!(await body.next()).done);
+  } catch {
+    // Too much, or gone: then the connection ends with the answer.
+  }
+}
+
+function busy(): SluiceError {
+  return new SluiceError("REPLAY_BUSY", {
+    place: "replay",
+    expected: "is replaying another log; try again when that is done",
+  })
+}

@@ -1,0 +1,42 @@
+import { z } from "zod"
+import { type Route, route } from "../route.js"
+import type { SampleTraffic } from "../sample-traffic.js"
+
+const tag = "Service"
+const path = "/sample-traffic"
+
+const answer = {
+  status: 202,
+  description: "It runs.",
+  schema: z.object({ endsAt: z.number().meta({ description: "Milliseconds since 1970." }) }),
+}
+
+/** Only for a service that runs the example rules on a store of its own: nobody wants made-up requests in real counters. */
+export function sampleRoutes(sample: SampleTraffic | undefined): Route[] {
+  if (sample === undefined) return []
+  return [
+    route({
+      method: "POST",
+      path,
+      role: "editor",
+      tag,
+      summary: "Send made-up requests for a minute",
+      description:
+        "There is one such minute at a time. Only while the example rules run on the memory store.",
+      answer,
+      run: () => ({ status: 202, json: { endsAt: sample.start() } }),
+    }),
+    route({
+      method: "DELETE",
+      path,
+      role: "editor",
+      tag,
+      summary: "End the made-up requests",
+      answer: { status: 204, description: "They have ended." },
+      run() {
+        sample.stop()
+        return { status: 204 }
+      },
+    }),
+  ]
+}

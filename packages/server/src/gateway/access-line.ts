@@ -1,0 +1,90 @@
+import type { Forwarded } from "./gateway-watch.js"
+
+/** Longer than any path or program of interest. */
+const LONGEST = 1_000
+
+/** `now` is when the request ended; the line has the time it came, as other servers write it. */
+export function jsonLine(event: Forwarded, now: number): string {
+  const { route, target, decision, upstreamMs } = event
+  // By hand: JSON.stringify of the whole takes three times as long. What a client sent is always escaped.
+  let line = `{"time":"${isoTime(now - event.durationMs)}"`
+  if (event.clientIp !== undefined) line += `,"client":${text(event.clientIp)}`
+  line += `,"method":${text(event.method)}`
+  if (event.host !== undefined) line += `,"host":${text(event.host)}`
+  line += `,"path":${text(event.path)},"http":"${event.httpVersion}","status":${event.status}`
+  line += `,"bytesIn":${event.bytesIn},"bytesOut":${event.bytesOut},"durationMs":${micros(event.durationMs)}`
+  if (upstreamMs !== undefined) line += `,"upstreamMs":${micros(upstreamMs)}`
+  if (event.queuedMs > 0) line += `,"queuedMs":${micros(event.queuedMs)}`
+  if (route !== undefined) line += `,"route":${text(route.name)}`
+  if (target !== undefined) line += `,"target":${text(target.origin)}`
+  if (decision !== undefined) {
+    if (!decision.allowed) {
+      line += `,"denied":"${decision.reason}"`
+      if (decision.rule !== undefined) line += `,"rule":${text(decision.rule)}`
+    }
+    if (decision.degraded !== undefined) line += `,"degraded":"${decision.degraded}"`
+  }
+  if (event.error !== undefined) line += `,"error":${text(event.error)}`
+  if (event.referer !== undefined) line += `,"referer":${text(event.referer)}`
+  if (event.userAgent !== undefined) line += `,"userAgent":${text(event.userAgent)}`
+  return `${line}}\n`
+}
+
+/** As Apache and nginx write it: `203.0.113.7 - - [10/Oct/2026:13:55:36 +0000] "GET /a HTTP/1.1" 200 2326 "-" "curl/8"`. */
+export function combinedLine(event: Forwarded, now: number): string {
+  const { clientIp = "-", method, path, httpVersion, status, bytesOut } = event
+  const request = `${quoted(method)} ${quoted(path)} HTTP/${httpVersion}`
+  const from = quoted(event.referer ?? "-")
+  return `${quoted(clientIp)} - - [${logTime(now - event.durationMs)}] "${request}" ${status} ${bytesOut} "${from}" "${quoted(event.userAgent ?? "-")}"\n`
+}
+
+function short(value: string): string {
+  return value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value
+}
+
+function text(value: string): string {
+  return JSON.stringify(short(value))
+}
+
+/** To the microsecond. */
+function micros(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+/** Nothing in it can end the quotes, the line, or talk to a terminal. */
+function quoted(value: string): string {
+  const kept = short(value)
+  // Nearly everything is plain.
+  if (/^[ !#-[\]-~]*$/.test(kept)) return kept
+  return kept.replace(/[^ !#-[\]-~]/gu, (char) =>
+    Buffer.from(char, "utf8").reduce((all, byte) => `${all}\\x${byte.toString(16).padStart(2, "0")}`, ""),
+  )
+}
+
+let lastMs = Number.NaN
+let lastIso = ""
+
+function isoTime(ms: number): string {
+  const whole = Math.floor(ms)
+  if (whole !== lastMs) {
+    lastMs = whole
+    lastIso = new Date(whole).toISOString()
+  }
+  return lastIso
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+let lastSecond = Number.NaN
+let lastLogTime = ""
+
+function logTime(ms: number): string {
+  const second = Math.floor(ms / 1000)
+  if (second !== lastSecond) {
+    lastSecond = second
+    const date = new Date(second * 1000)
+    const [year, , day] = date.toISOString().slice(0, 10).split("-")
+    lastLogTime = `${day}/${MONTHS[date.getUTCMonth()]}/${year}:${date.toISOString().slice(11, 19)} +0000`
+  }
+  return lastLogTime
+}

@@ -1,0 +1,82 @@
+// What the upstream is told of the client: X-Forwarded-*, Forwarded and Via. Set anew from what is known; only what a trusted
+// proxy said of those before it is kept.
+
+import type { IncomingMessage } from "node:http"
+import type { Socket } from "node:net"
+import { clientIp, forwardedFacts, type TrustedProxies } from "sluice/http"
+
+export interface Origin {
+  /** Who asked, by the trusted proxies. */
+  readonly clientIp: string | undefined
+  readonly isFromProxy: boolean
+  /** Header lines, each with its end. */
+  readonly lines: string
+}
+
+const peers = new WeakMap<Socket, string>()
+
+function peerOf(socket: Socket): string {
+  let peer = peers.get(socket)
+  if (peer === undefined) {
+    peer = clientIp({ peer: socket.remoteAddress }) ?? ""
+    peers.set(socket, peer)
+  }
+  return peer
+}
+
+export function originOf(request: IncomingMessage, host: string, trusted: TrustedProxies): Origin {
+  const { socket } = request
+  const peer = peerOf(socket)
+  const proto = "encrypted" in socket ? "https" : "http"
+  if (!trusted.any || !trusted.trusts(peer, 0)) {
+    return { clientIp: peer === "" ? undefined : peer, isFromProxy: false, lines: lines(peer, host, proto) }
+  }
+  const { headers } = request
+  const source = {
+    peer: socket.remoteAddress,
+    xForwardedFor: joined(headers["x-forwarded-for"]),
+    forwarded: headers.forwarded,
+    xForwardedProto: joined(headers["x-forwarded-proto"]),
+    xForwardedHost: joined(headers["x-forwarded-host"]),
+  }
+  const facts = forwardedFacts(source, trusted)
+  const ip = facts.ip ?? peer
+  const chain = ip === peer ? [peer] : [ip, peer]
+  const isForwarded = trusted.header === "forwarded"
+  // The header that the proxies keep is appended to. The other one is the client's, and written anew.
+  const kept = isForwarded ? source.forwarded : source.xForwardedFor
+  const first = element(ip, facts.host ?? host, facts.proto ?? proto)
+  const xForwardedFor = isForwarded || kept === undefined ? chain.join(", ") : `${kept}, ${peer}`
+  const forwarded =
+    isForwarded && kept !== undefined
+      ? `${kept}, ${element(peer, host, proto)}`
+      : [first, ...chain.slice(1).map((hop) => `for=${node(hop)}`)].join(", ")
+  return {
+    clientIp: facts.ip,
+    isFromProxy: true,
+    lines: write(xForwardedFor, facts.host ?? host, facts.proto ?? proto, forwarded),
+  }
+}
+
+function lines(peer: string, host: string, proto: string): string {
+  return write(peer === "" ? "unknown" : peer, host, proto, element(peer, host, proto))
+}
+
+function write(xForwardedFor: string, host: string, proto: string, forwarded: string): string {
+  const hostLine = host === "" ? "" : `x-forwarded-host: ${host}\r\n`
+  return `x-forwarded-for: ${xForwardedFor}\r\n${hostLine}x-forwarded-proto: ${proto}\r\nforwarded: ${forwarded}\r\n`
+}
+
+/** One hop in `Forwarded`. Whatever has a colon must be quoted. */
+function element(ip: string, host: string, proto: string): string {
+  const hostPair = host === "" ? "" : `;host=${host.includes(":") ? `"${host}"` : host}`
+  return `for=${node(ip)}${hostPair};proto=${proto}`
+}
+
+function node(ip: string): string {
+  return ip === "" ? "unknown" : ip.includes(":") ? `"[${ip}]"` : ip
+}
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return typeof value === "object" ? value.join(", ") : value
+}

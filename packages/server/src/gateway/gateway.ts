@@ -1,0 +1,279 @@
+// The front handler: one request from its arrival to a denial, or to the upstream that answers it.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
+import type { Duplex } from "node:stream"
+import { canonicalPath, noProxies } from "sluice/http"
+import { answerEarly, answerProblem } from "./client-answer.js"
+import { EarlyBytes } from "./early-bytes.js"
+import { Exchange } from "./exchange.js"
+import { type Origin, originOf } from "./forwarded-headers.js"
+import { forwardedPath, withQuery } from "./forwarded-path.js"
+import type { GatewayWatch } from "./gateway-watch.js"
+import type { Admission, Limiting } from "./limiting.js"
+import { asksForHttp2, takeAsPlain } from "./plain-request.js"
+import type { GatewayProblem } from "./problem.js"
+import { endMalformed, endWith, endWithProblem } from "./raw-answer.js"
+import { hostOf, requestFault } from "./request-check.js"
+import { bodyFraming } from "./request-head.js"
+import type { Route, RouteTable } from "./route.js"
+import { onSocketEnd } from "./socket-end.js"
+import { Upgrade } from "./upgrade.js"
+import type { OnUpstreamFailure } from "./upstream-failure.js"
+import { Visit } from "./visit.js"
+
+export interface GatewayOptions {
+  readonly routes: RouteTable
+  /** Without it nothing is limited. */
+  readonly limiting?: Limiting | undefined
+  readonly watch?: GatewayWatch | undefined
+  /** Upgraded connections open at once. Default: 10,000. */
+  readonly maxUpgrades?: number | undefined
+  /** Told why an upstream gave no answer, for the log. */
+  readonly onUpstreamFailure?: OnUpstreamFailure | undefined
+  /** Told of what should never happen: a mistake of ours. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+export interface Gateway {
+  /** For `request`, and for `checkContinue`: the client is told to go on when the upstream says so. */
+  handle(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void
+  /** For `upgrade`. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** For `connect`: refused. */
+  connect(request: IncomingMessage, socket: Duplex): void
+  /** For `clientError`: what is no HTTP is answered 400 and closed. */
+  clientError(error: Error, socket: Duplex): void
+  /** Upgraded connections open now, and those that ask to be. */
+  readonly upgrades: number
+}
+
+const MOST_UPGRADES = 10_000
+
+export function createGateway(options: GatewayOptions): Gateway {
+  return new Front(options)
+}
+
+/** How one request is answered by us, and passed on: differs between a request and an upgrade. */
+interface Way {
+  refuse(problem: GatewayProblem): void
+  deny(admission: Admission): void
+  forward(route: Route, path: string, origin: Origin): void
+}
+
+class Front implements Gateway {
+  readonly #options: GatewayOptions
+  #upgrades = 0
+
+  constructor(options: GatewayOptions) {
+    this.#options = options
+    this.handle = this.handle.bind(this)
+    this.upgrade = this.upgrade.bind(this)
+    this.connect = this.connect.bind(this)
+  }
+
+  get upgrades(): number {
+    return this.#upgrades
+  }
+
+  handle(
+    givenRequest: IncomingMessage | Http2ServerRequest,
+    givenResponse: ServerResponse | Http2ServerResponse,
+  ): void {
+    // The pair of `node:http2` looks like the one of `node:http` on purpose; where it does not, `isHttp2` tells.
+    const request = givenRequest as IncomingMessage
+    const response = givenResponse as ServerResponse
+    const { watch, onUpstreamFailure } = this.#options
+    const visit = new Visit(request, watch)
+    let exchange: Exchange | undefined
+    const gone = new Gone()
+    let forget: (() => void) | undefined
+    const onClose = (): void => {
+      forget?.()
+      exchange?.abandon()
+      gone.tell()
+      this.#over(visit)
+    }
+    response.on("close", onClose)
+    // An answer that stands in line behind others has no socket yet, and is not told that it is gone.
+    if (response.socket === null) forget = onSocketEnd(request.socket, onClose)
+    this.#pass(visit, gone, {
+      refuse: (problem) => answerProblem(visit, response, problem),
+      deny: (admission) => answerEarly(visit, response, admission.denied ?? noAnswer, admission.headers()),
+      forward: (route, path, origin) => {
+        exchange = new Exchange(visit, response, route, path, origin, onUpstreamFailure)
+        exchange.start()
+      },
+    })
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (asksForHttp2(request)) {
+      takeAsPlain(request, socket, head)
+      return
+    }
+    const { watch, maxUpgrades = MOST_UPGRADES, onUpstreamFailure } = this.#options
+    const visit = new Visit(request, watch)
+    let upgrade: Upgrade | undefined
+    const gone = new Gone()
+    const early = new EarlyBytes(socket, head)
+    this.#upgrades++
+    socket.on("error", () => undefined)
+    socket.on("close", () => {
+      this.#upgrades--
+      upgrade?.abandon()
+      gone.tell()
+      this.#over(visit)
+    })
+    const refuse = (problem: GatewayProblem): void => {
+      const { status, bytes } = endWithProblem(socket, problem, visit.ownHeaders())
+      visit.status = status
+      visit.bytesOut = bytes
+    }
+    // A body would be read as the other protocol, or as another request.
+    const framing = bodyFraming(request)
+    if (framing !== "none" && framing !== 0) {
+      refuse("REQUEST_INVALID")
+      return
+    }
+    if (this.#upgrades > maxUpgrades) {
+      visit.error = "UPGRADES_FULL"
+      refuse("UPGRADES_FULL")
+      return
+    }
+    this.#pass(visit, gone, {
+      refuse,
+      deny: (admission) => {
+        const { status, contentType, body } = admission.denied ?? noAnswer
+        visit.status = status
+        visit.bytesOut = endWith(socket, status, contentType, body, admission.headers())
+      },
+      forward: (route, path, origin) => {
+        upgrade = new Upgrade(visit, socket, early, route, path, origin, onUpstreamFailure)
+        upgrade.start()
+      },
+    })
+  }
+
+  connect(request: IncomingMessage, socket: Duplex): void {
+    const visit = new Visit(request, this.#options.watch)
+    socket.on("error", () => undefined)
+    socket.on("close", () => this.#over(visit))
+    visit.host = request.headers.host
+    visit.status = endWithProblem(socket, "METHOD_NOT_ALLOWED").status
+  }
+
+  clientError(error: Error, socket: Duplex): void {
+    endMalformed(error, socket)
+  }
+
+  /** Those who watch must not bring down what they watch. */
+  #over(visit: Visit): void {
+    try {
+      visit.over()
+    } catch (error) {
+      this.#options.onError?.(error)
+    }
+  }
+
+  #pass(visit: Visit, gone: Gone, way: Way): void {
+    try {
+      this.#decide(visit, gone, way)
+    } catch (error) {
+      this.#failed(way, error)
+    }
+  }
+
+  /** A mistake of ours. */
+  #failed(way: Way, error: unknown): void {
+    this.#options.onError?.(error)
+    way.refuse("INTERNAL")
+  }
+
+  #decide(visit: Visit, gone: Gone, way: Way): void {
+    const { routes, limiting } = this.#options
+    const { request } = visit
+    const host = hostOf(request)
+    visit.host = host
+    const origin = originOf(request, host ?? "", limiting?.trusted ?? noProxies)
+    visit.clientIp = origin.clientIp
+    const fault = requestFault(request, host)
+    if (fault !== undefined) {
+      way.refuse(fault)
+      return
+    }
+    const url = request.url ?? ""
+    const target = limiting === undefined ? canonicalPath(url) : limiting.target(url)
+    if (!target.ok) {
+      way.refuse("PATH_INVALID")
+      return
+    }
+    visit.path = target.path
+    const route = routes.find(host, target.path)
+    visit.route = route
+    if (route === undefined) {
+      way.refuse("ROUTE_UNKNOWN")
+      return
+    }
+    const path = forwardedPath(target, route.stripPrefix)
+    const forward = (): void => way.forward(route, path, origin)
+    if (limiting === undefined) {
+      forward()
+      return
+    }
+    const admission = limiting.decide({
+      method: request.method,
+      host,
+      path: withQuery(target.path, target.query),
+      headers: request.headers,
+      ip: request.socket.remoteAddress,
+    })
+    if (!(admission instanceof Promise)) {
+      this.#admit(visit, gone, way, admission, forward)
+      return
+    }
+    admission
+      .then((made) => this.#admit(visit, gone, way, made, forward))
+      .catch((error: unknown) => this.#failed(way, error))
+  }
+
+  #admit(visit: Visit, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
+    visit.admission = admission
+    if (gone.isGone) {
+      // Nothing is left to be done for it, but its place in a queue must be freed.
+      if (admission.delayMs > 0) void admission.hold(AbortSignal.abort())
+    } else if (!admission.allowed) way.deny(admission)
+    else if (admission.delayMs === 0) forward()
+    else this.#hold(visit, gone, way, admission, forward)
+  }
+
+  #hold(visit: Visit, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
+    const heldAt = performance.now()
+    admission
+      .hold(gone.signal)
+      .then((isDue) => {
+        visit.queuedMs = performance.now() - heldAt
+        if (isDue && !gone.isGone) forward()
+      })
+      .catch((error: unknown) => this.#failed(way, error))
+  }
+}
+
+/** Whether the client has gone; a signal only for who asks for one. */
+class Gone {
+  #controller: AbortController | undefined
+  isGone = false
+
+  tell(): void {
+    this.isGone = true
+    this.#controller?.abort()
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    return this.#controller.signal
+  }
+}
+
+/** A denial without an answer of its own cannot be; if it were, the client would still be told that it is one. */
+const noAnswer = { status: 429, contentType: "text/plain", body: "" }

@@ -1,0 +1,111 @@
+// What a gateway does with a header, by its name.
+
+/** Goes through as it came. */
+export const PASS = 0
+/** Belongs to one connection, or is written anew: never goes through. */
+export const DROP = 1
+/** Says who asked, and what: goes through only from a proxy that is trusted. */
+export const CLAIM = 2
+
+/** RFC 9110, 7.6.1, and those that were so before it. `te` and `trailer` come back where they hold. */
+const HOP_BY_HOP = [
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]
+
+/** Written by the gateway itself. */
+const REWRITTEN = [
+  "host",
+  "content-length",
+  "expect",
+  "via",
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+]
+
+/** Some frameworks serve the path or method in these in place of the one that was limited. */
+const OTHER_TARGETS = [
+  "x-original-url",
+  "x-original-uri",
+  "x-original-method",
+  "x-rewrite-url",
+  "x-forwarded-uri",
+  "x-forwarded-method",
+]
+
+const CLAIMS = [
+  "x-real-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-forwarded-port",
+  "x-forwarded-server",
+  "x-forwarded-prefix",
+  "x-forwarded-ssl",
+  "x-forwarded-scheme",
+  "true-client-ip",
+  "cf-connecting-ip",
+]
+
+const requestKinds = new Map<string, number>()
+for (const name of [...HOP_BY_HOP, ...REWRITTEN, ...OTHER_TARGETS]) requestKinds.set(name, DROP)
+for (const name of CLAIMS) requestKinds.set(name, CLAIM)
+
+const answerKinds = new Map<string, number>(HOP_BY_HOP.map((name) => [name, DROP]))
+
+/** Clients send the same few names over and over, but may invent as many as they like. */
+const MOST_REMEMBERED = 1_000
+
+/** Kinds by names as they are spelled, remembered because making each lower-case takes longer than finding it. */
+export type KindOf = (name: string) => number
+
+function kindOfWith(kinds: ReadonlyMap<string, number>, normal: (name: string) => string): KindOf {
+  const remembered = new Map<string, number>()
+  return (name) => {
+    const known = remembered.get(name)
+    if (known !== undefined) return known
+    const kind = kinds.get(normal(name)) ?? PASS
+    if (remembered.size < MOST_REMEMBERED) remembered.set(name, kind)
+    return kind
+  }
+}
+
+/** `X_Forwarded_For` is the same variable as `X-Forwarded-For` to CGI, WSGI and PHP. */
+export const requestKind = kindOfWith(requestKinds, (name) => name.toLowerCase().replaceAll("_", "-"))
+export const answerKind = kindOfWith(answerKinds, (name) => name.toLowerCase())
+
+/** Fields that must not come after the body, when it is too late to heed them (RFC 9110, 6.5.1). */
+const NEVER_TRAILING = new Set([
+  ...HOP_BY_HOP,
+  ...REWRITTEN,
+  ...["authorization", "cookie", "set-cookie", "cache-control", "content-encoding", "content-range"],
+  ...["content-type", "max-forwards", "pragma", "range", "age", "date", "expires", "location", "retry-after"],
+])
+
+/** Those fields of a trailer that may be passed on: name, value, name, value. */
+export function passedTrailers(trailers: readonly string[]): string[] {
+  const passed: string[] = []
+  for (let i = 0; i < trailers.length; i += 2) {
+    const name = trailers[i] as string
+    if (NEVER_TRAILING.has(name.toLowerCase()) || requestKind(name) !== PASS) continue
+    passed.push(name, trailers[i + 1] as string)
+  }
+  return passed
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** Names that a Connection header declares to be of this connection only. They name no header that frames a message. */
+export function namedInConnection(connection: string | undefined): ReadonlySet<string> {
+  if (connection === undefined || connection === "" || /^(?:keep-alive|close)$/i.test(connection)) return NONE
+  return new Set(connection.split(",").map((word) => word.trim().toLowerCase()))
+}

@@ -1,0 +1,1 @@
+export { type StartedGateway, type StartGatewayOptions, startGateway } from "./start-gateway.js"

@@ -1,0 +1,209 @@
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
+import { connect, type Socket } from "node:net"
+import { text } from "node:stream/consumers"
+import { describe, expect, it, onTestFinished } from "vitest"
+import { eventually } from "../../../../test/support/eventually.js"
+import { type TestCore, testCore, waitingStore } from "../core.test-support.js"
+import { LOOPBACK, startGateway, startUpstream } from "./gateway.test-support.js"
+import { createLimiting } from "./rule-limiting.js"
+
+const rules = (limits: string, more = "") => `
+version: 1
+rules:
+  - id: all
+    keyBy: global
+    limits: [${limits}]
+    ${more}
+`
+
+const TWO = rules("{ algorithm: token-bucket, limit: 2, window: 1m }")
+
+async function start(
+  core: TestCore,
+  handler: Parameters<typeof startUpstream>[0] = (_, response) => response.end("ok"),
+) {
+  const upstream = await startUpstream(handler)
+  onTestFinished(() => core.close())
+  const limiting = createLimiting(core, { clock: core.clock })
+  return { core, limiting, upstream, ...(await startGateway(upstream.origin, { limiting })) }
+}
+
+const answered = async (call: ReturnType<typeof request>) => {
+  const [answer] = (await once(call, "response")) as [IncomingMessage]
+  return { answer, body: await text(answer) }
+}
+
+const drained = (client: Socket) => new Promise((resolve) => client.once("drain", resolve))
+const closed = (client: Socket) => new Promise((resolve) => client.once("close", resolve))
+
+describe("a denied request", () => {
+  it("is answered by the rule, and never reaches the upstream", async () => {
+    const { url, upstream, ended, targets } = await start(testCore(TWO))
+    for (let i = 0; i < 2; i++) expect((await fetch(url)).status).toBe(200)
+    const answer = await fetch(url)
+    expect(answer.status).toBe(429)
+    expect(answer.headers.get("retry-after")).toBe("30")
+    expect(answer.headers.get("x-ratelimit-remaining")).toBe("0")
+    expect(await answer.json()).toMatchObject({ status: 429, rule: "all" })
+    expect(upstream.requests).toHaveLength(2)
+    expect(targets[0]?.outcomes).toHaveLength(2)
+    const event = await eventually(() => ended[2])
+    expect(event).toMatchObject({ status: 429, target: undefined, clientIp: "127.0.0.1" })
+    expect(event.decision?.allowed).toBe(false)
+  })
+
+  it("is answered before its body has come, and the connection closes without reading it", async () => {
+    const { port } = await start(
+      testCore(rules("{ algorithm: fixed-window, limit: 1, window: 1m }", "cost: 2")),
+    )
+    const client = connect(port, LOOPBACK)
+    client.on("error", () => undefined)
+    let answer = ""
+    client.on("data", (bytes) => {
+      answer += bytes
+    })
+    client.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n")
+    await eventually(() => answer.includes("\r\n\r\n{"))
+    expect(answer).toMatch(/^HTTP\/1.1 429 /)
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    // It goes on all the same: so much is not read to its end.
+    let sent = 0
+    for (; sent < 512 && !client.destroyed; sent++) {
+      if (!client.write(Buffer.alloc(1 << 20))) await Promise.race([drained(client), closed(client)])
+    }
+    expect(sent).toBeLessThan(64)
+  })
+
+  it("is not asked for the body that it waits to send", async () => {
+    const { url, upstream } = await start(
+      testCore(rules("{ algorithm: fixed-window, limit: 1, window: 1m }", "cost: 2")),
+    )
+    const call = request(url, { method: "PUT", headers: { expect: "100-continue", "content-length": 5 } })
+    let isContinued = false
+    call.on("continue", () => {
+      isContinued = true
+    })
+    call.flushHeaders()
+    const { answer } = await answered(call)
+    expect(answer.statusCode).toBe(429)
+    expect(isContinued).toBe(false)
+    expect(upstream.requests).toHaveLength(0)
+    call.destroy()
+  })
+
+  it("keeps its connection where it had no body, or little of one", async () => {
+    const { port } = await start(
+      testCore(rules("{ algorithm: fixed-window, limit: 1, window: 1m }", "cost: 2")),
+    )
+    const client = connect(port, LOOPBACK)
+    onTestFinished(() => void client.destroy())
+    let answer = ""
+    client.on("data", (bytes) => {
+      answer += bytes
+    })
+    const post = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello"
+    for (let i = 1; i <= 3; i++) {
+      client.write(i === 2 ? "GET / HTTP/1.1\r\nhost: a\r\n\r\n" : post)
+      await eventually(() => answer.split("HTTP/1.1 429").length === i + 1)
+    }
+    expect(client.destroyed).toBe(false)
+  })
+})
+
+describe("an admitted request", () => {
+  it.each(["memory", "a store that is waited for"])(
+    "carries the limits on its answer in place of the upstream's: %s",
+    async (store) => {
+      const core = testCore(TWO, store === "memory" ? {} : { store: waitingStore() })
+      const { url } = await start(core, (_request, response) => {
+        response.setHeader("X-RateLimit-Limit", "1000000")
+        response.end("ok")
+      })
+      const answer = await fetch(url)
+      expect(answer.headers.get("x-ratelimit-limit")).toBe("2")
+      expect(answer.headers.get("x-ratelimit-remaining")).toBe("1")
+      expect(await answer.text()).toBe("ok")
+    },
+  )
+
+  it("carries them on an answer that the gateway gives for the upstream", async () => {
+    const { url } = await start(testCore(TWO), (_request, response) => response.destroy())
+    const answer = await fetch(url)
+    expect(answer.status).toBe(502)
+    expect(answer.headers.get("x-ratelimit-remaining")).toBe("1")
+  })
+
+  it("is held until its turn, then forwarded", async () => {
+    const queue = rules("{ algorithm: leaky-bucket, overflow: queue, limit: 1, window: 1s, burst: 3 }")
+    const { url, upstream, core, limiting, ended } = await start(testCore(queue))
+    expect((await fetch(url)).status).toBe(200)
+    const second = fetch(url, { method: "POST", body: "held" })
+    await eventually(() => limiting.held === 1)
+    expect(upstream.requests).toHaveLength(1)
+    core.clock.advance(1_000)
+    expect((await second).status).toBe(200)
+    expect((await eventually(() => ended[1])).queuedMs).toBeGreaterThan(0)
+  })
+
+  it("is not forwarded, and gives its place back, when its client leaves while it is held", async () => {
+    const queue = rules("{ algorithm: leaky-bucket, overflow: queue, limit: 1, window: 1s, burst: 2 }")
+    const { url, upstream, core, limiting, ended } = await start(testCore(queue))
+    await fetch(url)
+    const call = request(url).end()
+    call.on("error", () => undefined)
+    await eventually(() => limiting.held === 1)
+    call.destroy()
+    await eventually(() => limiting.held === 0 && ended.length === 2)
+    expect(ended[1]).toMatchObject({ status: 499, target: undefined })
+    // Its place is free: the next one is in front.
+    const next = fetch(url)
+    await eventually(() => limiting.held === 1)
+    core.clock.advance(1_000)
+    expect((await next).status).toBe(200)
+    expect(upstream.requests).toHaveLength(2)
+  })
+
+  it("is refunded by the status of its answer, also of one that the gateway gave", async () => {
+    const { url } = await start(
+      testCore(rules("{ algorithm: token-bucket, limit: 2, window: 1m }", "refundOn: [404, 5xx]")),
+      (request, response) => {
+        if (request.url === "/broken") response.destroy()
+        else response.writeHead(request.url === "/missing" ? 404 : 200).end()
+      },
+    )
+    for (let i = 0; i < 5; i++) expect((await fetch(`${url}/missing`)).status).toBe(404)
+    for (let i = 0; i < 5; i++) expect((await fetch(`${url}/broken`)).status).toBe(502)
+    const status = async () => (await fetch(url)).status
+    expect([await status(), await status(), await status()]).toEqual([200, 200, 429])
+  })
+
+  it("pays when its client leaves before it is answered: the upstream may have done all of it", async () => {
+    const { url, upstream, ended } = await start(
+      testCore(rules("{ algorithm: token-bucket, limit: 2, window: 1m }", "refundOn: [4xx, 5xx]")),
+      (request, response) => {
+        if (request.url !== "/never") response.end()
+      },
+    )
+    const call = request(`${url}/never`).end()
+    call.on("error", () => undefined)
+    await eventually(() => upstream.requests.length === 1)
+    call.destroy()
+    await eventually(() => ended.length === 1)
+    expect((await fetch(url)).headers.get("x-ratelimit-remaining")).toBe("0")
+  })
+
+  it("pays what its answer says it cost", async () => {
+    const cost = "cost: { responseHeader: x-tokens, estimate: 1 }"
+    const { url } = await start(
+      testCore(rules("{ algorithm: token-bucket, limit: 10, window: 1m }", cost)),
+      (_request, response) => {
+        response.setHeader("X-Tokens", "7")
+        response.end()
+      },
+    )
+    const remaining = async () => Number((await fetch(url)).headers.get("x-ratelimit-remaining"))
+    expect(await remaining()).toBe(9)
+    expect(await remaining()).toBe(2)
+  })
+})

@@ -1,0 +1,263 @@
+// Connections to one address, kept between requests. The one used last is used first: the others may then end.
+
+import type { Socket } from "node:net"
+import { Connection, type ConnectionOwner } from "./connection.js"
+import { type Dial, dialer } from "./dial.js"
+import type { UpstreamTls } from "./upstream-tls.js"
+
+export interface PoolOptions {
+  /** For an `https` origin. The certificate is always verified. */
+  readonly tls?: UpstreamTls | undefined
+  /** Open at once; what comes beyond that waits. Default: 1,024. */
+  readonly maxConnections?: number | undefined
+  /** How long an idle connection is kept. Default: 4 s, less than most servers keep theirs. */
+  readonly keepAliveMs?: number | undefined
+}
+
+/** Why there is no connection: none can be made, not in time, or too many are open already. */
+export type Refusal = "unreachable" | "timeout" | "full"
+
+/** Who wants a connection. Called once, with either; `connected` perhaps before `take` returns. */
+export interface Taker {
+  connected(connection: Connection): void
+  refused(refusal: Refusal, error: Error): void
+}
+
+export interface TakeOptions {
+  /** 0 waits for ever. */
+  readonly connectMs: number
+  /** `fresh`: one that was never used. `alone`: also, and besides those that are counted; it is never kept. */
+  readonly kind?: "any" | "fresh" | "alone" | undefined
+}
+
+export interface Pool {
+  /** Connections that stand, or are being opened. */
+  readonly open: number
+  readonly idle: number
+  take(taker: Taker, options: TakeOptions): void
+  /** Somebody who waits has gone away. */
+  leave(taker: Taker): void
+  /** Takes nothing new. Idle connections end now, the others with their exchange; resolves after the last. */
+  close(): Promise<void>
+}
+
+export function openPool(origin: string, options: PoolOptions = {}): Pool {
+  return new ConnectionPool(dialer(origin, options.tls), options)
+}
+
+interface Waiter {
+  readonly taker: Taker
+  readonly fresh: boolean
+  readonly connectMs: number
+  readonly timer: NodeJS.Timeout | undefined
+}
+
+const KEEP_ALIVE_MS = 4_000
+const MOST_CONNECTIONS = 1_024
+/** How much earlier than the upstream says we stop using a connection: our next request may be on its way. */
+const KEEP_ALIVE_MARGIN_MS = 1_000
+
+class ConnectionPool implements Pool, ConnectionOwner {
+  readonly #dial: Dial
+  readonly #most: number
+  readonly #keepAliveMs: number
+  readonly #idle: Connection[] = []
+  readonly #waiting: Waiter[] = []
+  /** Every socket, also those on their own. */
+  readonly #sockets = new Set<Socket>()
+  #open = 0
+  #connecting = 0
+  #sweep: NodeJS.Timeout | undefined
+  #isClosed = false
+  #onEmpty: (() => void) | undefined
+
+  constructor(dial: Dial, options: PoolOptions) {
+    this.#dial = dial
+    this.#most = options.maxConnections ?? MOST_CONNECTIONS
+    this.#keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
+  }
+
+  get open(): number {
+    return this.#sockets.size
+  }
+
+  get idle(): number {
+    return this.#idle.length
+  }
+
+  take(taker: Taker, { connectMs, kind = "any" }: TakeOptions): void {
+    if (this.#isClosed) {
+      taker.refused("unreachable", new Error("the pool is closed"))
+      return
+    }
+    if (kind === "alone") {
+      this.#openAlone(taker, connectMs)
+      return
+    }
+    const idle = kind === "any" ? this.#newestIdle() : undefined
+    if (idle !== undefined) {
+      taker.connected(idle)
+      return
+    }
+    const timer = connectMs === 0 ? undefined : setTimeout(() => this.#giveUp(taker), connectMs)
+    this.#waiting.push({ taker, fresh: kind === "fresh", connectMs, timer })
+    if (this.#open < this.#most) this.#openShared(connectMs)
+  }
+
+  leave(taker: Taker): void {
+    const at = this.#waiting.findIndex((waiter) => waiter.taker === taker)
+    if (at >= 0) clearTimeout(this.#waiting.splice(at, 1)[0]?.timer)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#sweep)
+    for (const connection of this.#idle.splice(0)) connection.socket.destroy()
+    if (this.#sockets.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+    })
+  }
+
+  idled(connection: Connection): void {
+    const waiter = this.#nextWaiter(false)
+    if (waiter !== undefined) {
+      waiter.connected(connection)
+      return
+    }
+    if (this.#isClosed) {
+      connection.socket.destroy()
+      return
+    }
+    connection.idleSince = performance.now()
+    this.#idle.push(connection)
+    this.#sweep ??= setInterval(() => this.#endOldest(), Math.min(1_000, this.#keepAliveMs)).unref()
+  }
+
+  closed(connection: Connection): void {
+    const at = this.#idle.lastIndexOf(connection)
+    if (at >= 0) this.#idle.splice(at, 1)
+    this.#open--
+    this.#openForWaiting()
+  }
+
+  #newestIdle(): Connection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop()
+      // One that the upstream has just ended is not in its list any more once its socket tells; until then it is here.
+      if (connection === undefined || connection.isOpen) return connection
+    }
+  }
+
+  #nextWaiter(isFresh: boolean): Taker | undefined {
+    const at = isFresh ? 0 : this.#waiting.findIndex((waiter) => !waiter.fresh)
+    const waiter = at < 0 ? undefined : this.#waiting.splice(at, 1)[0]
+    clearTimeout(waiter?.timer)
+    return waiter?.taker
+  }
+
+  #openShared(connectMs: number): void {
+    this.#open++
+    this.#connecting++
+    this.#connect(connectMs, {
+      connected: (socket) => {
+        this.#connecting--
+        const connection = new Connection(socket, this)
+        const taker = this.#nextWaiter(true)
+        if (taker === undefined) this.idled(connection)
+        else taker.connected(connection)
+      },
+      refused: (error) => {
+        this.#open--
+        this.#connecting--
+        this.#nextWaiter(true)?.refused("unreachable", error)
+        this.#openForWaiting()
+      },
+      expired: () => {
+        this.#open--
+        this.#connecting--
+        this.#openForWaiting()
+      },
+    })
+  }
+
+  #openAlone(taker: Taker, connectMs: number): void {
+    const owner: ConnectionOwner = { idled: ({ socket }) => socket.destroy(), closed: () => undefined }
+    this.#connect(connectMs, {
+      connected: (socket) => taker.connected(new Connection(socket, owner)),
+      refused: (error) => taker.refused("unreachable", error),
+      expired: () => taker.refused("timeout", new Error("no connection in time")),
+    })
+  }
+
+  #connect(
+    connectMs: number,
+    told: { connected(socket: Socket): void; refused(error: Error): void; expired(): void },
+  ): void {
+    const socket = this.#dial()
+    this.#sockets.add(socket)
+    const event = "encrypted" in socket ? "secureConnect" : "connect"
+    const settle = (): void => {
+      clearTimeout(timer)
+      socket.off("error", onError).off(event, onConnect)
+    }
+    const onError = (error: Error): void => {
+      settle()
+      discard(socket)
+      told.refused(error)
+    }
+    const onConnect = (): void => {
+      settle()
+      told.connected(socket)
+    }
+    const timer =
+      connectMs === 0
+        ? undefined
+        : setTimeout(() => {
+            settle()
+            discard(socket)
+            told.expired()
+          }, connectMs)
+    socket.on("error", onError).on(event, onConnect)
+    socket.on("close", () => this.#gone(socket))
+  }
+
+  #gone(socket: Socket): void {
+    this.#sockets.delete(socket)
+    if (this.#sockets.size === 0) this.#onEmpty?.()
+  }
+
+  #giveUp(taker: Taker): void {
+    this.leave(taker)
+    const isFull = this.#open >= this.#most && this.#connecting === 0
+    taker.refused(isFull ? "full" : "timeout", new Error("no connection in time"))
+  }
+
+  /** A place is free, and somebody waits for whom none is being opened. */
+  #openForWaiting(): void {
+    if (this.#isClosed || this.#waiting.length <= this.#connecting || this.#open >= this.#most) return
+    this.#openShared(this.#waiting[0]?.connectMs ?? 0)
+  }
+
+  #endOldest(): void {
+    const now = performance.now()
+    const idle = this.#idle
+    for (let i = idle.length - 1; i >= 0; i--) {
+      const { idleSince, keptMs, socket } = idle[i] as Connection
+      const keepMs = Math.min(this.#keepAliveMs, Math.max(0, keptMs - KEEP_ALIVE_MARGIN_MS))
+      if (now - idleSince >= keepMs) {
+        idle.splice(i, 1)
+        socket.destroy()
+      }
+    }
+    if (idle.length > 0) return
+    clearInterval(this.#sweep)
+    this.#sweep = undefined
+  }
+}
+
+/** Nobody hears of it any more. */
+function discard(socket: Socket): void {
+  socket.on("error", () => undefined)
+  socket.destroy()
+}

@@ -1,0 +1,121 @@
+// An upstream's answer on its way to the client, no faster than the client takes it.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { AnswerHead } from "./answer-head.js"
+import { answerHeaders, byName } from "./answer-headers.js"
+import { addTrailers, linger, writeHead } from "./client-answer.js"
+import { passedTrailers } from "./header-kinds.js"
+import { isHttp2, type Visit } from "./visit.js"
+
+const SMALL_BYTES = 8_192
+
+export class Relay {
+  readonly #visit: Visit
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #drained: () => void
+  #head: AnswerHead | undefined
+  /** A piece of the body that waits for what else comes with it, so that a small answer goes out in one write. */
+  #piece: Buffer | undefined
+  #isHeadWritten = false
+  #hearsDrain = false
+  #awaitsClient = false
+
+  /** `drained`: more may be written. */
+  constructor(visit: Visit, response: ServerResponse, drained: () => void) {
+    this.#visit = visit
+    this.#request = visit.request
+    this.#response = response
+    this.#drained = drained
+  }
+
+  get hasHead(): boolean {
+    return this.#head !== undefined
+  }
+
+  /** From here on no other answer can be given. */
+  get isHeadWritten(): boolean {
+    return this.#isHeadWritten
+  }
+
+  /** Whether the client has to take what it has before more is written. */
+  get awaitsClient(): boolean {
+    return this.#awaitsClient
+  }
+
+  head(head: AnswerHead): void {
+    this.#head = head
+  }
+
+  /** False when the client has to take what it has before more is read. */
+  body(bytes: Buffer): boolean {
+    const hasRoom = this.#piece === undefined || this.flush()
+    this.#piece = bytes
+    return hasRoom
+  }
+
+  /** Everything that has come goes out. False as above. */
+  flush(): boolean {
+    const piece = this.#piece
+    const response = this.#response
+    this.#piece = undefined
+    if (!this.#isHeadWritten) {
+      this.#writeHead(undefined)
+      if (piece === undefined) response.flushHeaders()
+    }
+    if (piece === undefined) return true
+    this.#visit.bytesOut += piece.length
+    if (response.write(piece)) return true
+    this.#awaitsClient = true
+    if (!this.#hearsDrain) response.on("drain", this.#onDrain)
+    this.#hearsDrain = true
+    return false
+  }
+
+  readonly #onDrain = (): void => {
+    this.#awaitsClient = false
+    this.#drained()
+  }
+
+  /** `isRead`: whether the upstream has read the whole request. */
+  end(trailers: readonly string[], isRead: boolean): void {
+    const visit = this.#visit
+    const response = this.#response
+    const piece = this.#piece
+    const passed = trailers.length === 0 ? trailers : passedTrailers(trailers)
+    if (visit.admission?.mustSettle === true && trailers.length > 0) visit.answerTrailers = byName(trailers)
+    if (!this.#isHeadWritten) this.#writeHead(passed.length === 0 ? (piece?.length ?? 0) : undefined)
+    addTrailers(this.#request, response, passed)
+    visit.bytesOut += piece?.length ?? 0
+    if (!isRead) {
+      if (piece !== undefined) response.write(piece)
+      linger(this.#request, response)
+    } else if (piece === undefined) response.end()
+    // As text of one character a byte it leaves with its head in one piece, and not in two that have to be put together.
+    else if (piece.length <= SMALL_BYTES) response.end(piece.toString("latin1"), "latin1")
+    else response.end(piece)
+  }
+
+  /** `length`: of the whole body, where it is all here. */
+  #writeHead(length: number | undefined): void {
+    const head = this.#head as AnswerHead
+    const visit = this.#visit
+    const request = this.#request
+    const { status } = head
+    const headers = answerHeaders(head, visit.ownHeaders())
+    if (visit.admission?.mustSettle === true) visit.answerHeaders = byName(head.headers)
+    if (head.isChunked && request.method !== "HEAD" && status !== 204 && status !== 304) {
+      if (length !== undefined) headers.push("content-length", String(length))
+      else if (isHttp2(request) || request.httpVersionMinor === 1) keepTrailerNames(head, headers)
+    }
+    writeHead(request, this.#response, status, head.reason, headers)
+    visit.status = status
+    this.#isHeadWritten = true
+  }
+}
+
+function keepTrailerNames({ headers }: AnswerHead, passed: string[]): void {
+  for (let i = 0; i < headers.length; i += 2) {
+    if ((headers[i] as string).toLowerCase() === "trailer") passed.push("trailer", headers[i + 1] as string)
+  }
+}

@@ -1,0 +1,173 @@
+// The gateway from its section of the configuration: routes, listener, certificate, log, and what of them can change while
+// it runs.
+
+import { isDeepStrictEqual } from "node:util"
+import { SluiceError } from "sluice"
+import type { GatewaySettings } from "../config/gateway-schema.js"
+import type { Config } from "../config/schema.js"
+import type { Core } from "../core.js"
+import type { Listener } from "../listener.js"
+import type { Log, WatchHub } from "../watch/index.js"
+import { AccessLog } from "./access-log.js"
+import { type CertificateFiles, FollowedCertificate } from "./certificates.js"
+import { FailureLog } from "./failure-log.js"
+import { createGateway, type Gateway } from "./gateway.js"
+import type { CheckedTarget } from "./health-check.js"
+import { type GatewayListener, listen } from "./listen.js"
+import { LiveRoutes } from "./live-routes.js"
+import { RouteWatch } from "./route-watch.js"
+import { createLimiting } from "./rule-limiting.js"
+
+export interface StartGatewayOptions {
+  readonly settings: GatewaySettings
+  readonly limits: Config["limits"]
+  /** Whose forwarded headers are believed where the rule set names nobody. */
+  readonly trustedProxies?: readonly string[] | undefined
+  /** A socket that listens already, in place of `settings.host` and `settings.port`. */
+  readonly fd?: number | undefined
+  /** Counts requests by route. */
+  readonly hub?: WatchHub | undefined
+  readonly log?: Log | undefined
+}
+
+export interface StartedGateway extends Listener {
+  /** Follows changed settings, but not where it listens. Rejects, and leaves what is in force, when it cannot. */
+  reload(settings: GatewaySettings): Promise<void>
+}
+
+export async function startGateway(core: Core, options: StartGatewayOptions): Promise<StartedGateway> {
+  const running = new RunningGateway(core, options)
+  try {
+    await running.start()
+  } catch (error) {
+    await running.stop()
+    throw error
+  }
+  return running
+}
+
+class RunningGateway implements StartedGateway {
+  readonly #options: StartGatewayOptions
+  readonly #log: Log | undefined
+  readonly #routes: LiveRoutes
+  readonly #watch: RouteWatch
+  readonly #gateway: Gateway
+  #accessLog: GatewaySettings["accessLog"]
+  #certificate: FollowedCertificate | undefined
+  #listener: GatewayListener | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(core: Core, options: StartGatewayOptions) {
+    const { settings, hub, trustedProxies } = options
+    const log = options.log ?? hub?.log
+    const onError = (error: unknown) =>
+      log?.error({ error: error instanceof Error ? error.stack : String(error) }, "a request failed")
+    this.#options = options
+    this.#log = log
+    this.#routes = new LiveRoutes({ onHealthChange: (target, reason) => logHealth(log, target, reason) })
+    this.#watch = new RouteWatch(hub?.routes)
+    this.#accessLog = settings.accessLog
+    const failures = log && new FailureLog(log)
+    this.#gateway = createGateway({
+      routes: this.#routes,
+      limiting: createLimiting(core, { maxHeld: settings.held, trustedProxies, onError }),
+      watch: this.#watch,
+      maxUpgrades: settings.upgrades,
+      onUpstreamFailure: failures && ((failure) => failures.failed(failure)),
+      onError,
+    })
+  }
+
+  get address(): string {
+    return this.#listener?.address ?? ""
+  }
+
+  async start(): Promise<void> {
+    const { settings, limits, fd, hub } = this.#options
+    this.#certificate = this.#followCertificate(filesOf(settings))
+    this.#watch.log = openAccessLog(settings.accessLog, this.#log)
+    await this.#routes.follow(settings)
+    this.#listener = await listen({
+      host: settings.host,
+      port: settings.port,
+      fd,
+      gateway: this.#gateway,
+      certificate: this.#certificate?.current,
+      http2: settings.http2,
+      headTimeoutMs: limits.requestTimeout,
+      keepAliveMs: limits.keepAlive,
+      maxHeaderBytes: limits.headerBytes,
+      maxConnections: limits.connections,
+    })
+    hub?.attach({
+      gateway: () => ({ targets: this.#routes.targets(), upgrades: this.#gateway.upgrades }),
+    })
+  }
+
+  async reload(settings: GatewaySettings): Promise<void> {
+    const files = filesOf(settings)
+    if ((files === undefined) !== (this.#certificate === undefined))
+      throw new SluiceError("OPTION_CONFLICT", {
+        place: "gateway.tls",
+        expected: "cannot be given or taken away while the gateway runs: start it anew",
+      })
+    const isSameLog = isDeepStrictEqual(settings.accessLog, this.#accessLog)
+    const log = isSameLog ? undefined : openAccessLog(settings.accessLog, this.#log)
+    try {
+      await this.#routes.follow(settings)
+    } catch (error) {
+      await log?.close()
+      throw error
+    }
+    this.#certificate?.look(files)
+    const before = this.#watch.log
+    if (isSameLog) return await before?.reopen()
+    this.#accessLog = settings.accessLog
+    this.#watch.log = log
+    await before?.close()
+  }
+
+  close(deadlineMs?: number): Promise<void> {
+    this.#closed ??= this.#close(deadlineMs)
+    return this.#closed
+  }
+
+  async #close(deadlineMs: number | undefined): Promise<void> {
+    await this.#listener?.close(deadlineMs)
+    await this.stop()
+  }
+
+  /** Lets go of everything but the port. */
+  async stop(): Promise<void> {
+    this.#certificate?.stop()
+    await this.#routes.close()
+    await this.#watch.log?.close()
+  }
+
+  #followCertificate(files: CertificateFiles | undefined): FollowedCertificate | undefined {
+    if (files === undefined) return undefined
+    return new FollowedCertificate(files, {
+      onChange: (next) => {
+        this.#listener?.setCertificate(next)
+        this.#log?.info("the certificate was renewed")
+      },
+      onRefused: (error) =>
+        this.#log?.error({ code: error.code, error: error.message }, "the certificate in force stays"),
+    })
+  }
+}
+
+function filesOf({ tls: { cert, key } }: GatewaySettings): CertificateFiles | undefined {
+  return cert === undefined || key === undefined ? undefined : { cert, key }
+}
+
+function openAccessLog(settings: GatewaySettings["accessLog"], log: Log | undefined): AccessLog | undefined {
+  const { format, file } = settings
+  if (format === "off") return undefined
+  return new AccessLog({ format, file, onTrouble: (trouble) => log?.warn(trouble, "the access log suffers") })
+}
+
+function logHealth(log: Log | undefined, { origin, isHealthy }: CheckedTarget, reason?: string): void {
+  if (isHealthy) log?.info({ target: origin }, "a target is well again")
+  else log?.warn({ target: origin, reason }, "a target is not well and gets no requests")
+}

@@ -1,0 +1,80 @@
+// One request on its way through the gateway, and what is told of it once it is over.
+
+import type { IncomingMessage } from "node:http"
+import type { GatewayWatch } from "./gateway-watch.js"
+import type { Admission } from "./limiting.js"
+import type { Route } from "./route.js"
+import type { Target } from "./upstream.js"
+
+/** The client had gone before it was told anything. nginx has this number for it. */
+const CLIENT_GONE = 499
+
+export class Visit {
+  readonly request: IncomingMessage
+  readonly startedAt = performance.now()
+  readonly #watch: GatewayWatch | undefined
+  route: Route | undefined
+  target: Target | undefined
+  admission: Admission | undefined
+  host: string | undefined
+  path: string
+  clientIp: string | undefined
+  status = CLIENT_GONE
+  bytesIn = 0
+  bytesOut = 0
+  upstreamMs: number | undefined
+  queuedMs = 0
+  error: string | undefined
+  /** Of the upstream's answer, by lower-case name; only where the admission wants to know them. */
+  answerHeaders: Record<string, string> | undefined
+  answerTrailers: Record<string, string> | undefined
+  #isOver = false
+
+  constructor(request: IncomingMessage, watch: GatewayWatch | undefined) {
+    this.request = request
+    this.path = request.url ?? ""
+    this.#watch = watch
+  }
+
+  /** Headers of ours on the answer, whoever gives it. A list of the caller's own. */
+  ownHeaders(): string[] {
+    return this.admission?.headers() ?? []
+  }
+
+  /** Its last byte is out, or somebody hung up. Only the first call counts. */
+  over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { admission, request, status } = this
+    // Who left before any answer has had what he asked for, for all that anybody knows: the charge stays.
+    if (admission?.mustSettle === true && admission.allowed && status !== CLIENT_GONE)
+      admission.settle({ status, headers: this.answerHeaders, trailers: this.answerTrailers })
+    this.#watch?.ended({
+      route: this.route,
+      target: this.target,
+      method: request.method ?? "",
+      host: this.host,
+      path: this.path,
+      httpVersion: request.httpVersion,
+      clientIp: this.clientIp,
+      referer: request.headers.referer,
+      userAgent: request.headers["user-agent"],
+      status,
+      bytesIn: this.bytesIn,
+      bytesOut: this.bytesOut,
+      durationMs: performance.now() - this.startedAt,
+      upstreamMs: this.upstreamMs,
+      queuedMs: this.queuedMs,
+      decision: admission?.decision,
+      error: this.error,
+    })
+  }
+}
+
+/**
+ * Whether a client speaks HTTP/2: its response then is the one of `node:http2`, which looks nearly the same. Not told by the
+ * version: that is what the client wrote, and over HTTP/1.1 it can write 2.0.
+ */
+export function isHttp2(request: IncomingMessage): boolean {
+  return "stream" in request
+}

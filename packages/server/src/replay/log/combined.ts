@@ -1,0 +1,58 @@
+// The format of Apache and nginx that most logs are in, read by hand: no regular expression, no list of fields.
+//
+//   192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326 "http://referrer/" "agent"
+
+import type { LogReader } from "./log-reader.js"
+import { ClfTime } from "./log-time.js"
+import type { LoggedRequest } from "./logged-request.js"
+import { endOfQuoted, known, readRequestLine, unescaped } from "./request-line.js"
+
+export interface CombinedOptions {
+  /** Reads referrer and agent too. Rules that look at no header do without. */
+  readonly headers: boolean
+}
+
+export function combinedReader(format: "common" | "combined", { headers }: CombinedOptions): LogReader {
+  const time = new ClfTime()
+  const read = (line: string): LoggedRequest | string | undefined => {
+    if (line === "") return undefined
+    const afterIp = line.indexOf(" ")
+    const bracket = line.indexOf("[", afterIp + 1)
+    if (afterIp <= 0 || bracket < 0) return "no time in brackets"
+    const at = time.read(line, bracket + 1)
+    if (Number.isNaN(at) || line.charCodeAt(bracket + 27) !== 93)
+      return "no time like 17/May/2015:10:05:03 +0000"
+    const quote = bracket + 29
+    const end = line.charCodeAt(quote) === 34 ? endOfQuoted(line, quote + 1) : -1
+    if (end < 0) return "no request in quotes"
+    const request = readRequestLine(line, quote + 1, end, at, line.slice(0, afterIp))
+    if (request === undefined) return "no request like GET /path HTTP/1.1"
+    if (!hasStatus(line, end + 2)) return "no status behind the request"
+    // Between the address and the time: `ident user`, two dashes for nearly everybody.
+    if (bracket - afterIp !== 5 || line.charCodeAt(afterIp + 3) !== 45)
+      request.user = known(line.slice(line.indexOf(" ", afterIp + 1) + 1, bracket - 1))
+    if (headers && format === "combined") request.headers = headersOf(line, end + 1)
+    return request
+  }
+  return { format, read }
+}
+
+function hasStatus(line: string, at: number): boolean {
+  for (let i = at; i < at + 3; i++) {
+    const code = line.charCodeAt(i)
+    if (!(code >= 48 && code <= 57)) return line.charCodeAt(at) === 45
+  }
+  return true
+}
+
+function headersOf(line: string, from: number): Record<string, string | undefined> | undefined {
+  const referer = line.indexOf('"', from)
+  const refererEnd = referer < 0 ? -1 : endOfQuoted(line, referer + 1)
+  if (refererEnd < 0) return undefined
+  const agent = line.indexOf('"', refererEnd + 1)
+  const agentEnd = agent < 0 ? -1 : endOfQuoted(line, agent + 1)
+  return {
+    referer: known(unescaped(line.slice(referer + 1, refererEnd))),
+    "user-agent": agentEnd < 0 ? undefined : known(unescaped(line.slice(agent + 1, agentEnd))),
+  }
+}

@@ -1,0 +1,95 @@
+// A log of any format as requests in order of time.
+
+import type { LogChunks, LogOptions } from "../replay-options.js"
+import type { Disorder, UnreadableLine } from "../report.js"
+import { LINES_TO_DETECT, readerFor } from "./detect.js"
+import { eachLine, LONGEST_LINE } from "./lines.js"
+import type { LogReader } from "./log-reader.js"
+import type { LoggedRequest } from "./logged-request.js"
+import { TimeSorter } from "./time-sorter.js"
+
+export interface ReadLogOptions extends LogOptions {
+  /** Whether anybody will look at headers. */
+  readonly headers: boolean
+}
+
+/** What there is to say of a log once it has been read. */
+export interface LogSummary {
+  readonly format: string
+  readonly lines: number
+  readonly bytes: number
+  readonly requests: number
+  readonly unreadable: { readonly count: number; readonly first: readonly UnreadableLine[] }
+  readonly disorder: Disorder
+}
+
+const DEFAULT_DISORDER_MS = 60_000
+const UNREADABLE_SHOWN = 20
+const LONGEST_SHOWN = 200
+
+/** Calls back for each request, the earliest first. */
+export async function readLog(
+  chunks: LogChunks,
+  onRequest: (request: LoggedRequest) => void,
+  options: ReadLogOptions,
+): Promise<LogSummary> {
+  const log = new LogInput(onRequest, options)
+  const { lines, bytes } = await eachLine(chunks, (line, number) => log.line(line, number), options)
+  return { ...log.end(), lines, bytes }
+}
+
+class LogInput {
+  readonly #options: ReadLogOptions
+  readonly #sorter: TimeSorter
+  /** The first lines, until they tell the format. */
+  #waiting: string[] | undefined = []
+  #reader: LogReader | undefined
+  #requests = 0
+  #unreadable = 0
+  readonly #first: UnreadableLine[] = []
+
+  constructor(onRequest: (request: LoggedRequest) => void, options: ReadLogOptions) {
+    this.#options = options
+    this.#sorter = new TimeSorter(onRequest, options.disorderMs ?? DEFAULT_DISORDER_MS)
+  }
+
+  line(line: string, number: number): void {
+    if (this.#reader === undefined) {
+      this.#waiting?.push(line)
+      if (number >= LINES_TO_DETECT) this.#detect()
+      return
+    }
+    const read = line.length > LONGEST_LINE ? `longer than ${LONGEST_LINE} bytes` : this.#reader.read(line)
+    if (typeof read === "object") {
+      this.#requests++
+      this.#sorter.push(read)
+    } else if (read !== undefined) this.#refuse(line, number, read)
+  }
+
+  end(): Omit<LogSummary, "lines" | "bytes"> {
+    if (this.#reader === undefined) this.#detect()
+    this.#sorter.end()
+    return {
+      format: (this.#reader as LogReader | undefined)?.format ?? "",
+      requests: this.#requests,
+      unreadable: { count: this.#unreadable, first: this.#first },
+      disorder: this.#sorter.disorder,
+    }
+  }
+
+  #detect(): void {
+    const lines = this.#waiting ?? []
+    this.#waiting = undefined
+    this.#reader = readerFor(lines, this.#options.format, this.#options)
+    lines.forEach((line, i) => {
+      this.line(line, i + 1)
+    })
+  }
+
+  #refuse(line: string, number: number, reason: string): void {
+    this.#unreadable++
+    if (this.#first.length >= UNREADABLE_SHOWN) return
+    const text = line.length > LONGEST_SHOWN ? `${line.slice(0, LONGEST_SHOWN).trimEnd()}…` : line
+    this.#first.push({ line: number, reason, text })
+  }
+}

@@ -1,0 +1,134 @@
+// The most a client ever asked for in one window, as an algorithm would count it: the smallest limit that would never have
+// denied it. That holds exactly, because a client that is never denied has all of its requests charged.
+
+export type RecommendedAlgorithm =
+  | "sliding-window-counter"
+  | "sliding-window-log"
+  | "fixed-window"
+  | "token-bucket"
+
+export const RECOMMENDED_ALGORITHMS = [
+  "sliding-window-counter",
+  "sliding-window-log",
+  "fixed-window",
+  "token-bucket",
+] as const satisfies readonly RecommendedAlgorithm[]
+
+export interface PeakMeter {
+  readonly peak: number
+  /** A request, not earlier than the one before. Microseconds since 1970. */
+  request(micros: number): void
+}
+
+export function peakMeter(algorithm: RecommendedAlgorithm, windowMicros: number): PeakMeter {
+  switch (algorithm) {
+    case "fixed-window":
+      return new FixedPeak(windowMicros)
+    case "sliding-window-counter":
+      return new CounterPeak(windowMicros)
+    // A bucket that holds a window's worth lets pass whatever the exact log does, so its peak is always enough.
+    default:
+      return new LogPeak(windowMicros)
+  }
+}
+
+class FixedPeak implements PeakMeter {
+  readonly #window: number
+  #index = -1
+  #count = 0
+  peak = 0
+
+  constructor(window: number) {
+    this.#window = window
+  }
+
+  request(micros: number): void {
+    const index = Math.max(this.#index, Math.floor(micros / this.#window))
+    this.#count = index === this.#index ? this.#count + 1 : 1
+    this.#index = index
+    if (this.#count > this.peak) this.peak = this.#count
+  }
+}
+
+class CounterPeak implements PeakMeter {
+  readonly #window: number
+  #index = -1
+  #previous = 0
+  #current = 0
+  #last = 0
+  peak = 0
+
+  constructor(window: number) {
+    this.#window = window
+  }
+
+  request(micros: number): void {
+    this.#last = Math.max(this.#last, micros)
+    const index = Math.floor(this.#last / this.#window)
+    if (index !== this.#index) {
+      this.#previous = index === this.#index + 1 ? this.#current : 0
+      this.#current = 0
+      this.#index = index
+    }
+    const left = this.#window - (this.#last % this.#window)
+    this.#current++
+    const used = Math.floor((this.#previous * left) / this.#window) + this.#current
+    if (used > this.peak) this.peak = used
+  }
+}
+
+/** Different times held of one client. With more in a window, those within a 512th of it become one: its last. */
+const MOST_TIMES = 1_024
+const SLOTS = 512
+
+class LogPeak implements PeakMeter {
+  readonly #window: number
+  #times: number[] = []
+  #counts: number[] = []
+  /** Before this place, times have left the window. */
+  #first = 0
+  #used = 0
+  /** Times within one slot are held as one; 1 holds each. */
+  #slot = 1
+  peak = 0
+
+  constructor(window: number) {
+    this.#window = window
+  }
+
+  request(micros: number): void {
+    const now = Math.max(micros, this.#times.at(-1) ?? 0)
+    this.#put(now, 1)
+    this.#used++
+    while (now - (this.#times[this.#first] as number) >= this.#window)
+      this.#used -= this.#counts[this.#first++] as number
+    if (this.#used > this.peak) this.peak = this.#used
+    if (this.#times.length > MOST_TIMES) this.#shrink()
+  }
+
+  #put(time: number, count: number): void {
+    const last = this.#times.length - 1
+    const isSame = last >= this.#first && this.#slotOf(this.#times[last] as number) === this.#slotOf(time)
+    if (isSame) {
+      this.#times[last] = time
+      this.#counts[last] = (this.#counts[last] as number) + count
+    } else {
+      this.#times.push(time)
+      this.#counts.push(count)
+    }
+  }
+
+  #slotOf(time: number): number {
+    return Math.floor(time / this.#slot)
+  }
+
+  #shrink(): void {
+    const times = this.#times.slice(this.#first)
+    const counts = this.#counts.slice(this.#first)
+    if (times.length > MOST_TIMES / 2) this.#slot = this.#window / SLOTS
+    this.#times = []
+    this.#counts = []
+    this.#first = 0
+    for (let i = 0; i < times.length; i++) this.#put(times[i] as number, counts[i] as number)
+  }
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest"
+import { disordered, inChunks, traffic, written } from "../log/log-generator.test-support.js"
+import { replay } from "../replay.js"
+import { peakMeter, RECOMMENDED_ALGORITHMS } from "./peak-meter.js"
+import { PeakTable } from "./peak-table.js"
+import { type Recommendation, recommend } from "./recommend.js"
+
+const log = written("combined", disordered(traffic({ requests: 5_000, clients: 120, everyMs: 250 }), 20_000))
+
+/** How many clients a recommendation really hurts when its rule is enforced, with this limit. */
+async function hurtWith({ ruleSet }: Recommendation, limit: number): Promise<number> {
+  const rules = ruleSet.rules.map((rule) => ({
+    ...rule,
+    mode: "enforce" as const,
+    limits: (rule.limits as { limit: number; window: string }[]).map((one) => ({ ...one, limit })),
+  }))
+  const report = await replay([log], { rules: [{ name: "recommended", ruleSet: { ...ruleSet, rules } }] })
+  return report.candidates[0]?.hurt.clients.count ?? Number.NaN
+}
+
+describe.each(RECOMMENDED_ALGORITHMS)("a limit recommended for %s", (algorithm) => {
+  it.each([0, 0.02, 0.1])("hurts at most a share of %d of the clients when it is enforced", async (share) => {
+    const found = await recommend(inChunks(log), { share, algorithm, window: "30s" })
+    const most = Math.floor(share * found.clients.count)
+    expect(found.denied.clients).toBeLessThanOrEqual(most)
+    expect(await hurtWith(found, found.limit)).toBeLessThanOrEqual(most)
+    if (algorithm === "token-bucket") return
+    // Exactly the clients it says; and one less would hurt too many.
+    expect(await hurtWith(found, found.limit)).toBe(found.denied.clients)
+    expect(await hurtWith(found, found.limit - 1)).toBeGreaterThan(most)
+  })
+})
+
+describe("a recommendation", () => {
+  it("shows how peaks are spread, and adds up to all clients", async () => {
+    const found = await recommend([log], { window: "10s" })
+    const { p50, p75, p90, p95, p99, p999, max } = found.peaks
+    const ordered = [p50, p75, p90, p95, p99, p999, max]
+    expect(ordered).toEqual([...ordered].sort((a, b) => a - b))
+    expect(found.histogram.reduce((sum, { clients }) => sum + clients, 0)).toBe(found.clients.count)
+    expect(found).toMatchObject({ requests: 5_000, notCounted: 0, windowMs: 10_000, share: 0.001 })
+  })
+
+  it("counts only what matches and has the key", async () => {
+    const found = await recommend([log], { match: { path: "/v1/**" }, keyBy: ["ip", "route"] })
+    expect(found.notCounted).toBeGreaterThan(1_000)
+    expect(found.ruleSet.rules[0]).toMatchObject({
+      mode: "shadow",
+      match: { path: "/v1/**" },
+      keyBy: ["ip", "route"],
+      limits: [{ algorithm: "sliding-window-counter", limit: found.limit, window: "1m" }],
+    })
+    await expect(recommend([log], { keyBy: "user" })).rejects.toMatchObject({ code: "LOG_FORMAT_INVALID" })
+  })
+
+  it("writes a file of rules that a replay takes as it is", async () => {
+    const { yaml, limit } = await recommend([log], { id: "visitors" })
+    const report = await replay([log], { rules: [{ name: "recommended.yaml", ruleSet: yaml }] })
+    expect(report.candidates[0]?.rules).toMatchObject([{ id: "visitors", mode: "shadow", requests: 5_000 }])
+    expect(yaml).toContain(`limit: ${limit}`)
+  })
+
+  it.each([
+    [{ share: 1 }, "recommend.share"],
+    [{ share: Number.NaN }, "recommend.share"],
+    [{ window: "soon" }, "recommend.window"],
+    [{ algorithm: "gcra" as never }, "recommend.algorithm"],
+  ])("is refused for %j", async (options, place) => {
+    await expect(recommend([log], options)).rejects.toMatchObject({ place })
+  })
+})
+
+describe("a peak", () => {
+  it("is never too low where a client has more times in a window than are held", () => {
+    const meter = peakMeter("sliding-window-log", 60_000_000)
+    for (let i = 0; i < 5_000; i++) meter.request(1e15 + i * 10_000)
+    expect(meter.peak).toBe(5_000)
+    for (let i = 5_000; i < 20_000; i++) meter.request(1e15 + i * 10_000)
+    expect(meter.peak).toBeGreaterThanOrEqual(6_000)
+    expect(meter.peak).toBeLessThan(6_100)
+  })
+
+  it("comes from an even sample where there are more keys than are held", () => {
+    const table = new PeakTable(() => peakMeter("fixed-window", 60_000_000), 10_000)
+    for (let round = 0; round < 3; round++)
+      for (let i = 0; i < 100_000; i++) if (i % 3 >= round) table.request(`ip:${i}`, 1e15)
+    expect(table.keys.exact).toBe(false)
+    expect(Math.abs(table.keys.count - 100_000)).toBeLessThan(3_000)
+    const { peaks } = table
+    expect(peaks.length).toBeGreaterThan(4_000)
+    for (const peak of [1, 2, 3])
+      expect(peaks.filter((one) => one === peak).length / peaks.length).toBeCloseTo(1 / 3, 1)
+  })
+})

@@ -1,0 +1,46 @@
+import { SluiceError } from "sluice"
+import { readLog } from "./log/read-log.js"
+import type { LogChunks, ReplayOptions } from "./replay-options.js"
+import type { ReplayReport } from "./report.js"
+import { CandidateRun } from "./tally/candidate-run.js"
+import { ClientTable } from "./tally/client-table.js"
+
+/**
+ * Runs a log through candidate rules, on the log's own clock. Reads it as a stream: memory does not grow with its length,
+ * only with the number of keys that are counted at once.
+ */
+export async function replay(chunks: LogChunks, options: ReplayOptions): Promise<ReplayReport> {
+  const { rules, secret, ...logOptions } = options
+  if (rules.length === 0)
+    throw new SluiceError("OPTION_MISSING", { place: "replay.rules", expected: "must name at least one set" })
+  const runs: CandidateRun[] = []
+  try {
+    for (const candidate of rules) runs.push(new CandidateRun(candidate, secret))
+    const clients = new ClientTable(runs.length)
+    let from: number | undefined
+    let to: number | undefined
+    const read = await readLog(
+      chunks,
+      (request) => {
+        const { at } = request
+        if (from === undefined || at < from) from = at
+        if (to === undefined || at > to) to = at
+        clients.request(request)
+        for (let i = 0; i < runs.length; i++)
+          if ((runs[i] as CandidateRun).decide(request)) clients.denied(request, i, at)
+      },
+      // Nobody who looks at a header would leave the word out.
+      { ...logOptions, headers: /header|cookie/i.test(JSON.stringify(runs.map(({ document }) => document))) },
+    )
+    return {
+      ...read,
+      from,
+      to,
+      clients: clients.clients,
+      stepMs: (runs[0] as CandidateRun).stepMs,
+      candidates: runs.map((run, i) => run.report(clients.hurtBy(i))),
+    }
+  } finally {
+    await Promise.all(runs.map((run) => run.close()))
+  }
+}
