@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, rmSync } from "node:fs"
 import { join, relative } from "node:path"
 import { pathToFileURL } from "node:url"
+import { buildDashboard } from "./build-dashboard.mjs"
 import { root } from "./root.mjs"
 
 /**
@@ -15,13 +16,16 @@ export function build(packageFolder) {
   const project = packageFolder ? join(packageFolder, "tsconfig.build.json") : "tsconfig.json"
   const { status } = spawnSync(process.execPath, [tsc, "-b", project], { cwd: root, stdio: "inherit" })
   for (const folder of readdirSync(join(root, "packages"))) removeOrphans(join(root, "packages", folder))
-  return status === 0
+  // The service shows the page, and the page holds the library: it is built behind both.
+  const hasPage = buildDashboard()
+  return status === 0 && hasPage
 }
 
 /** The compiler leaves the output of a deleted source in place; it would be published and could still be imported. */
 function removeOrphans(packageFolder) {
   const dist = join(packageFolder, "dist")
-  if (!existsSync(dist)) return
+  // What the compiler has not made it does not leave behind.
+  if (!existsSync(join(dist, ".tsbuildinfo"))) return
   for (const file of readdirSync(dist, { recursive: true, withFileTypes: true })) {
     const output = join(file.parentPath, file.name)
     const compiled = /^(.+?)(?:\.d)?\.(?:js|ts)(?:\.map)?$/.exec(relative(dist, output))

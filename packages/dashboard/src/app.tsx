@@ -1,0 +1,61 @@
+// The frame around every page: where one is, who one is, whether the service is there.
+
+import type { ComponentType } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import { t } from "./i18n.js"
+import { followEvents } from "./live.js"
+import { pages } from "./pages.js"
+import { Failure, Loading } from "./parts/empty.js"
+import { Toasts } from "./parts/toast.js"
+import { type PageName, route } from "./router.js"
+import { session, signedOut } from "./session.js"
+import { ConnectionBanner } from "./shell/connection-banner.js"
+import { Nav } from "./shell/nav.js"
+import { SignIn } from "./shell/sign-in.js"
+import { texts } from "./shell/texts.js"
+import { followStatus } from "./status.js"
+import { followTraffic } from "./traffic/traffic.js"
+
+export function App() {
+  useEffect(followEvents, [])
+  useEffect(followTraffic, [])
+  useEffect(followStatus, [])
+  if (session.value === undefined)
+    return signedOut.value === undefined ? null : <SignIn why={signedOut.value} />
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={skip}>
+        {t(texts).skip}
+      </button>
+      <Nav />
+      <main id="main" tabIndex={-1}>
+        <ConnectionBanner />
+        <CurrentPage page={route.value.page} />
+      </main>
+      <Toasts />
+    </div>
+  )
+}
+
+/** A button and no link: what stands after the # names the page. */
+function skip(): void {
+  document.getElementById("main")?.focus()
+}
+
+function CurrentPage({ page }: { readonly page: PageName }) {
+  const [shown, setShown] = useState<{ page: PageName; Page?: ComponentType; problem?: unknown }>({ page })
+  const load = () => {
+    pages[page]().then(
+      ({ Page }) => setShown({ page, Page }),
+      (problem: unknown) => setShown({ page, problem }),
+    )
+  }
+  useEffect(load, [page])
+  const { title } = t(texts).pages[page]
+  useEffect(() => {
+    document.title = `${title} · Sluice`
+  }, [title])
+  const { Page } = shown
+  if (shown.problem !== undefined) return <Failure problem={shown.problem} onRetry={load} />
+  return Page !== undefined && shown.page === page ? <Page key={page} /> : <Loading />
+}

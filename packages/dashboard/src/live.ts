@@ -1,0 +1,106 @@
+// Live events of the service. Read by fetch, because an EventSource cannot send a token.
+
+import { effect, signal } from "@preact/signals"
+import { request } from "./api.js"
+import { EventReader } from "./event-reader.js"
+import { session } from "./session.js"
+
+export interface LiveEvent {
+  readonly type: string
+  readonly at: number
+}
+
+export type Connection = "connecting" | "live" | "lost"
+
+export const connection = signal<Connection>("connecting")
+/** When the last event or sign of life came, in milliseconds since 1970. */
+export const lastHeard = signal(0)
+
+/** The service sends a sign of life every 15 s. Two that stay away mean that nobody is there. */
+const SILENCE_MS = 35_000
+const RETRY_MS = { first: 500, most: 10_000 }
+
+type Listener = (event: LiveEvent) => void
+const listeners = new Map<string, Set<Listener>>()
+
+/** Tells of every event of a type, from now on. Returns a function that ends it: what an effect gives back. */
+export function onEvent<Event extends LiveEvent>(type: string, listener: (event: Event) => void): () => void {
+  const known = listeners.get(type) ?? new Set()
+  listeners.set(type, known)
+  known.add(listener as Listener)
+  return () => void known.delete(listener as Listener)
+}
+
+/** Listens for as long as somebody is signed in. */
+export function followEvents(): () => void {
+  return effect(() => {
+    if (session.value === undefined) return
+    const ending = new AbortController()
+    void listen(ending.signal)
+    return () => ending.abort()
+  })
+}
+
+async function listen(ended: AbortSignal): Promise<void> {
+  const seen: { id?: string } = {}
+  for (let failures = 0; !ended.aborted; failures++) {
+    try {
+      await listenOnce(ended, seen, () => {
+        failures = 0
+      })
+    } catch {
+      // What happened matters less than that it is over: the next try says whether it still does.
+    }
+    if (ended.aborted) return
+    connection.value = "lost"
+    await wait(retryAfter(failures), ended)
+  }
+}
+
+async function listenOnce(ended: AbortSignal, seen: { id?: string }, onOpen: () => void): Promise<void> {
+  const silent = new AbortController()
+  let alarm = setTimeout(() => silent.abort(), SILENCE_MS)
+  try {
+    const response = await request("GET", "events", {
+      accept: "text/event-stream",
+      signal: AbortSignal.any([ended, silent.signal]),
+      ...(seen.id === undefined ? {} : { lastEventId: seen.id }),
+    })
+    onOpen()
+    connection.value = "live"
+    const reader = new EventReader()
+    const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    for (let chunk = await chunks?.read(); chunk?.done === false; chunk = await chunks?.read()) {
+      clearTimeout(alarm)
+      alarm = setTimeout(() => silent.abort(), SILENCE_MS)
+      lastHeard.value = Date.now()
+      for (const { id, type, data } of reader.read(chunk.value)) {
+        if (id !== undefined) seen.id = id
+        tell(type, data)
+      }
+    }
+  } finally {
+    clearTimeout(alarm)
+  }
+}
+
+function tell(type: string, data: string): void {
+  const event = { type, ...JSON.parse(data) } as LiveEvent
+  for (const listener of listeners.get(type) ?? []) listener(event)
+}
+
+/** Half of it is chance, so that the pages of a whole team do not come back at the same moment. */
+function retryAfter(failures: number): number {
+  const most = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** failures)
+  return most / 2 + (Math.random() * most) / 2
+}
+
+function wait(ms: number, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    ended.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

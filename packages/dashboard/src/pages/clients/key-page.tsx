@@ -1,0 +1,135 @@
+import { span, whole } from "../../format.js"
+import { t } from "../../i18n.js"
+import { Badge } from "../../parts/badge.js"
+import { Bar } from "../../parts/bar.js"
+import { Chart, type ChartSeries } from "../../parts/chart.js"
+import { Failure, Loading } from "../../parts/empty.js"
+import { Icon } from "../../parts/icon.js"
+import { PageHead, Panel } from "../../parts/panel.js"
+import { href } from "../../router.js"
+import { KeyActions } from "./key-actions.js"
+import { type KeyState, type LimitState, SAMPLES, type Sample, useKey } from "./key-state.js"
+import { Overrides } from "./overrides.js"
+import { texts } from "./texts.js"
+
+const COLOURS = ["--accent", "--shadow", "--degraded", "--allowed"] as const
+const percent = (value: number) => `${Math.round(value * 100)}%`
+
+/** One key under one rule: what it has used, over time, and what can be done about it. */
+export function KeyPage({ rule, name }: { readonly rule: string; readonly name: string }) {
+  const text = t(texts)
+  const { state, samples, problem, show } = useKey(rule, name)
+  return (
+    <>
+      <p class="back">
+        <a href={href("clients")}>
+          <Icon name="chevron" />
+          {text.back}
+        </a>
+      </p>
+      <PageHead title={name} lead={`${text.rule}: ${rule}`}>
+        {state && <KeyActions state={state} onAnswer={show} />}
+      </PageHead>
+      {state === undefined ? (
+        problem === undefined ? (
+          <Loading />
+        ) : (
+          <Failure problem={problem} onRetry={() => location.reload()} />
+        )
+      ) : (
+        <div class="clients-key">
+          <Panel title={text.state} note={<Verdict state={state} />}>
+            <Limits state={state} />
+          </Panel>
+          {state.limits.length > 0 && (
+            <Panel title={text.overTime} note={text.watching}>
+              <Chart
+                label={text.overTime}
+                untitled
+                x={samples.map(({ at }) => at)}
+                series={seriesOf(state.limits, samples)}
+                follow={shownSeconds(samples)}
+                height={180}
+                format={percent}
+              />
+            </Panel>
+          )}
+          <Overrides rule={rule} name={name} />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Whole minutes, as many as there are to see: a new look is not lost at the edge of five empty ones. */
+function shownSeconds(samples: readonly Sample[]): number {
+  const [first] = samples
+  const seconds = first === undefined ? 0 : (samples.at(-1)?.at ?? 0) - first.at
+  return Math.min(SAMPLES, 60 * (1 + Math.floor(seconds / 60)))
+}
+
+function seriesOf(limits: readonly LimitState[], samples: readonly Sample[]): ChartSeries[] {
+  return limits.map(({ name }, i) => ({
+    label: name,
+    colour: COLOURS[i % COLOURS.length] ?? "--accent",
+    shape: "steps",
+    values: samples.map(({ used }) => used[name] ?? null),
+  }))
+}
+
+function Verdict({ state }: { readonly state: KeyState }) {
+  const text = t(texts)
+  const { allowed, blockedForMs, mode, degraded } = state
+  return (
+    <span class="verdict" role="status">
+      {blockedForMs !== undefined ? (
+        <>
+          <Badge kind="denied">{text.blocked}</Badge> {text.blockedFor(span(blockedForMs, "up"))}
+        </>
+      ) : (
+        <Badge kind={allowed ? "allowed" : "denied"}>{allowed ? text.allowed : text.full}</Badge>
+      )}
+      {mode === "shadow" && <Badge kind="shadow">{text.shadow}</Badge>}
+      {degraded !== undefined && <Badge kind="degraded">{text.degraded}</Badge>}
+    </span>
+  )
+}
+
+function Limits({ state: { limits } }: { readonly state: KeyState }) {
+  const text = t(texts)
+  if (limits.length === 0) return <p class="soft">{text.noLimits}</p>
+  return (
+    <ul class="limits">
+      {limits.map((limit) => (
+        <Limit key={limit.name} limit={limit} />
+      ))}
+    </ul>
+  )
+}
+
+function Limit({ limit: { name, limit, remaining, resetAfterMs } }: { readonly limit: LimitState }) {
+  const text = t(texts)
+  if (limit === null || remaining === null) return null
+  const used = limit - remaining
+  const usedText = text.usedOf(whole(used), whole(limit))
+  return (
+    <li>
+      <span class="limit-name">{name}</span>
+      <Bar
+        kind={remaining === 0 ? "denied" : used / limit > 0.8 ? "degraded" : "allowed"}
+        max={limit}
+        value={used}
+        label={`${name}: ${usedText}`}
+      />
+      <span class="limit-numbers">
+        <b>{usedText}</b>
+        <span class="soft">
+          {text.left(whole(remaining))} ·{" "}
+          {resetAfterMs === 0 || resetAfterMs === "never"
+            ? text.fresh
+            : text.resets(span(resetAfterMs, "up"))}
+        </span>
+      </span>
+    </li>
+  )
+}

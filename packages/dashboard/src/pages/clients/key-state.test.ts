@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest"
+import { type KeyState, SAMPLES, type Sample, withSample } from "./key-state.js"
+
+const NOW = 1_767_225_600_000
+
+function stateWith(remaining: number | null, limit: number | null = 10): KeyState {
+  const limits = [{ name: "10/1m", limit, remaining, resetAfterMs: 0, windowMs: 60_000 }]
+  return { rule: "login", key: "ip:192.0.2.1", mode: "enforce", allowed: true, limits }
+}
+
+describe("the samples of a key", () => {
+  it("say how much of each limit is used", () => {
+    expect(withSample([], stateWith(7), NOW)).toEqual([{ at: NOW / 1_000, used: { "10/1m": 0.3 } }])
+  })
+
+  it("leave out what has no limit", () => {
+    expect(withSample([], stateWith(null, null), NOW)).toEqual([{ at: NOW / 1_000, used: {} }])
+  })
+
+  it("have one for each second, the newest that was seen", () => {
+    const first = withSample([], stateWith(7), NOW + 100)
+    const second = withSample(first, stateWith(2), NOW + 900)
+    expect(second).toEqual([{ at: NOW / 1_000, used: { "10/1m": 0.8 } }])
+  })
+
+  it("end after five minutes", () => {
+    let samples: readonly Sample[] = []
+    for (let i = 0; i < 2 * SAMPLES; i++) samples = withSample(samples, stateWith(5), NOW + i * 1_000)
+    expect(samples).toHaveLength(SAMPLES)
+    expect(samples[0]?.at).toBe(NOW / 1_000 + SAMPLES)
+  })
+})

@@ -1,0 +1,131 @@
+import { useEffect, useState } from "preact/hooks"
+import type { RuleSetDocument } from "sluice/rules"
+import { compact, whole } from "../../format.js"
+import { t } from "../../i18n.js"
+import { Badge } from "../../parts/badge.js"
+import { Button } from "../../parts/button.js"
+import { Panel } from "../../parts/panel.js"
+import { Sparkline } from "../../parts/sparkline.js"
+import { type Column, Table } from "../../parts/table.js"
+import { href } from "../../router.js"
+import { status } from "../../status.js"
+import { activeRules, type Counts, ruleSeries, ruleTotals, SPAN_SECONDS } from "../../traffic/traffic.js"
+import { useAsked } from "../../use-asked.js"
+import { RATE_SECONDS } from "./figures.js"
+import { texts } from "./texts.js"
+
+interface Row {
+  readonly id: string
+  /** Undefined for what is no rule of the set. */
+  readonly mode: "enforce" | "shadow" | "off" | undefined
+  readonly counts: Counts
+}
+
+/** Points of the small line: a quarter of an hour in steps of 15 seconds. */
+const POINTS = 60
+/** All of a thousand rules, drawn anew each second, would keep a browser busy, and nobody reads them. */
+const FEW = 20
+
+/** What each rule does, the busiest first. */
+export function RuleTable({ chosen }: { readonly chosen: string | undefined }) {
+  const text = t(texts)
+  const { reply, reload } = useAsked<RuleSetDocument>("rules")
+  const revision = status.value?.rules.revision
+  useEffect(reload, [revision])
+  const [showsAll, setAll] = useState(false)
+  const rows = rowsOf(reply?.data)
+  const shown = showsAll ? rows : rows.slice(0, FEW)
+  const columns: Column<Row>[] = [
+    { title: text.rule, cell: ({ id }) => <RuleName id={id} isChosen={id === chosen} /> },
+    { title: text.mode, optional: true, cell: ({ mode }) => <Mode mode={mode} /> },
+    rateColumn(text.allowed, "allowed"),
+    rateColumn(text.denied, "denied"),
+    rateColumn(text.shadow, "shadowDenied"),
+    rateColumn(text.degraded, "degraded", true),
+    { title: text.lastQuarter, optional: true, cell: ({ id }) => <DeniedLine id={id} /> },
+  ]
+  return (
+    <Panel title={text.rules} note={text.figures}>
+      <Table caption={text.rulesCaption} columns={columns} rows={shown} keyOf={({ id }) => id} />
+      {rows.length > FEW && (
+        <div class="more">
+          <Button kind="quiet" size="small" onClick={() => setAll(!showsAll)}>
+            {showsAll ? text.fewer : text.all(whole(rows.length))}
+          </Button>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function rowsOf(set: RuleSetDocument | undefined): Row[] {
+  const rules = set?.rules ?? []
+  const known = rules.map(({ id, mode = "enforce" }) => ({ id, mode, counts: ruleTotals(id, RATE_SECONDS) }))
+  const others = activeRules()
+    .filter((id) => !rules.some((rule) => rule.id === id))
+    .map((id) => ({ id, mode: undefined, counts: ruleTotals(id, RATE_SECONDS) }))
+    // A rule that is gone stays as long as it has something to show.
+    .filter(({ counts }) => busyness(counts) > 0)
+  return [...known, ...others].sort((a, b) => busyness(b.counts) - busyness(a.counts))
+}
+
+function busyness({ allowed, denied, shadowDenied }: Counts): number {
+  return allowed + denied + shadowDenied
+}
+
+function rateColumn(title: string, outcome: keyof Counts, optional = false): Column<Row> {
+  return {
+    title,
+    numeric: true,
+    optional,
+    cell({ counts }) {
+      const value = counts[outcome] / RATE_SECONDS
+      return value === 0 ? (
+        <span class="soft">0</span>
+      ) : (
+        <span class={`outcome ${outcome}`}>
+          {compact(value)}
+          {t(texts).perSecond}
+        </span>
+      )
+    },
+  }
+}
+
+function RuleName({ id, isChosen }: { readonly id: string; readonly isChosen: boolean }) {
+  const text = t(texts)
+  if (id === "_none") return <span title={text.unlimited}>{text.noRule}</span>
+  if (id === "_other") return <>{text.otherRules}</>
+  return (
+    <a
+      class="rule-name"
+      href={href("overview", [], isChosen ? {} : { rule: id })}
+      aria-current={isChosen || undefined}
+    >
+      {id}
+    </a>
+  )
+}
+
+function Mode({ mode }: Pick<Row, "mode">) {
+  if (mode === undefined) return <>–</>
+  const kind = mode === "shadow" ? "shadow" : mode === "enforce" ? "allowed" : "neutral"
+  return <Badge kind={kind}>{t(texts).modes[mode]}</Badge>
+}
+
+function DeniedLine({ id }: { readonly id: string }) {
+  const denied = ruleSeries(id, "denied")
+  const shadow = ruleSeries(id, "shadowDenied")
+  const step = SPAN_SECONDS / POINTS
+  const points = Array.from(
+    { length: POINTS },
+    (_, i) => sum(denied.slice(i * step, (i + 1) * step)) + sum(shadow.slice(i * step, (i + 1) * step)),
+  )
+  const label = t(texts).deniedSparkline(id, whole(sum(points)))
+  const colour = sum(points) === 0 ? "--line-strong" : sum(shadow) > sum(denied) ? "--shadow" : "--denied"
+  return <Sparkline label={label} values={points} colour={colour} />
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,47 @@
+import { useState } from "preact/hooks"
+import { ask } from "../../api.js"
+import { timeOfDay } from "../../format.js"
+import { t } from "../../i18n.js"
+import { Button } from "../../parts/button.js"
+import { toast, toastProblem } from "../../parts/toast.js"
+import { mayEdit } from "../../session.js"
+import { askStatus, status } from "../../status.js"
+import { texts } from "./texts.js"
+
+/** Offers made-up requests, where the service takes them: with its example rules, and for who may. */
+export function SampleTraffic({ primary }: { readonly primary?: boolean }) {
+  const text = t(texts)
+  const [busy, setBusy] = useState(false)
+  const sample = status.value?.sampleTraffic
+  if (sample === undefined || !mayEdit.value) return null
+  const run = async (method: "POST" | "DELETE") => {
+    setBusy(true)
+    try {
+      await ask(method, "sample-traffic")
+      if (method === "POST") toast(text.sampleStarted)
+      await askStatus()
+    } catch (error) {
+      toastProblem(error)
+    }
+    setBusy(false)
+  }
+  if (sample.endsAt !== undefined)
+    return (
+      <span class="sample">
+        {text.sampleRuns(timeOfDay(sample.endsAt))}
+        <Button size="small" busy={busy} onClick={() => void run("DELETE")}>
+          {text.sampleStop}
+        </Button>
+      </span>
+    )
+  return (
+    <Button
+      kind={primary ? "primary" : "plain"}
+      busy={busy}
+      title={text.sampleHint}
+      onClick={() => void run("POST")}
+    >
+      {text.sample}
+    </Button>
+  )
+}

@@ -1,0 +1,70 @@
+import type { ComponentChildren } from "preact"
+import { ago, bytes, span, whole } from "../../format.js"
+import { t } from "../../i18n.js"
+import { Badge } from "../../parts/badge.js"
+import { Panel } from "../../parts/panel.js"
+import { href } from "../../router.js"
+import type { Status } from "../../status.js"
+import { texts } from "./texts.js"
+
+/** What decides, and what it stands on. */
+export function ServicePanel({ status }: { readonly status: Status }) {
+  const text = t(texts)
+  const { store, rules } = status
+  return (
+    <Panel title={text.service}>
+      <dl class="facts">
+        <Fact label={text.store}>{text.stores[store.kind]}</Fact>
+        <Fact label={text.breaker}>
+          <Breaker store={store} />
+        </Fact>
+        {store.keys !== undefined && (
+          <Fact label={text.keys} note={store.bytes === undefined ? undefined : bytes(store.bytes)}>
+            {whole(store.keys)}
+          </Fact>
+        )}
+        <Fact label={text.instances}>{whole(store.instances ?? 1)}</Fact>
+        <Fact label={text.workers}>{whole(status.workers)}</Fact>
+        <Fact label={text.revision} note={changed(status)}>
+          <a href={href("rules")}>{text.revisionValue(whole(rules.revision))}</a>
+        </Fact>
+        <Fact label={text.uptime}>{span(status.now - status.startedAt)}</Fact>
+        <Fact label={text.version}>{status.version}</Fact>
+      </dl>
+    </Panel>
+  )
+}
+
+function changed({ now, rules }: Status): string {
+  const text = t(texts)
+  if (rules.revision === 1) return text.unchanged
+  return text.changed(ago(now - rules.changedAt), rules.changedBy)
+}
+
+interface FactProps {
+  readonly label: string
+  readonly note?: string | undefined
+  readonly children: ComponentChildren
+}
+
+function Fact({ label, note, children }: FactProps) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>
+        {children}
+        {note && <span class="note">{note}</span>}
+      </dd>
+    </div>
+  )
+}
+
+function Breaker({ store: { breakers } }: Pick<Status, "store">) {
+  const text = t(texts)
+  if (breakers === undefined) return <span class="soft">{text.breakers.none}</span>
+  const all = breakers.closed + breakers.open + breakers["half-open"]
+  const state = breakers.open > 0 ? "open" : breakers["half-open"] > 0 ? "half-open" : "closed"
+  if (state === "closed") return <Badge kind="allowed">{text.breakers.closed}</Badge>
+  const many = text.breakerMany(whole(all - breakers.closed), whole(all))
+  return <Badge kind="denied">{all === 1 ? text.breakers[state] : many}</Badge>
+}

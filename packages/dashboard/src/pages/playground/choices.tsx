@@ -1,0 +1,149 @@
+// What is compared, and on which traffic.
+
+import { useState } from "preact/hooks"
+import { Button } from "../../parts/button.js"
+import { Field } from "../../parts/field.js"
+import { sparklinePath } from "../../parts/sparkline.js"
+import { CONTENDERS, type Contender } from "./contenders.js"
+import { isLimit, type Setting, withShape, withTerms } from "./setting.js"
+import type { PlaygroundText } from "./texts.js"
+import { MOST_LIMIT, SHAPES, shapeOf, WINDOWS } from "./traffic.js"
+
+export interface ChoiceProps {
+  readonly setting: Setting
+  readonly onChange: (setting: Setting) => void
+  readonly text: PlaygroundText
+}
+
+export function ShapeChoice({ setting, onChange, text }: ChoiceProps) {
+  const { terms, shape } = setting
+  return (
+    <fieldset class="playground-shapes">
+      <legend class="hidden">{text.shape}</legend>
+      {[...SHAPES, "drawn" as const].map((name) => (
+        <label key={name} class="playground-shape">
+          <input
+            type="radio"
+            name="shape"
+            value={name}
+            checked={name === shape}
+            onChange={() =>
+              onChange(name === "drawn" ? { ...setting, shape: name } : withShape(setting, name))
+            }
+          />
+          <span>
+            <Thumbnail counts={name === "drawn" ? setting.counts : shapeOf(name, terms)} />
+            {text.shapes[name]}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+/** The limit, and what else is done with the traffic as a whole. */
+export function TermsChoice({
+  setting,
+  onChange,
+  onClear,
+  text,
+}: ChoiceProps & { readonly onClear: () => void }) {
+  const { terms } = setting
+  return (
+    <div class="playground-terms">
+      <LimitField setting={setting} onChange={onChange} text={text} />
+      <Field label={text.window}>
+        {(attributes) => (
+          <select
+            {...attributes}
+            value={terms.windowSeconds}
+            onChange={(event) =>
+              onChange(withTerms(setting, { ...terms, windowSeconds: Number(event.currentTarget.value) }))
+            }
+          >
+            {WINDOWS.map((seconds) => (
+              <option key={seconds} value={seconds}>
+                {text.seconds(seconds)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Button kind="quiet" onClick={onClear}>
+        {text.clear}
+      </Button>
+    </div>
+  )
+}
+
+/** Keeps what is typed, and only takes it when it is a limit. */
+function LimitField({ setting, onChange, text }: ChoiceProps) {
+  const { terms } = setting
+  const [typed, setTyped] = useState(String(terms.limit))
+  const limit = Number(typed)
+  const isRight = typed.trim() !== "" && isLimit(limit)
+  return (
+    <Field label={text.limit} error={isRight ? undefined : text.limitRange(MOST_LIMIT)}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={MOST_LIMIT}
+          step={1}
+          value={typed}
+          onInput={({ currentTarget: { value } }) => {
+            setTyped(value)
+            if (value.trim() !== "" && isLimit(Number(value)))
+              onChange(withTerms(setting, { ...terms, limit: Number(value) }))
+          }}
+        />
+      )}
+    </Field>
+  )
+}
+
+function Thumbnail({ counts }: { readonly counts: readonly number[] }) {
+  return (
+    <svg class="playground-thumbnail" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
+      <path d={sparklinePath(binned(counts))} />
+    </svg>
+  )
+}
+
+/** Five slots at a time: whole requests make a slow and steady rate look like a comb. */
+function binned(counts: readonly number[]): number[] {
+  const size = 5
+  return Array.from({ length: counts.length / size }, (_, i) =>
+    counts.slice(i * size, (i + 1) * size).reduce((sum, count) => sum + count, 0),
+  )
+}
+
+export function ChosenContenders({
+  chosen,
+  onChange,
+  text,
+}: {
+  readonly chosen: readonly Contender[]
+  readonly onChange: (chosen: Contender[]) => void
+  readonly text: PlaygroundText
+}) {
+  return (
+    <fieldset class="playground-contenders">
+      <legend class="hidden">{text.compare}</legend>
+      {CONTENDERS.map((contender) => (
+        <label key={contender.id}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(contender)}
+            onChange={({ currentTarget: { checked } }) =>
+              onChange(CONTENDERS.filter((one) => (one === contender ? checked : chosen.includes(one))))
+            }
+          />
+          <span class="mono">{contender.name}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}

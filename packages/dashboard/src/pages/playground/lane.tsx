@@ -1,0 +1,120 @@
+// One algorithm on the time line: what it let through and denied, and below it what it let through within a window.
+
+import type { Contender } from "./contenders.js"
+import { areaPath, barsPath, xOf } from "./lane-paths.js"
+import type { Outcome } from "./simulate.js"
+import type { PlaygroundText } from "./texts.js"
+import { SECONDS, SLOT_MS, SLOTS, type Terms } from "./traffic.js"
+
+export interface LaneProps {
+  readonly contender: Contender
+  readonly outcome: Outcome
+  readonly terms: Terms
+  /** The highest number of requests in a slot, the same for all lanes. */
+  readonly most: number
+  /** The highest number in a window, the same for all lanes. */
+  readonly mostInWindow: number
+  readonly width: number
+  /** Where the time line stands, in milliseconds. */
+  readonly at: number
+  /** An earlier lane with the same decisions. */
+  readonly alike: string | undefined
+  readonly text: PlaygroundText
+}
+
+const REQUESTS = 46
+const BRACKET = 20
+const GAP = 10
+const WINDOW = 58
+const HEIGHT = BRACKET + REQUESTS + GAP + WINDOW
+
+export function Lane(props: LaneProps) {
+  const { contender, outcome, terms, alike, text, at } = props
+  const verdict = verdictOn(outcome, terms, text)
+  const admitted = text.admittedOf(String(outcome.admitted), String(outcome.asked))
+  const isOver = outcome.busiest.total > terms.limit
+  const slot = Math.min(SLOTS - 1, Math.floor(at / SLOT_MS))
+  return (
+    <li class="playground-lane" data-contender={contender.id}>
+      <div class="playground-lane-head">
+        <h3 class="mono">{contender.name}</h3>
+        <span class={isOver ? "playground-verdict over" : "playground-verdict"}>{verdict}</span>
+        <span class="soft numeric">{admitted}</span>
+        {alike && <span class="soft">{text.alike(alike)}</span>}
+        <span class="playground-now numeric">
+          {text.now(outcome.inWindow[slot] ?? 0, outcome.remaining[slot] ?? 0)}
+        </span>
+      </div>
+      <LanePicture {...props} label={text.laneLabel(contender.name, verdict, admitted)} />
+    </li>
+  )
+}
+
+export function verdictOn(
+  { busiest }: Outcome,
+  { limit, windowSeconds }: Terms,
+  text: PlaygroundText,
+): string {
+  const { total } = busiest
+  return total > limit ? text.over(windowSeconds, total, total - limit) : text.within(windowSeconds, total)
+}
+
+function LanePicture({
+  contender,
+  outcome,
+  terms,
+  most,
+  mostInWindow,
+  width,
+  at,
+  label,
+  text,
+}: LaneProps & {
+  readonly label: string
+}) {
+  const { limit, windowSeconds } = terms
+  const bars = { width, height: REQUESTS, most }
+  const area = { width, height: WINDOW, most: mostInWindow }
+  const limitY = WINDOW - (limit / mostInWindow) * WINDOW
+  const isAligned = contender.options.algorithm === "fixed-window"
+  const edges = isAligned ? Math.floor(SECONDS / windowSeconds) - 1 : 0
+  return (
+    <svg class="playground-picture" width={width} height={HEIGHT} role="img" aria-label={label}>
+      {Array.from({ length: edges }, (_, i) => {
+        const x = xOf((i + 1) * windowSeconds * 1000, width)
+        return <line key={x} class="edge" x1={x} x2={x} y1={BRACKET} y2={HEIGHT} />
+      })}
+      {outcome.busiest.total > limit && <Bracket outcome={outcome} terms={terms} width={width} />}
+      <g transform={`translate(0 ${BRACKET})`}>
+        <line class="floor" x1={0} x2={width} y1={REQUESTS} y2={REQUESTS} />
+        <path class="through" d={barsPath(outcome.passed, bars)} />
+        <path class="denied" d={barsPath(outcome.denied, { ...bars, below: outcome.passed })} />
+      </g>
+      <g transform={`translate(0 ${BRACKET + REQUESTS + GAP})`}>
+        <line class="floor" x1={0} x2={width} y1={WINDOW} y2={WINDOW} />
+        <path class="in-window" d={areaPath(outcome.inWindow, area)} />
+        <path class="over" d={areaPath(outcome.inWindow, { ...area, base: limit })} />
+        <line class="limit" x1={0} x2={width} y1={limitY} y2={limitY} />
+        <text class="limit-label" x={width - 4} y={limitY - 4}>
+          {text.limitLine(limit)}
+        </text>
+      </g>
+      <line class="cursor" x1={xOf(at, width)} x2={xOf(at, width)} y1={BRACKET} y2={HEIGHT} />
+    </svg>
+  )
+}
+
+/** Marks the window in which most was let through, with how much. */
+function Bracket({ outcome, terms, width }: Pick<LaneProps, "outcome" | "terms" | "width">) {
+  const { from, total } = outcome.busiest
+  const left = xOf(from, width)
+  const right = Math.min(width - 1, xOf(from + terms.windowSeconds * 1000, width))
+  return (
+    <g class="bracket">
+      <path d={`M${left} ${BRACKET + REQUESTS}V${BRACKET - 3}H${right}V${BRACKET + 4}`} />
+      <text x={(left + right) / 2} y={BRACKET - 7}>
+        {total}
+      </text>
+    </g>
+  )
+}

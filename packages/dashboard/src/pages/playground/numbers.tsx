@@ -1,0 +1,58 @@
+// The same as the time line, to read.
+
+import { locale } from "../../i18n.js"
+import { Table } from "../../parts/table.js"
+import { codeOf } from "./contenders.js"
+import type { PlaygroundText } from "./texts.js"
+import type { Run } from "./time-line.js"
+import type { Terms } from "./traffic.js"
+
+export function Numbers({
+  runs,
+  terms,
+  text,
+}: {
+  readonly runs: readonly Run[]
+  readonly terms: Terms
+  readonly text: PlaygroundText
+}) {
+  const number = (value: number) => value.toLocaleString(locale())
+  return (
+    <Table
+      caption={text.numbers}
+      rows={runs}
+      keyOf={({ contender }) => contender.id}
+      columns={[
+        { title: text.algorithm, cell: ({ contender }) => <span class="mono">{contender.name}</span> },
+        { title: text.letThrough, numeric: true, cell: ({ outcome }) => number(outcome.admitted) },
+        {
+          title: text.deniedColumn,
+          numeric: true,
+          cell: ({ outcome }) => number(outcome.asked - outcome.admitted),
+        },
+        {
+          title: text.busiest(terms.windowSeconds),
+          numeric: true,
+          cell: ({ outcome: { busiest } }) =>
+            busiest.total > terms.limit ? (
+              <b class="playground-over">{`${number(busiest.total)} (+${number(busiest.total - terms.limit)})`}</b>
+            ) : (
+              number(busiest.total)
+            ),
+        },
+        {
+          title: text.longestWait,
+          numeric: true,
+          optional: true,
+          cell: ({ outcome }) =>
+            outcome.longestDelayMs === 0 ? "–" : text.milliseconds(number(Math.ceil(outcome.longestDelayMs))),
+        },
+        {
+          title: text.code,
+          optional: true,
+          cell: ({ contender }) => <code>{codeOf(contender, terms.limit, terms.windowSeconds)}</code>,
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,56 @@
+import { useEffect, useMemo, useState } from "preact/hooks"
+import { locale, t } from "../../i18n.js"
+import { PageHead, Panel } from "../../parts/panel.js"
+import { href, route } from "../../router.js"
+import "./page.css"
+import { ChosenContenders, ShapeChoice, TermsChoice } from "./choices.js"
+import { CONTENDERS } from "./contenders.js"
+import { Numbers } from "./numbers.js"
+import { addressOf, type Setting, settingFrom } from "./setting.js"
+import { simulate } from "./simulate.js"
+import { Sketch } from "./sketch.js"
+import { texts } from "./texts.js"
+import { TimeLine } from "./time-line.js"
+import { arrivalsOf, ceilingOf, SLOTS } from "./traffic.js"
+
+export function Page() {
+  const text = t(texts)
+  const [setting, setSetting] = useState<Setting>(() => settingFrom(route.value.query))
+  const [chosen, setChosen] = useState(() => CONTENDERS.filter(({ shownFirst }) => shownFirst))
+  const { terms, counts, shape } = setting
+
+  // So that the address can be sent to somebody. Replaced, not added: nobody wants to step back through every stroke.
+  useEffect(() => {
+    history.replaceState(null, "", href("playground", [], addressOf(setting)))
+  }, [setting])
+
+  const runs = useMemo(() => {
+    const arrivals = arrivalsOf(counts)
+    return chosen.map((contender) => ({ contender, outcome: simulate(contender, terms, arrivals) }))
+  }, [counts, terms, chosen])
+
+  const asked = counts.reduce((sum, count) => sum + count, 0)
+  const draw = (drawn: number[]) => setSetting({ ...setting, counts: drawn, shape: "drawn" })
+  const clear = () => draw(new Array<number>(SLOTS).fill(0))
+  return (
+    <div class="playground">
+      <PageHead title={text.title} lead={text.lead} />
+      <Panel
+        title={text.traffic}
+        note={text.total(asked.toLocaleString(locale()))}
+        actions={<TermsChoice setting={setting} onChange={setSetting} onClear={clear} text={text} />}
+      >
+        <ShapeChoice setting={setting} onChange={setSetting} text={text} />
+        <Sketch counts={counts} most={ceilingOf(terms)} onDraw={draw} text={text} />
+        {shape === "boundary" && <p class="playground-note">{text.boundaryNote(terms.limit)}</p>}
+      </Panel>
+      <Panel title={text.timeLine} note={text.perWindow(terms.limit, terms.windowSeconds)}>
+        <ChosenContenders chosen={chosen} onChange={setChosen} text={text} />
+        <TimeLine runs={runs} terms={terms} text={text} />
+      </Panel>
+      <Panel title={text.numbers}>
+        <Numbers runs={runs} terms={terms} text={text} />
+      </Panel>
+    </div>
+  )
+}

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest"
+import { addressOf, settingFrom, withShape, withTerms } from "./setting.js"
+import { SLOTS, shapeOf } from "./traffic.js"
+
+const settingOf = (query: string) => settingFrom(new URLSearchParams(query))
+
+it("shows the boundary burst to who comes without a setting", () => {
+  const { shape, terms, counts } = settingOf("")
+  expect([shape, terms]).toEqual(["boundary", { limit: 10, windowSeconds: 10 }])
+  expect(counts).toEqual(shapeOf("boundary", terms))
+})
+
+it("finds a setting again by its address, a drawn one too", () => {
+  const drawn = new Array<number>(SLOTS).fill(0).with(7, 3).with(8, 3).with(119, 12)
+  const settings = [
+    withShape(settingOf("limit=7&window=30"), "waves"),
+    { ...settingOf("limit=100&window=5"), shape: "drawn" as const, counts: drawn },
+  ]
+  for (const setting of settings) {
+    expect(settingFrom(new URLSearchParams(addressOf(setting)))).toEqual(setting)
+  }
+})
+
+it("takes the usual for what makes no sense", () => {
+  for (const query of [
+    "limit=0&window=7",
+    "limit=101",
+    "limit=1.5&shape=x",
+    "drawn=1x119",
+    "drawn=1x500",
+    "drawn=-1x120",
+  ]) {
+    expect([query, settingOf(query)]).toEqual([query, settingOf("")])
+  }
+})
+
+it("makes a shape anew for another limit, and keeps what was drawn", () => {
+  const boundary = withTerms(settingOf(""), { limit: 20, windowSeconds: 10 })
+  expect(Math.max(...boundary.counts)).toBe(20)
+  const drawn = { ...settingOf(""), shape: "drawn" as const, counts: new Array<number>(SLOTS).fill(2) }
+  expect(withTerms(drawn, { limit: 20, windowSeconds: 10 }).counts).toBe(drawn.counts)
+})

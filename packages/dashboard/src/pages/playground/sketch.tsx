@@ -1,0 +1,125 @@
+// The traffic, to be drawn: with a pointer, a finger, or the keyboard.
+
+import { useId, useRef, useState } from "preact/hooks"
+import { barsPath } from "./lane-paths.js"
+import type { PlaygroundText } from "./texts.js"
+import { drawnBetween, SLOT_MS, SLOTS } from "./traffic.js"
+import { useWidth } from "./use-width.js"
+
+export interface SketchProps {
+  readonly counts: readonly number[]
+  /** The highest that can be drawn. */
+  readonly most: number
+  readonly onDraw: (counts: number[]) => void
+  readonly text: PlaygroundText
+}
+
+const HEIGHT = 112
+/** Keys, and by how much they move: the slot, the count. */
+const KEYS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
+  PageUp: [0, 5],
+  PageDown: [0, -5],
+  Home: [-SLOTS, 0],
+  End: [SLOTS, 0],
+}
+
+export function Sketch({ counts, most, onDraw, text }: SketchProps) {
+  const [place, width] = useWidth<HTMLDivElement>()
+  const hint = useId()
+  const last = useRef<{ slot: number; count: number } | undefined>(undefined)
+  const [slot, setSlot] = useState(0)
+
+  const under = (event: PointerEvent) => {
+    const { left, top } = (event.currentTarget as HTMLElement).getBoundingClientRect()
+    const found = Math.floor(((event.clientX - left) / width) * SLOTS)
+    const count = Math.round((1 - (event.clientY - top) / HEIGHT) * most)
+    return { slot: clamp(found, SLOTS - 1), count: clamp(count, most) }
+  }
+  const start = (event: PointerEvent) => {
+    if (event.button !== 0) return
+    ;(event.currentTarget as HTMLElement).setPointerCapture(event.pointerId)
+    last.current = under(event)
+    draw(event)
+  }
+  const draw = (event: PointerEvent) => {
+    const from = last.current
+    if (from === undefined) return
+    const to = under(event)
+    last.current = to
+    setSlot(to.slot)
+    onDraw(drawnBetween(counts, from, to))
+  }
+  const end = () => {
+    last.current = undefined
+  }
+  const press = (event: KeyboardEvent) => {
+    const moved = KEYS[event.key]
+    if (moved === undefined) return
+    event.preventDefault()
+    const to = clamp(slot + moved[0], SLOTS - 1)
+    const count = clamp((counts[to] ?? 0) + moved[1], most)
+    setSlot(to)
+    if (moved[1] !== 0) onDraw(drawnBetween(counts, { slot: to, count }, { slot: to, count }))
+  }
+
+  const count = counts[slot] ?? 0
+  const step = width / SLOTS
+  return (
+    <div class="playground-sketch">
+      <div
+        ref={place}
+        class="playground-canvas"
+        role="slider"
+        tabIndex={0}
+        aria-label={text.sketch}
+        aria-describedby={hint}
+        aria-orientation="vertical"
+        aria-valuemin={0}
+        aria-valuemax={most}
+        aria-valuenow={count}
+        aria-valuetext={text.slot(((slot * SLOT_MS) / 1000).toFixed(1), count)}
+        onPointerDown={start}
+        onPointerMove={draw}
+        onPointerUp={end}
+        onPointerCancel={end}
+        onKeyDown={press}
+      >
+        <svg width={width} height={HEIGHT} aria-hidden="true">
+          <rect class="chosen" x={slot * step} y={0} width={step} height={HEIGHT} />
+          <path class="asked" d={barsPath(counts, { width, height: HEIGHT, most })} />
+        </svg>
+      </div>
+      <TimeAxis width={width} />
+      <p class="hint soft" id={hint}>
+        {text.sketchHint}
+      </p>
+    </div>
+  )
+}
+
+/** Every ten seconds. */
+export function TimeAxis({ width }: { readonly width: number }) {
+  const marks = [0, 10, 20, 30, 40, 50, 60]
+  return (
+    <svg class="playground-axis" width={width} height={18} aria-hidden="true">
+      {marks.map((second) => (
+        <text
+          key={second}
+          x={(second / 60) * width}
+          y={13}
+          text-anchor={second === 0 ? "start" : second === 60 ? "end" : "middle"}
+        >
+          {`${second} s`}
+        </text>
+      ))}
+    </svg>
+  )
+}
+
+function clamp(value: number, most: number): number {
+  return Math.min(most, Math.max(0, value))
+}

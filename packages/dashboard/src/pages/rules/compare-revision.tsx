@@ -1,0 +1,78 @@
+import { useState } from "preact/hooks"
+import type { RuleSetDocument } from "sluice/rules"
+import { ask } from "../../api.js"
+import { t } from "../../i18n.js"
+import { Button } from "../../parts/button.js"
+import { Dialog } from "../../parts/dialog.js"
+import { Diff } from "../../parts/diff.js"
+import { problemText, toast } from "../../parts/toast.js"
+import { Problem } from "../../problem.js"
+import { mayEdit } from "../../session.js"
+import { writeYaml } from "../../yaml/write.js"
+import { CommentField } from "./comment-field.js"
+import { texts } from "./texts.js"
+import { revisionOf } from "./use-rules.js"
+
+export interface CompareRevisionProps {
+  readonly revision: number
+  readonly document: RuleSetDocument
+  readonly current: RuleSetDocument
+  readonly etag: string
+  readonly onClose: () => void
+}
+
+/** What going back to a revision would change, and the button that does it. */
+export function CompareRevision({ revision, document, current, etag, onClose }: CompareRevisionProps) {
+  const text = t(texts)
+  const [comment, setComment] = useState("")
+  const [isBusy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<string | undefined>()
+  const [before, after] = [writeYaml(current), writeYaml(document)]
+  const isSame = before === after
+  const rollback = async () => {
+    if (isBusy) return
+    setBusy(true)
+    try {
+      const said = comment.trim() === "" ? {} : { comment: comment.trim() }
+      const { etag: now } = await ask("POST", "rules/rollback", {
+        body: { revision, ...said },
+        ifMatch: etag,
+      })
+      toast(text.rolledBack(revision, revisionOf(now)))
+      onClose()
+    } catch (problem) {
+      const isConflict = problem instanceof Problem && problem.isConflict
+      setRefused(isConflict ? text.conflictAgain : problemText(problem))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      wide
+      title={text.compareTitle(revision)}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            {text.cancel}
+          </Button>
+          {mayEdit.value && !isSame && (
+            <Button kind="primary" busy={isBusy} onClick={() => void rollback()}>
+              {text.rollback(revision)}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {isSame ? <p>{text.sameAsNow}</p> : <Diff label={text.diffLabel} before={before} after={after} />}
+      {mayEdit.value && !isSame && (
+        <CommentField value={comment} onChange={setComment} onEnter={() => void rollback()} />
+      )}
+      {refused !== undefined && (
+        <p class="rules-error" role="alert">
+          {refused}
+        </p>
+      )}
+    </Dialog>
+  )
+}

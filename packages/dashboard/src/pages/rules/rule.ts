@@ -1,0 +1,67 @@
+// A rule in a few words, as lists show it.
+
+import type { LimitSpec, RuleSpec } from "sluice/rules"
+
+export type Mode = NonNullable<RuleSpec["mode"]>
+
+export function modeOf({ mode = "enforce" }: Pick<RuleSpec, "mode">): Mode {
+  return mode
+}
+
+/** `POST /login`, `GET, HEAD *.example.com/v1/**`; undefined for a rule that matches every request. */
+export function matchText({ match = {} }: Pick<RuleSpec, "match">): string | undefined {
+  const { method, host, path, domain, descriptor, ...others } = match
+  const where = `${listText(host)}${listText(path)}`
+  const entries = descriptor?.map(({ key, value }) => (value === undefined ? key : `${key}=${value}`))
+  const parts = [
+    listText(method),
+    where,
+    ...(domain === undefined ? [] : [`${domain}: ${entries?.join(", ")}`]),
+    ...Object.entries(others).map(([part, value]) => `${part} ${namesIn(value)}`),
+  ].filter((part) => part !== "")
+  return parts.length === 0 ? undefined : parts.join(" ")
+}
+
+export function limitText({ name, limit, window }: Pick<LimitSpec, "name" | "limit" | "window">): string {
+  const amount = `${limit} / ${typeof window === "number" ? `${window}ms` : window}`
+  return name === undefined ? amount : `${name}: ${amount}`
+}
+
+export function limitsOf({ limits }: Pick<RuleSpec, "limits">): readonly LimitSpec[] {
+  return limits === "unlimited" ? [] : limits
+}
+
+export function keyText({ keyBy = "ip" }: Pick<RuleSpec, "keyBy">): string {
+  return [keyBy].flat().join(" + ")
+}
+
+/** What makes a rule deny what it only reports: itself, or its candidate. Undefined where nothing is in shadow. */
+export function enforcingPatch(rule: RuleSpec): object | undefined {
+  if (modeOf(rule) === "shadow") return { mode: "enforce" }
+  return rule.candidate === undefined ? undefined : { limits: rule.candidate.limits, candidate: null }
+}
+
+/** Whether every word stands somewhere in what the list shows of a rule. */
+export function isFound(rule: RuleSpec, search: string): boolean {
+  const { id, description = "" } = rule
+  const limits = limitsOf(rule).map((limit) => `${limitText(limit)} ${limit.algorithm ?? ""}`)
+  const shown = [id, description, modeOf(rule), matchText(rule) ?? "", keyText(rule), ...limits]
+  const all = shown.join("\n").toLowerCase()
+  const words = search.toLowerCase().split(/\s+/)
+  return words.every((word) => all.includes(word))
+}
+
+/** A path that a pattern matches, to try it with: `/users/:id` → `/users/id`. */
+export function examplePath(pattern: string): string {
+  return pattern.replaceAll("/**", "/anything").replaceAll(/[*:]/g, "")
+}
+
+function listText(value: string | readonly string[] | undefined): string {
+  return value === undefined ? "" : [value].flat().join(", ")
+}
+
+function namesIn(value: unknown): string {
+  return typeof value === "object" && !Array.isArray(value)
+    ? Object.keys(value ?? {}).join(", ")
+    : String(value)
+}

@@ -1,0 +1,33 @@
+// The reasons of the service are English sentences. In another language they are said anew, as far as they are known; one
+// that is not known stays as it is.
+
+import { language } from "../../i18n.js"
+
+const CHINESE: readonly (readonly [RegExp, string])[] = [
+  [/^it matches every request$/, "匹配所有请求"],
+  [/^the path matches (.+)$/, "路径匹配 $1"],
+  [/^its (\w+) matches$/, "$1 匹配"],
+  [/^([\w ]+) match$/, "$1 都匹配"],
+  [/^it is off$/, "规则已关闭"],
+  [/^rule "(.+)" takes its place$/, "被规则 $1 取代"],
+  [/^(.+) is on its allow list$/, "$1 在它的允许名单上"],
+  [/^(.+) is on its deny list$/, "$1 在它的拒绝名单上"],
+  [/^tier (.+) is unlimited$/, "等级 $1 不受限制"],
+  [/^an override makes this client unlimited$/, "例外使该客户端不受限制"],
+  [/^it is unlimited$/, "规则不设限"],
+  [/^the request has no key, and the rule denies those$/, "请求没有键，规则拒绝这样的请求"],
+  [/^the request has no key, and the rule skips those$/, "请求没有键，规则跳过这样的请求"],
+  [
+    /^the request has descriptors and no key for a rule that is not about them$/,
+    "请求带有描述符，而规则与之无关",
+  ],
+  [/^(.+) is not there, and must be (.+)$/, "缺少 $1，应为 $2"],
+  [/^(.+) has a value that is not shown, and must be (.+)$/, "$1 的值不显示，应为 $2"],
+  [/^(\S+(?: \S+)?) is (".*"), and must be (.+)$/, "$1 是 $2，应为 $3"],
+]
+
+export function becauseText(because: string): string {
+  if (language.value !== "zh") return because
+  const [pattern, said] = CHINESE.find(([known]) => known.test(because)) ?? []
+  return pattern === undefined || said === undefined ? because : because.replace(pattern, said)
+}

@@ -1,0 +1,56 @@
+/** What `POST /explain` answers. JSON has no infinity: a limit that does not exist is null, a wait without end "never". */
+export interface Explanation {
+  readonly revision: number
+  readonly request: Readonly<Record<string, string | undefined>>
+  readonly rules: readonly RuleExplanation[]
+  readonly decision: {
+    readonly allowed: boolean
+    readonly reason: Reason
+    readonly limit: number | null
+    readonly remaining: number | null
+    readonly retryAfterMs: Wait
+    readonly rule?: string
+    readonly limitName?: string
+    readonly shadowDenied?: readonly string[]
+    readonly degraded?: string
+  }
+  readonly response: {
+    readonly status: number
+    readonly headers: readonly (readonly [name: string, value: string])[]
+    readonly body?: string
+  }
+}
+
+export type Wait = number | "never"
+
+export type Reason =
+  | "no-rule"
+  | "within-limits"
+  | "limit"
+  | "block"
+  | "allow-list"
+  | "deny-list"
+  | "missing-key"
+  | "bad-path"
+
+export interface RuleExplanation {
+  readonly rule: string
+  readonly mode: "enforce" | "shadow" | "off"
+  readonly matched: boolean
+  readonly applies: boolean
+  readonly because: string
+  readonly key?: string
+  readonly cost?: number
+  readonly limitsFrom?: "rule" | "tier" | "override"
+  readonly limits?: readonly LimitState[]
+  readonly candidate?: readonly LimitState[]
+}
+
+export interface LimitState {
+  readonly name: string
+  readonly allowed: boolean
+  readonly limit: number | null
+  readonly remaining: number | null
+  readonly retryAfterMs: Wait
+  readonly resetAfterMs: Wait
+}

@@ -1,0 +1,19 @@
+import { timeOfDay } from "../format.js"
+import { t } from "../i18n.js"
+import { connection, lastHeard } from "../live.js"
+import { Icon } from "../parts/icon.js"
+import { texts } from "./texts.js"
+
+/** Says that what is on the page is old. */
+export function ConnectionBanner() {
+  return (
+    <div role="alert">
+      {connection.value === "lost" && (
+        <p class="banner">
+          <Icon name="warning" />
+          {lastHeard.peek() === 0 ? t(texts).lostNever : t(texts).lostLong(timeOfDay(lastHeard.peek()))}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,117 @@
+import { chooseLanguage, LANGUAGES, language, t } from "../i18n.js"
+import { connection } from "../live.js"
+import { Icon } from "../parts/icon.js"
+import { href, PAGES, route } from "../router.js"
+import { session, signOut } from "../session.js"
+import { THEMES, type Theme, theme } from "../theme.js"
+import { texts } from "./texts.js"
+
+const LANGUAGE_NAMES = { en: "English", zh: "简体中文" }
+
+export function Nav() {
+  const text = t(texts)
+  return (
+    <header class="nav">
+      <a class="brand" href={href("overview")}>
+        <span class="mark" aria-hidden="true">
+          <i />
+          <i />
+          <i />
+        </span>
+        Sluice
+      </a>
+      <nav aria-label={text.nav}>
+        <ul>
+          {PAGES.map((page) => (
+            <li key={page}>
+              <a href={href(page)} aria-current={route.value.page === page ? "page" : undefined}>
+                <Icon name={page} />
+                {text.pages[page].title}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="nav-foot">
+        <ConnectionState />
+        <Who />
+        <div class="choices">
+          <ThemeChoice />
+          <LanguageChoice />
+          <a class="api-link" href="docs" target="_blank" rel="noreferrer">
+            {text.docs}
+          </a>
+        </div>
+      </div>
+    </header>
+  )
+}
+
+function ConnectionState() {
+  return (
+    <p class={`connection ${connection.value}`} role="status">
+      <span class="dot" aria-hidden="true" />
+      {t(texts)[connection.value]}
+    </p>
+  )
+}
+
+function Who() {
+  const text = t(texts)
+  if (session.value === undefined) return null
+  const { name, role, byToken } = session.value
+  return (
+    <p class="who">
+      <span class="who-name">{byToken ? name : text.local}</span>
+      <span class="who-role">{text.roles[role]}</span>
+      {byToken && (
+        <button
+          type="button"
+          class="button quiet icon-only small"
+          aria-label={text.signOut}
+          title={text.signOut}
+          onClick={() => signOut()}
+        >
+          <Icon name="out" />
+        </button>
+      )}
+    </p>
+  )
+}
+
+/** One button that goes round: system, light, dark. */
+export function ThemeChoice() {
+  const text = t(texts)
+  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme
+  const label = `${text.theme}: ${text.themes[theme.value]}`
+  return (
+    <button
+      type="button"
+      class="button quiet icon-only small"
+      aria-label={label}
+      title={label}
+      onClick={() => {
+        theme.value = next
+      }}
+    >
+      <Icon name={theme.value} />
+    </button>
+  )
+}
+
+export function LanguageChoice() {
+  return (
+    <select
+      class="small"
+      aria-label={t(texts).language}
+      value={language.value}
+      onChange={({ currentTarget }) => chooseLanguage(currentTarget.value as keyof typeof LANGUAGE_NAMES)}
+    >
+      {LANGUAGES.map((name) => (
+        <option key={name} value={name} lang={name === "zh" ? "zh-Hans" : name}>
+          {LANGUAGE_NAMES[name]}
+        </option>
+      ))}
+    </select>
+  )
+}

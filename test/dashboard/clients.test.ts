@@ -1,0 +1,192 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { eventually } from "../support/eventually.js"
+import { type Bed, buildPage, startBed } from "./bed.js"
+import { barriers, closeBrowser, closePages, look, type Page } from "./browser.js"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const RULES = `
+version: 1
+rules:
+  - id: login
+    match: { path: /login }
+    keyBy: ip
+    limits: [{ algorithm: fixed-window, limit: 5, window: 1h }]
+  - id: everybody
+    match: { path: /all }
+    keyBy: global
+    limits: [{ limit: 10, window: 1m }]
+`
+const KEY = "ip:192.0.2.1"
+const SIGN_IN = { method: "POST", path: "/login", ip: "192.0.2.1" }
+
+let bed: Bed
+
+beforeAll(buildPage, 120_000)
+beforeEach(async () => {
+  bed = await startBed({ rules: RULES })
+})
+afterEach(async () => {
+  await closePages()
+  await bed.close()
+})
+afterAll(closeBrowser)
+
+async function lookAtKey(): Promise<Page> {
+  const { page } = await look(`${bed.url}/#/clients/login/${encodeURIComponent(KEY)}`)
+  await page.getByRole("heading", { level: 1, name: KEY }).waitFor()
+  return page
+}
+
+interface KeyState {
+  readonly allowed: boolean
+  readonly blockedForMs?: number
+  readonly limits: readonly { readonly limit: number; readonly remaining: number }[]
+}
+
+const keyState = () => bed.ask("GET", `/keys/login/${encodeURIComponent(KEY)}`) as Promise<KeyState>
+
+describe("the busiest keys", () => {
+  it("are listed by how often they were denied and allowed, and lead to each of them", async () => {
+    await bed.check(SIGN_IN, 12)
+    await bed.check({ ...SIGN_IN, ip: "192.0.2.2" }, 6)
+    const { page, troubles } = await look(`${bed.url}/#/clients`)
+    const denied = page.getByRole("region", { name: "Most denied" }).getByRole("row")
+    await denied.nth(2).waitFor()
+    expect(await denied.allTextContents()).toEqual(["KeyRuleRequests", `${KEY}login7`, "ip:192.0.2.2login1"])
+    await denied.getByRole("link", { name: KEY }).click()
+    await page.getByRole("heading", { level: 1, name: KEY }).waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("say what to expect while there are none", async () => {
+    const { page } = await look(`${bed.url}/#/clients`)
+    await page.getByRole("heading", { name: "Nobody was denied of late" }).waitFor()
+  })
+
+  it("are not needed to look at a key", async () => {
+    const { page } = await look(`${bed.url}/#/clients`)
+    await page.getByRole("combobox", { name: "Rule" }).selectOption("login")
+    await page.getByRole("textbox", { name: "Key" }).fill(KEY)
+    await page.keyboard.press("Enter")
+    await page.getByText("0 of 5 used").waitFor()
+  })
+})
+
+describe("a key", () => {
+  it("shows what is used of each limit, as it is now", async () => {
+    await bed.check(SIGN_IN, 2)
+    const page = await lookAtKey()
+    await page.getByText("2 of 5 used").waitFor()
+    await page.getByText("allowed", { exact: true }).waitFor()
+    await bed.check(SIGN_IN, 3)
+    await page.getByText("5 of 5 used").waitFor()
+    await page.getByText("no room", { exact: true }).waitFor()
+    // Over time as well: it stood lower a moment ago.
+    const chart = page.getByRole("slider", { name: "Used of each limit" })
+    await eventually(async () => (await chart.getAttribute("aria-valuetext"))?.includes("100%"))
+    await chart.focus()
+    await eventually(async () => {
+      await page.keyboard.press("ArrowLeft")
+      return (await chart.getAttribute("aria-valuetext"))?.includes("40%")
+    })
+  })
+
+  it("is reset with one click", async () => {
+    await bed.check(SIGN_IN, 5)
+    const page = await lookAtKey()
+    await page.getByText("5 of 5 used").waitFor()
+    await page.getByRole("button", { name: "Reset" }).click()
+    await page.getByText("0 of 5 used").waitFor()
+    expect((await keyState()).limits[0]?.remaining).toBe(5)
+  })
+
+  it("is blocked for as long as was chosen, and no longer once that is taken back", async () => {
+    const page = await lookAtKey()
+    await page.getByRole("button", { name: "Block" }).click()
+    const dialog = page.getByRole("dialog", { name: "Block this key" })
+    await dialog.getByLabel("For how long").selectOption("1 hour")
+    expect(await barriers(page)).toEqual([])
+    await dialog.getByRole("button", { name: "Block" }).click()
+    await page.getByText("blocked", { exact: true }).waitFor()
+    const { allowed, blockedForMs } = await keyState()
+    expect(allowed).toBe(false)
+    expect(blockedForMs).toBeGreaterThan(3_500_000)
+    await page.getByRole("button", { name: "End the block" }).click()
+    await page.getByText("allowed", { exact: true }).waitFor()
+    expect((await keyState()).blockedForMs).toBeUndefined()
+  })
+
+  it("leaves the key alone when the dialog is closed with Escape, and gives the focus back", async () => {
+    const page = await lookAtKey()
+    await page.getByRole("button", { name: "Block" }).focus()
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog").waitFor()
+    await page.keyboard.press("Escape")
+    await page.getByRole("dialog").waitFor({ state: "detached" })
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Block")
+    expect((await keyState()).allowed).toBe(true)
+  })
+})
+
+describe("an override", () => {
+  async function saveOverride(page: Page, limit: string): Promise<void> {
+    await page.getByRole("button", { name: "Override" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("5/1h: limit").fill(limit)
+    await dialog.getByLabel("Why").fill("as agreed")
+    await dialog.getByRole("button", { name: "Save" }).click()
+  }
+
+  it("gives a client other limits, in force at once, and can be removed", async () => {
+    const page = await lookAtKey()
+    await saveOverride(page, "50")
+    await page.getByText("50/1h").waitFor()
+    await page.getByText("0 of 50 used").waitFor()
+    const [revision] = (await bed.ask("GET", "/rules/revisions")) as { comment: string }[]
+    expect(revision?.comment).toBe("as agreed")
+    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByText("None: the limits of the rule apply.").waitFor()
+    await page.getByText("0 of 5 used").waitFor()
+    expect(await bed.ask("GET", "/overrides")).toEqual([])
+  })
+
+  it("takes nothing away but itself", async () => {
+    const other = { client: KEY, rule: "everybody", limits: "unlimited" }
+    await bed.ask("POST", "/overrides", other)
+    const page = await lookAtKey()
+    await saveOverride(page, "50")
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "50/1h" })
+      .getByRole("button", { name: "Remove" })
+      .click()
+    await eventually(async () => ((await bed.ask("GET", "/overrides")) as unknown[]).length === 1)
+    expect(await bed.ask("GET", "/overrides")).toEqual([other])
+  })
+
+  it("is not saved over somebody else's change, and is once that was seen", async () => {
+    const page = await lookAtKey()
+    await page.getByRole("button", { name: "Override" }).waitFor()
+    await bed.ask("PATCH", "/rules/login", { description: "meanwhile" })
+    await saveOverride(page, "50")
+    await page.getByText("Somebody changed the rules meanwhile.", { exact: false }).waitFor()
+    expect(await bed.ask("GET", "/overrides")).toEqual([])
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click()
+    await page.getByText("0 of 50 used").waitFor()
+  })
+
+  it("says of what is wrong with it what the service says", async () => {
+    const page = await lookAtKey()
+    await page.getByRole("button", { name: "Override" }).click()
+    await page.getByLabel("5/1h: window").fill("soon")
+    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByText("limits[0].window must be", { exact: false }).first().waitFor()
+    expect(await bed.ask("GET", "/overrides")).toEqual([])
+  })
+
+  it("is not offered for a key that is no single client's", async () => {
+    const { page } = await look(`${bed.url}/#/clients/everybody/global`)
+    await page.getByText("This key names no single client", { exact: false }).waitFor()
+  })
+})

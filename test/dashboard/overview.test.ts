@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { eventually } from "../support/eventually.js"
+import { startRedis } from "../support/redis/single.js"
+import { type Bed, buildPage, startBed } from "./bed.js"
+import { barriers, closeBrowser, closePages, look, type Page, picture } from "./browser.js"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const beds: { close(): Promise<void> }[] = []
+
+async function bed(...options: Parameters<typeof startBed>): Promise<Bed> {
+  const started = await startBed(...options)
+  beds.push(started)
+  return started
+}
+
+beforeAll(buildPage, 120_000)
+afterEach(async () => {
+  await closePages()
+  for (const started of beds.splice(0)) await started.close()
+})
+afterAll(closeBrowser)
+
+/** A figure of the page as a number: `31/s` is 31. */
+async function figure(page: Page, name: string): Promise<number> {
+  const tile = page.locator(".figure", { has: page.getByText(name, { exact: true }) })
+  return Number.parseFloat((await tile.locator(".value").textContent()) ?? "")
+}
+
+const SIGN_IN = { method: "POST", path: "/login", ip: "192.0.2.1" }
+
+describe("the overview of a fresh start", () => {
+  it("offers sample traffic, and its charts move once that comes", async () => {
+    const { url, service } = await bed()
+    const { page, troubles } = await look(url)
+    await page.getByRole("heading", { name: "No requests yet" }).waitFor()
+    await picture(page, "overview-empty")
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole("button", { name: "Send sample traffic" }).click()
+    await page.getByText("Sample traffic until", { exact: false }).waitFor()
+    await page.getByRole("heading", { name: "Requests per second" }).waitFor()
+    await eventually(async () => (await figure(page, "Denied")) > 0, { within: 20_000 })
+    await eventually(async () => (await figure(page, "In shadow")) > 0, { within: 20_000 })
+    await page.getByRole("button", { name: "Stop" }).click()
+    await page.getByRole("button", { name: "Send sample traffic" }).waitFor()
+    const { denied } = service.watch.history().requests
+    expect(denied.some((count) => count > 0)).toBe(true)
+    expect(troubles).toEqual([])
+  })
+
+  it("offers none where the rules are somebody's own", async () => {
+    const { url } = await bed({ rules: "version: 1\nrules: []\n" })
+    const { page } = await look(url)
+    await page.getByRole("heading", { name: "No requests yet" }).waitFor()
+    await page.getByText("revision 1").waitFor()
+    expect(await page.getByRole("button", { name: "Send sample traffic" }).count()).toBe(0)
+  })
+})
+
+describe("the overview under load", () => {
+  it("follows the service second by second, and shows what it counted", async () => {
+    const started = await bed()
+    const { page, troubles } = await look(started.url)
+    await page.getByText("Live", { exact: true }).waitFor()
+    for (let i = 0; i < 10; i++) await started.check(SIGN_IN, 100)
+    const row = page.getByRole("row", { name: /^login/ })
+    await row.waitFor()
+    // 5 of the 1,000 are allowed. All of it is within the ten seconds that a rate is taken over.
+    await eventually(async () => (await figure(page, "Denied")) >= 99, { within: 20_000 })
+    await eventually(async () => /99(\.5)?\/s|100\/s/.test((await row.textContent()) ?? ""), {
+      within: 20_000,
+    })
+    await page.getByRole("link", { name: "ip:192.0.2.1" }).waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("knows what happened before it was opened", async () => {
+    const started = await bed()
+    await started.check(SIGN_IN, 50)
+    await eventually(() => started.service.watch.history().rules.length > 0)
+    const { page } = await look(started.url)
+    const line = page.getByRole("img", { name: "Denied by login: 45 in 15 minutes" })
+    await line.waitFor()
+  })
+
+  it("shows one rule alone when it is chosen, and says what its chart shows to who cannot see it", async () => {
+    const started = await bed()
+    await started.check(SIGN_IN, 50)
+    const { page } = await look(started.url)
+    await page.getByRole("link", { name: "login", exact: true }).click()
+    await page.getByRole("heading", { name: "Rule login: decisions per second" }).waitFor()
+    const chart = page.getByRole("slider", { name: "Rule login: decisions per second" })
+    await chart.focus()
+    await eventually(
+      async () => {
+        await page.keyboard.press("ArrowLeft")
+        return (await chart.getAttribute("aria-valuetext"))?.includes("Denied: 45")
+      },
+      { within: 20_000 },
+    )
+    await page.getByRole("link", { name: "All requests" }).click()
+    await page.getByRole("heading", { name: "Requests per second" }).waitFor()
+  })
+
+  it("tells of a new revision of the rules at once", async () => {
+    const started = await bed()
+    const { page } = await look(started.url)
+    await page.getByText("revision 1").waitFor()
+    await started.ask("PATCH", "/rules/login", { description: "changed" })
+    await page.getByText("revision 2").waitFor()
+    await page.getByText("by loopback", { exact: false }).waitFor()
+  })
+})
+
+describe("a store that goes away", () => {
+  it("is said in words, with its breaker, and over once it is back", async () => {
+    const redis = await startRedis()
+    beds.push({ close: () => redis.stop() })
+    const started = await bed({ config: { store: { url: `redis://127.0.0.1:${redis.port}` } } })
+    beds.reverse()
+    const { page } = await look(started.url)
+    await page.getByText("closed", { exact: true }).waitFor()
+    await redis.pause()
+    await eventually(
+      async () => {
+        await started.check(SIGN_IN, 20)
+        return (await page.getByText("The store does not answer.", { exact: false }).count()) > 0
+      },
+      { within: 30_000 },
+    )
+    await page.getByText("Degraded", { exact: true }).first().waitFor()
+    await picture(page, "overview-store-away")
+    expect(await barriers(page)).toEqual([])
+    redis.resume()
+    await eventually(
+      async () => {
+        await started.check(SIGN_IN, 5)
+        return (await page.getByText("closed", { exact: true }).count()) > 0
+      },
+      { within: 30_000 },
+    )
+  })
+})

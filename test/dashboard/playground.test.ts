@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { type Bed, buildPage, startBed } from "./bed.js"
+import { barriers, closeBrowser, closePages, isTooWide, look, type Page, picture } from "./browser.js"
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let bed: Bed
+beforeAll(async () => {
+  buildPage()
+  bed = await startBed()
+}, 60_000)
+afterEach(closePages)
+afterAll(async () => {
+  await closeBrowser()
+  await bed.close()
+})
+
+const open = (query = "", view = {}) => look(`${bed.url}/#/playground${query}`, view)
+
+/** What the lane of an algorithm says about itself. */
+function lane(page: Page, name: string) {
+  return page.getByRole("img", { name: new RegExp(`^${name}[:：]`) })
+}
+
+describe("the playground", () => {
+  it("shows the boundary burst of the fixed window to who comes first, and that the exact log has none", async () => {
+    const { page, troubles } = await open()
+    await lane(page, "fixed-window").waitFor()
+    expect(await lane(page, "fixed-window").getAttribute("aria-label")).toContain(
+      "busiest 10 s: 20, 10 over the limit",
+    )
+    expect(await lane(page, "sliding-window-log").getAttribute("aria-label")).toContain("busiest 10 s: 10;")
+    // The bracket over the burst, with its number.
+    await lane(page, "fixed-window").locator(".bracket").getByText("20").waitFor()
+    expect(await lane(page, "sliding-window-log").locator(".bracket").count()).toBe(0)
+    await picture(page, "playground")
+    expect(troubles).toEqual([])
+  })
+
+  it("makes another shape, limit or window at once, and keeps them in the address", async () => {
+    const { page } = await open()
+    await page.getByText("Steady").click()
+    await page.getByRole("spinbutton", { name: "Limit" }).fill("40")
+    await page.getByRole("combobox", { name: "Window" }).selectOption("20")
+    await page.getByText("40 per 20 seconds").waitFor()
+    await page.waitForURL(/#\/playground\?shape=steady&limit=40&window=20$/)
+    const before = await lane(page, "token-bucket").getAttribute("aria-label")
+    await page.reload()
+    await lane(page, "token-bucket").waitFor()
+    expect(await lane(page, "token-bucket").getAttribute("aria-label")).toBe(before)
+  })
+
+  it("refuses a limit that is none, and goes on with the last one", async () => {
+    const { page } = await open()
+    await page.getByRole("spinbutton", { name: "Limit" }).fill("0")
+    await page.getByText("A whole number from 1 to 100.").waitFor()
+    await page.getByText("10 per 10 seconds").waitFor()
+  })
+
+  it("takes traffic drawn with the pointer", async () => {
+    const { page } = await open("?shape=steady")
+    await page.getByRole("button", { name: "Clear" }).click()
+    await page.getByText("0 requests in a minute").waitFor()
+    const sketch = page.getByRole("slider", { name: "Requests per half second" })
+    const box = await sketch.boundingBox()
+    if (box === null) throw new Error("the sketch is not there")
+    await page.mouse.move(box.x + 1, box.y + box.height / 3)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width - 2, box.y + box.height / 3, { steps: 3 })
+    await page.mouse.up()
+    // Ten in each of 120 slots, without gaps however fast the hand was.
+    await page.getByText("1,200 requests in a minute").waitFor()
+    expect(await page.getByRole("radio", { name: "Drawn" }).isChecked()).toBe(true)
+    expect(await lane(page, "sliding-window-log").getAttribute("aria-label")).toContain(
+      "60 of 1200 let through",
+    )
+  })
+
+  it("takes traffic drawn with the keyboard alone", async () => {
+    const { page } = await open()
+    await page.getByRole("button", { name: "Clear" }).focus()
+    await page.keyboard.press("Enter")
+    const sketch = page.getByRole("slider", { name: "Requests per half second" })
+    await sketch.focus()
+    for (const key of ["Home", "ArrowRight", "PageUp", "ArrowUp", "ArrowDown"]) await page.keyboard.press(key)
+    expect(await sketch.getAttribute("aria-valuetext")).toBe("second 0.5: 5 requests")
+    await page.getByText("5 requests in a minute").waitFor()
+  })
+
+  it("says which algorithms decide alike, and compares those that are chosen", async () => {
+    const { page } = await open("?shape=random")
+    await page.getByRole("checkbox", { name: "gcra" }).check()
+    await page.getByText("decides as token-bucket does").waitFor()
+    await page.getByRole("checkbox", { name: "fixed-window" }).uncheck()
+    await lane(page, "fixed-window").waitFor({ state: "detached" })
+    const table = page.getByRole("table", { name: "In numbers" })
+    expect(await table.getByRole("rowheader").allInnerTexts()).toEqual([
+      "sliding-window-counter",
+      "sliding-window-log",
+      "token-bucket",
+      'leaky-bucket, overflow: "queue"',
+      "gcra",
+    ])
+  })
+
+  it("plays the minute, and stops where somebody takes the time line", async () => {
+    const { page } = await open()
+    const time = page.getByRole("slider", { name: "Time" })
+    await page.getByRole("button", { name: "Play" }).click()
+    await page.getByRole("button", { name: "Pause" }).waitFor()
+    await time.fill("10000")
+    await page.getByRole("button", { name: "Play" }).waitFor()
+    expect(await time.getAttribute("aria-valuetext")).toBe("10.0 s")
+    // Ten seconds in: both bursts are within the window of the fixed one.
+    const fixed = page.getByRole("listitem").filter({ has: lane(page, "fixed-window") })
+    await fixed.getByText("20 in the window, 0 remaining").waitFor()
+    // A mouse reads it too: between two bursts.
+    const width = Number(await lane(page, "fixed-window").getAttribute("width"))
+    await lane(page, "fixed-window").hover({ position: { x: (width * 25) / 60, y: 40 } })
+    await fixed.getByText("0 in the window, 10 remaining").waitFor()
+    expect(await time.getAttribute("aria-valuetext")).toMatch(/^2[45]\.\d s$/)
+  })
+
+  it.each(["light", "dark"] as const)("has no barriers in %s", async (theme) => {
+    const { page, troubles } = await open("?shape=waves", { theme })
+    await lane(page, "gcra").or(lane(page, "fixed-window")).first().waitFor()
+    expect(await barriers(page)).toEqual([])
+    expect(troubles).toEqual([])
+  })
+
+  it("fits a phone, in Chinese", async () => {
+    const { page, troubles } = await open("", { width: 360, language: "zh-CN" })
+    await page.getByRole("heading", { level: 1, name: "演练场" }).waitFor()
+    await lane(page, "fixed-window").waitFor()
+    expect(await isTooWide(page)).toBe(false)
+    await picture(page, "playground-phone-zh")
+    expect(troubles).toEqual([])
+  })
+})

@@ -1,0 +1,167 @@
+import { gzipSync } from "node:zlib"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { type Bed, buildPage, startBed } from "./bed.js"
+import { barriers, closeBrowser, closePages, isTooWide, look, picture } from "./browser.js"
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let bed: Bed
+beforeAll(async () => {
+  buildPage()
+  bed = await startBed()
+}, 60_000)
+afterEach(closePages)
+afterAll(async () => {
+  await closeBrowser()
+  await bed.close()
+})
+
+const open = (view = {}) => look(`${bed.url}/#/replay`, view)
+
+describe("the replay page", () => {
+  it("runs the sample log through the rules in force with one press, and says who would have been denied", async () => {
+    const { page, troubles } = await open()
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    const whom = page.getByRole("table", { name: "Who would be hurt" })
+    await whom.getByText("ip:192.0.2.66").waitFor()
+    // Who guesses passwords: five in fifteen minutes pass, and it guesses for five.
+    const guesser = whom.getByRole("row").filter({ hasText: "ip:192.0.2.66" })
+    expect(await guesser.getByRole("cell").allInnerTexts()).toEqual(
+      expect.arrayContaining(["150", "145", "97%"]),
+    )
+    await page.getByRole("table", { name: "By rule" }).getByText("login").waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("compares candidates side by side, each with its own line, and shows one in detail", async () => {
+    const { page, troubles } = await open()
+    await page.getByRole("button", { name: "Half of every limit" }).click()
+    const editor = page.getByRole("textbox", { name: "Rules of Half" })
+    await editor.waitFor()
+    expect(await editor.inputValue()).toContain("limit: 500")
+    await page.getByRole("button", { name: "Twice every limit" }).click()
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    const compared = page.getByRole("table", { name: "Side by side" })
+    await compared.waitFor()
+    const rows = await compared.getByRole("row").allInnerTexts()
+    const denied = rows.slice(1).map((row) => Number(row.split("\t")[1]?.replace(",", "")))
+    expect(denied).toHaveLength(3)
+    // In force, half, twice.
+    expect(denied[1]).toBeGreaterThan(denied[0] as number)
+    expect(denied[2]).toBeLessThan(denied[0] as number)
+    await page.getByText("Half", { exact: true }).last().click()
+    const login = page.getByRole("table", { name: "By rule" }).getByRole("row").filter({ hasText: "login" })
+    // Of the 150 guesses, three passed: half of five.
+    expect(await login.getByRole("cell").allInnerTexts()).toContain("147")
+    await picture(page, "replay")
+    expect(troubles).toEqual([])
+  })
+
+  it("takes a file that is packed, reads its format by itself, and lists the lines it cannot read", async () => {
+    const { page } = await open()
+    await page.getByText("Log file").click()
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByText("Choose a file first.").waitFor()
+    const line = '192.0.2.9 - - [01/Jan/2026:10:00:00 +0000] "POST /login HTTP/1.1" 200 5 "-" "curl/8"\n'
+    const buffer = gzipSync(`${line.repeat(8)}<b>no line of a log</b>\n${line}`)
+    await page
+      .getByLabel("Access log")
+      .setInputFiles({ name: "access.log.gz", mimeType: "application/gzip", buffer })
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByRole("table", { name: "Who would be hurt" }).getByText("ip:192.0.2.9").waitFor()
+    await page.locator("summary").filter({ hasText: "Unreadable lines" }).click()
+    await page.getByText("<b>no line of a log</b>").waitFor()
+  })
+
+  it("marks mistakes in a candidate as they are typed, and says what the service refuses", async () => {
+    const { page } = await open()
+    await page.getByRole("button", { name: "A copy of them" }).click()
+    const editor = page.getByRole("textbox", { name: "Rules of Copy" })
+    await editor.fill("version: 1\nrules:\n  - id: login\n    limits: [{ limit: 0, window: 1m }]\n")
+    await page.getByText("must be an integer ≥ 1, got 0").first().waitFor()
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByRole("alert").filter({ hasText: 'candidate "Copy": 1 mistake' }).waitFor()
+  })
+
+  it("keeps what was written and found while another page is shown", async () => {
+    const { page } = await open()
+    await page.getByRole("button", { name: "Twice every limit" }).click()
+    await page.getByRole("textbox", { name: "Name" }).fill("Generous")
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByRole("table", { name: "Side by side" }).waitFor()
+    await page.getByRole("link", { name: "Playground" }).click()
+    await page.getByRole("heading", { level: 1, name: "Playground" }).waitFor()
+    await page.goBack()
+    await page.getByRole("textbox", { name: "Rules of Generous" }).waitFor()
+    await page.getByRole("table", { name: "Side by side" }).getByText("Generous").waitFor()
+  })
+
+  it("can be cancelled, and is ready for the next", async () => {
+    const { page } = await open()
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route("**/replay", async (route) => {
+      await held
+      await route.continue().catch(() => {})
+    })
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByText("Sending and replaying").waitFor()
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" })
+    release()
+    await page.unroute("**/replay")
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByRole("table", { name: "Side by side" }).waitFor()
+  })
+
+  it("reads the values of its chart with the arrow keys", async () => {
+    const { page } = await open()
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    const chart = page.getByRole("slider", { name: "Denied per 2 minutes" })
+    await chart.focus()
+    const last = Number(await chart.getAttribute("aria-valuemax"))
+    expect(last).toBeGreaterThan(100)
+    await page.keyboard.press("ArrowLeft")
+    await expect.poll(() => chart.getAttribute("aria-valuenow")).toBe(String(last))
+    await page.keyboard.press("ArrowLeft")
+    await expect.poll(() => chart.getAttribute("aria-valuenow")).toBe(String(last - 1))
+    expect(await chart.getAttribute("aria-valuetext")).toMatch(
+      /^Oct 12, 13:\d\d:\d\d: Requests: \d+, Denied: In force: \d+$/,
+    )
+  })
+
+  it.each(["light", "dark"] as const)("has no barriers in %s, with a result on it", async (theme) => {
+    const { page, troubles } = await open({ theme })
+    await page.getByRole("button", { name: "A copy of them" }).click()
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByRole("table", { name: "Side by side" }).waitFor()
+    expect(await barriers(page)).toEqual([])
+    expect(troubles).toEqual([])
+  })
+
+  it("fits a phone, in Chinese", async () => {
+    const { page, troubles } = await open({ width: 360, language: "zh-CN" })
+    await page.getByRole("button", { name: "回放", exact: true }).click()
+    await page.getByRole("table", { name: "并排比较" }).waitFor()
+    expect(await isTooWide(page)).toBe(false)
+    await picture(page, "replay-phone-zh")
+    expect(troubles).toEqual([])
+  })
+})
+
+it("tells a reader why there is nothing to press", async () => {
+  const token = "reader-token-of-16+"
+  const own = await startBed({ config: { control: { tokens: [{ name: "r", role: "reader", token }] } } })
+  try {
+    const { page } = await look(`${own.url}/#/replay`)
+    await page.getByLabel("Token").fill(token)
+    await page.keyboard.press("Enter")
+    await page.getByText("needs a token with the role editor").waitFor()
+    expect(await page.getByRole("button", { name: "Replay", exact: true }).count()).toBe(0)
+  } finally {
+    await closePages()
+    await own.close()
+  }
+})

@@ -1,0 +1,406 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
+import { closeBrowser, closePages, type Looked, look, type Page, picture, type View } from "./browser.js"
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let bed: Bed
+beforeAll(() => buildPage(), 60_000)
+beforeEach(async () => {
+  bed = await startBed({ rules: EXAMPLE_RULES })
+})
+afterEach(async () => {
+  await closePages()
+  await bed.close()
+})
+afterAll(closeBrowser)
+
+interface Rule {
+  readonly id: string
+  readonly mode?: string
+  readonly description?: string
+  readonly limits: readonly { readonly limit: number }[]
+}
+
+const rule = async (id: string) => (await bed.ask("GET", `/rules/${id}`)) as Rule
+const revisions = async () =>
+  (await bed.ask("GET", "/rules/revisions")) as { revision: number; comment?: string }[]
+
+const open = (path: string, view: View = {}): Promise<Looked> => look(`${bed.url}/#/rules${path}`, view)
+
+/** A list of rules that has come. */
+async function openList(): Promise<Looked> {
+  const looked = await open("")
+  await looked.page.getByRole("link", { name: "login" }).waitFor()
+  return looked
+}
+
+/** The editor of a rule, as YAML, with the cursor at the end. */
+async function openYaml(path: string): Promise<Looked & { readonly text: ReturnType<Page["getByRole"]> }> {
+  const looked = await open(path)
+  await looked.page.getByText("YAML", { exact: true }).click()
+  const text = looked.page.locator("textarea")
+  await text.click()
+  await looked.page.keyboard.press("Control+End")
+  return { ...looked, text }
+}
+
+/** What may be typed, below the cursor. */
+function options(page: Page) {
+  return page.getByRole("listbox", { name: "Suggestions" }).getByRole("option")
+}
+
+async function review(page: Page): Promise<ReturnType<Page["getByRole"]>> {
+  await page.getByRole("button", { name: "Review and save" }).click()
+  return page.getByRole("dialog")
+}
+
+describe("the list of rules", () => {
+  it("shows each with its state, and finds those that are searched for", async () => {
+    const { page, troubles } = await openList()
+    const rows = page.getByRole("row")
+    await page.getByText("3 rules", { exact: true }).waitFor()
+    expect(await rows.filter({ hasText: "search" }).innerText()).toContain("shadow")
+    await page.getByRole("searchbox").fill("post 15m")
+    await page.getByText("1 of 3 rules").waitFor()
+    expect(await rows.count()).toBe(2)
+    await page.getByRole("searchbox").fill("nothing like it")
+    await page.getByRole("button", { name: "Show all rules" }).click()
+    await page.getByText("3 rules", { exact: true }).waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("shows what each decided in the last minute, as it happens", async () => {
+    const { page } = await openList()
+    await page.getByText("Live", { exact: true }).waitFor()
+    await bed.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 9)
+    await page.getByRole("img", { name: "5 allowed, 4 denied in the last minute" }).waitFor()
+  })
+
+  it("makes a rule in shadow count with one click", async () => {
+    const { page } = await openList()
+    await page.getByRole("button", { name: "Enforce search from now on" }).click()
+    await page.getByText("search is enforced now.").waitFor()
+    expect((await rule("search")).mode).toBe("enforce")
+    await page.getByText("Revision 2").waitFor()
+    expect(await page.getByRole("button", { name: "Enforce search from now on" }).count()).toBe(0)
+  })
+
+  it("makes the candidate of a rule count with one click", async () => {
+    await bed.ask("PATCH", "/rules/login", { candidate: { limits: [{ limit: 3, window: "15m" }] } })
+    const { page } = await openList()
+    await page.getByRole("button", { name: "Enforce the candidate limits of login from now on" }).click()
+    await page.getByText("login is enforced now.").waitFor()
+    expect(await rule("login")).toMatchObject({ limits: [{ limit: 3 }] })
+    expect(await rule("login")).not.toHaveProperty("candidate")
+  })
+
+  it("follows what others change", async () => {
+    const { page } = await openList()
+    await page.getByText("Live", { exact: true }).waitFor()
+    await bed.ask("PATCH", "/rules/login", { description: "Changed by somebody else" })
+    await page.getByText("Changed by somebody else").waitFor()
+  })
+
+  it("says what to do when there are no rules", async () => {
+    await bed.ask("PUT", "/rules", { version: 1, rules: [] })
+    const { page } = await open("")
+    await page.getByRole("heading", { name: "No rules yet" }).waitFor()
+    expect(await page.getByRole("link", { name: "New rule" }).count()).toBe(2)
+  })
+})
+
+describe("the form of a rule", () => {
+  it("says what is wrong at the field, and saves what is right after a look at the difference", async () => {
+    const { page, troubles } = await open("/rule/login")
+    const limit = page.getByLabel("Limit", { exact: true })
+    await limit.fill("0")
+    await page.getByText("must be an integer ≥ 1, got 0").waitFor()
+    expect(await limit.getAttribute("aria-invalid")).toBe("true")
+    expect(await page.getByRole("button", { name: "Review and save" }).isEnabled()).toBe(false)
+    await limit.fill("7")
+    const dialog = await review(page)
+    await dialog.getByText("limit: 7").waitFor()
+    expect(await dialog.locator("tr.removed").innerText()).toContain("limit: 5")
+    await dialog.getByLabel("Why").fill("as agreed")
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await page.getByText("login is saved and in force.").waitFor()
+    expect((await rule("login")).limits[0]?.limit).toBe(7)
+    expect((await revisions())[0]).toMatchObject({ revision: 2, comment: "as agreed" })
+    await page.getByText("Nothing has changed").waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("keeps what is not saved while one looks at another page, and names it in the list", async () => {
+    const { page } = await open("/rule/login")
+    await page.getByLabel("Description").fill("Not finished")
+    await page.getByRole("link", { name: "All rules" }).click()
+    await page.getByRole("row").filter({ hasText: "login" }).getByText("not saved").waitFor()
+    await page.getByRole("link", { name: "login" }).click()
+    expect(await page.getByLabel("Description").inputValue()).toBe("Not finished")
+    await page.getByRole("button", { name: "Discard changes" }).click()
+    await page.getByRole("link", { name: "All rules" }).click()
+    await page.getByText("3 rules", { exact: true }).waitFor()
+    expect(await page.getByText("not saved").count()).toBe(0)
+  })
+
+  it("says in the dialog when the service does not save", async () => {
+    const { page } = await open("/rule/login")
+    await page.getByLabel("Description").fill("Mine")
+    const dialog = await review(page)
+    await bed.stop()
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByRole("alert").getByText("The service cannot be reached.").waitFor()
+    await bed.start()
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await page.getByText("login is saved and in force.").waitFor()
+    expect((await rule("login")).description).toBe("Mine")
+  })
+
+  it("keeps what it has no fields for", async () => {
+    const { page } = await open("/rule/api")
+    await page.getByText("Also set, and kept as it is: tiers.").waitFor()
+    await page.getByLabel("Description").fill("Other words")
+    await (await review(page)).getByRole("button", { name: "Save" }).click()
+    await page.getByText("api is saved and in force.").waitFor()
+    expect(await rule("api")).toMatchObject({ description: "Other words", tiers: { pro: {} } })
+  })
+
+  it("makes a new rule, in shadow at first", async () => {
+    const { page } = await openList()
+    await page.getByRole("link", { name: "New rule" }).click()
+    await page.getByLabel("Id").fill("login")
+    await page.getByText("is already the id of rules[0]").waitFor()
+    await page.getByLabel("Id").fill("uploads")
+    await page.getByLabel("Path").fill("/files/**, /bulk")
+    await page.getByRole("button", { name: "Add a limit" }).click()
+    await page.getByLabel("Limit", { exact: true }).nth(1).fill("5000")
+    await page.getByLabel("Window").nth(1).fill("1d")
+    await (await review(page)).getByRole("button", { name: "Save" }).click()
+    await page.getByRole("heading", { level: 1, name: "uploads" }).waitFor()
+    expect(await rule("uploads")).toEqual({
+      id: "uploads",
+      mode: "shadow",
+      match: { path: ["/files/**", "/bulk"] },
+      limits: [
+        { limit: 100, window: "1m" },
+        { limit: 5000, window: "1d" },
+      ],
+    })
+  })
+
+  it("deletes a rule after asking, unless something still needs it", async () => {
+    await bed.ask("POST", "/overrides", { client: "user:1", rule: "login", limits: "unlimited" })
+    const { page } = await open("/rule/login")
+    await page.getByRole("button", { name: "Delete" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByRole("button", { name: "Delete" }).click()
+    await dialog.getByRole("alert").getByText("overrides[0].rule").waitFor()
+    const heard = page.waitForResponse(`${bed.url}/rules`)
+    await bed.ask("PUT", "/overrides", [])
+    await heard
+    await dialog.getByRole("button", { name: "Delete" }).click()
+    await page.getByText("login is deleted.").waitFor()
+    await page.getByText("2 rules", { exact: true }).waitFor()
+  })
+
+  it("tells of a rule that is not there", async () => {
+    const { page } = await open("/rule/nobody")
+    await page.getByRole("heading", { name: "There is no rule nobody" }).waitFor()
+  })
+})
+
+describe("the YAML of a rule", () => {
+  it("is completed from the schema with the keyboard", async () => {
+    const { page, text } = await openYaml("/rule/login")
+    await page.keyboard.type("mo")
+    await options(page).filter({ hasText: "mode" }).first().waitFor()
+    expect(await text.getAttribute("role")).toBe("combobox")
+    expect(
+      await options(page)
+        .and(page.getByRole("option", { selected: true }))
+        .innerText(),
+    ).toContain("mode")
+    await page.keyboard.press("Enter")
+    await options(page).filter({ hasText: "shadow" }).first().waitFor()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    expect(await text.inputValue()).toMatch(/\nmode: shadow$/)
+    expect(await options(page).count()).toBe(0)
+    expect(await text.getAttribute("role")).toBeNull()
+    await (await review(page)).getByRole("button", { name: "Save" }).click()
+    await page.getByText("login is saved and in force.").waitFor()
+    expect((await rule("login")).mode).toBe("shadow")
+  })
+
+  it("offers the list on request, and puts it away", async () => {
+    const { page } = await openYaml("/rule/login")
+    await page.keyboard.press("Control+Space")
+    await options(page).filter({ hasText: "replaces" }).first().waitFor()
+    await page.keyboard.press("Escape")
+    expect(await options(page).count()).toBe(0)
+  })
+
+  it("marks the line of a mistake, and leads there", async () => {
+    const { page, text } = await openYaml("/rule/login")
+    await page.keyboard.type("limts: 1")
+    await page.getByText("limts does not exist; did you mean limits?").waitFor()
+    const lines = (await text.inputValue()).split("\n").length
+    expect(await page.locator(".yaml-lines .wrong").innerText()).toBe(String(lines))
+    await page.getByLabel("Description").waitFor({ state: "detached" })
+    await page.keyboard.press("Control+Home")
+    await page.getByRole("button", { name: `Line ${lines}` }).click()
+    expect(await text.evaluate((area: HTMLTextAreaElement) => area.value.slice(area.selectionStart))).toBe(
+      "limts: 1",
+    )
+    expect(await page.getByRole("button", { name: "Review and save" }).isEnabled()).toBe(false)
+  })
+
+  it("indents with Tab, can be undone, and lets the keyboard go after Escape", async () => {
+    const { page, text } = await openYaml("/rule/login")
+    const before = await text.inputValue()
+    await page.keyboard.press("Tab")
+    expect(await text.inputValue()).toBe(`${before}  `)
+    await page.keyboard.press("Control+z")
+    expect(await text.inputValue()).toBe(before)
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Tab")
+    expect(await text.evaluate((area) => document.activeElement === area)).toBe(false)
+  })
+
+  it("becomes the form again with what was typed, once it can be read", async () => {
+    const { page, text } = await openYaml("/rule/login")
+    await page.keyboard.type("description2: x")
+    await page.getByText("1 mistake").first().waitFor()
+    await page.getByText("Form", { exact: true }).click()
+    await page.getByText("Correct the mistakes first").waitFor()
+    await text.fill("id: login\ndescription: Typed as YAML # a comment\nlimits: unlimited\n")
+    await page.getByText("This can be saved.").waitFor()
+    await page.getByText("Form", { exact: true }).click()
+    expect(await page.getByLabel("Description").inputValue()).toBe("Typed as YAML")
+    expect(await page.getByLabel("Unlimited").isChecked()).toBe(true)
+  })
+
+  it("does not give a rule another id", async () => {
+    const { page, text } = await openYaml("/rule/login")
+    await text.fill("id: signin\nlimits: unlimited\n")
+    await page.getByText("A rule keeps its id").waitFor()
+    expect(await page.getByRole("button", { name: "Review and save" }).isEnabled()).toBe(false)
+  })
+})
+
+describe("the whole set as YAML", () => {
+  it("is saved as it was typed", async () => {
+    const { page, troubles } = await open("/set")
+    const text = page.locator("textarea")
+    const before = await text.inputValue()
+    await text.fill(`${before}deny: ["user:mallory"]\n`)
+    const dialog = await review(page)
+    expect(await dialog.locator("tr.added").innerText()).toContain('deny: ["user:mallory"]')
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await page.getByText("The rule set is saved and in force.").waitFor()
+    expect(await bed.ask("GET", "/lists/deny")).toEqual(["user:mallory"])
+    expect(troubles).toEqual([])
+  })
+})
+
+describe("an edit that somebody else was faster than", () => {
+  const theirs = { description: "Theirs" }
+
+  it("is told who it was and what differs, and can still be saved over it", async () => {
+    const { page } = await open("/rule/login")
+    await page.getByLabel("Description").fill("Mine")
+    await bed.ask("PATCH", "/rules/login?comment=incident%2042", theirs)
+    await page.getByText("The rules were changed meanwhile: revision 2 is in force.").waitFor()
+    const dialog = await review(page)
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByRole("heading", { name: "Somebody else was faster" }).waitFor()
+    await dialog.getByText("loopback saved revision 2").waitFor()
+    await dialog.getByText("incident 42").waitFor()
+    await dialog.getByText("They changed the same thing.").waitFor()
+    await picture(page, "rule-conflict", { fullPage: false })
+    expect(await dialog.locator("tr.removed").innerText()).toContain("Theirs")
+    expect((await rule("login")).description).toBe("Theirs")
+    await dialog.getByRole("button", { name: "Save mine over it" }).click()
+    await page.getByText("login is saved and in force.").waitFor()
+    expect((await rule("login")).description).toBe("Mine")
+  })
+
+  it("goes well with a change of another rule, which stays", async () => {
+    const { page } = await open("/rule/login")
+    await page.getByLabel("Description").fill("Mine")
+    await bed.ask("PATCH", "/rules/api", theirs)
+    const dialog = await review(page)
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByText("This rule is as you knew it. What they did: changed api").waitFor()
+    await dialog.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByText("login is saved and in force.").waitFor()
+    expect([(await rule("login")).description, (await rule("api")).description]).toEqual(["Mine", "Theirs"])
+  })
+
+  it("is not taken for the change of another rule when an earlier one of several was of the same", async () => {
+    const { page } = await open("/rule/login")
+    await page.getByLabel("Description").fill("Mine")
+    await bed.ask("PATCH", "/rules/login", theirs)
+    await bed.ask("PATCH", "/rules/api", theirs)
+    const dialog = await review(page)
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByText("saved revision 3").waitFor()
+    await dialog.getByText("They changed the same thing.").waitFor()
+  })
+
+  it("of a new rule goes well with whatever else has changed", async () => {
+    const { page } = await open("/new")
+    await page.getByLabel("Id").fill("uploads")
+    await bed.ask("DELETE", "/rules/search")
+    const dialog = await review(page)
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByText("What they did: removed search.").waitFor()
+    await dialog.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByRole("heading", { level: 1, name: "uploads" }).waitFor()
+    expect((await rule("uploads")).mode).toBe("shadow")
+  })
+
+  it("can be dropped for theirs", async () => {
+    const { page } = await open("/rule/login")
+    await page.getByLabel("Description").fill("Mine")
+    await bed.ask("PATCH", "/rules/login", theirs)
+    const dialog = await review(page)
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByRole("button", { name: "Drop mine, take theirs" }).click()
+    await page.getByText("Nothing has changed").waitFor()
+    expect(await page.getByLabel("Description").inputValue()).toBe("Theirs")
+    expect((await revisions()).length).toBe(2)
+  })
+
+  it("brings back a rule that they deleted, if that is wanted", async () => {
+    const { page } = await open("/rule/login")
+    await page.getByLabel("Description").fill("Mine")
+    await bed.ask("DELETE", "/rules/login")
+    const dialog = await review(page)
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByText("They deleted this rule.").waitFor()
+    await dialog.getByRole("button", { name: "Save mine over it" }).click()
+    await page.getByText("login is saved and in force.").waitFor()
+    expect((await rule("login")).description).toBe("Mine")
+  })
+})
+
+describe("the history", () => {
+  it("shows who changed what, and goes back to an earlier revision as a new one", async () => {
+    await bed.ask("PATCH", "/rules/login?comment=too%20strict", { mode: "off" })
+    await bed.ask("DELETE", "/rules/search")
+    const { page, troubles } = await open("/history")
+    const row = page.getByRole("row").filter({ hasText: "too strict" })
+    expect(await row.innerText()).toContain("changed login")
+    await page.getByRole("button", { name: "Compare revision 1" }).click()
+    const dialog = page.getByRole("dialog")
+    expect(await dialog.locator("tr.removed").allInnerTexts()).toEqual([expect.stringContaining("mode: off")])
+    await dialog.getByLabel("Why").fill("it was a mistake")
+    await dialog.getByRole("button", { name: "Go back to revision 1" }).click()
+    await page.getByText("Revision 4 is in force, with the content of revision 1.").waitFor()
+    expect((await rule("login")).mode).toBeUndefined()
+    await page.getByRole("row").filter({ hasText: "it was a mistake" }).getByText("in force").waitFor()
+    expect(troubles).toEqual([])
+  })
+})

@@ -1,0 +1,168 @@
+// What somebody else may have written (a description, a client's name, a line of a log) is shown as it is, on every page,
+// and never becomes a part of the page.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { hashToken } from "../../packages/server/src/control/index.js"
+import { type Bed, buildPage, startBed } from "./bed.js"
+import { closeBrowser, closePages, type Looked, look, type Page } from "./browser.js"
+
+vi.setConfig({ testTimeout: 30_000 })
+
+/** Would run in a page that takes text for markup, and in one whose policy lets inline handlers run. */
+const MARKUP = '<img src=x onerror="window.hurt=1">'
+const SCRIPT = '"><script>window.hurt=1</script>'
+/** Who is signed in: on every page. */
+const NAME = `${MARKUP} the admin`
+const TOKEN = "security-token-of-16+"
+
+const RULES = {
+  version: 1,
+  rules: [
+    {
+      id: "login",
+      description: MARKUP,
+      match: { path: "/login" },
+      keyBy: "user",
+      limits: [{ algorithm: "fixed-window", limit: 1, window: "1d" }],
+      response: { body: { error: MARKUP } },
+    },
+  ],
+  overrides: [{ client: `user:${SCRIPT}`, rule: "login", limits: [{ limit: 2, window: "1d" }] }],
+  deny: [`user:${MARKUP}2`],
+}
+
+let bed: Bed
+beforeAll(async () => {
+  buildPage()
+  const tokens = [{ name: NAME, role: "admin" as const, hash: hashToken(TOKEN) }]
+  bed = await startBed({ token: TOKEN, config: { control: { tokens } } })
+  await bed.ask("PUT", `/rules?comment=${encodeURIComponent(MARKUP)}`, RULES)
+  await bed.check({ method: "POST", path: "/login", user: MARKUP }, 5)
+}, 60_000)
+afterAll(async () => {
+  await closeBrowser()
+  await bed.close()
+})
+
+/** A page for somebody who is signed in. */
+async function open(hash: string): Promise<Looked> {
+  const looked = await look(`${bed.url}/docs`)
+  await looked.page.evaluate((token) => sessionStorage.setItem("sluice.token", token), TOKEN)
+  await looked.page.goto(`${bed.url}/${hash}`)
+  await looked.page.getByRole("heading", { level: 1 }).waitFor()
+  return looked
+}
+
+/** Whatever in the page came from text: elements that no page of ours has, and what they would have done. */
+function intruders(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found = [
+      ...document.querySelectorAll("img, iframe, object, embed, script:not([src]), style, [style*='url']"),
+    ]
+    const handlers = [...document.querySelectorAll("*")].filter((element) =>
+      element.getAttributeNames().some((name) => name.startsWith("on")),
+    )
+    const links = [...document.querySelectorAll("a")].filter(({ protocol }) => !/^https?:$/.test(protocol))
+    const ran = "hurt" in window ? ["a script of a stranger ran"] : []
+    return [...[...found, ...handlers, ...links].map(({ outerHTML }) => outerHTML), ...ran]
+  })
+}
+
+describe("text of strangers", () => {
+  // One page for all: what a page leaves behind would be found on the next.
+  let { page, troubles }: Looked = {} as Looked
+  beforeAll(async () => {
+    ;({ page, troubles } = await open("#/overview"))
+  })
+  afterAll(closePages)
+
+  const pages: [string, string, string][] = [
+    ["the overview", "#/overview", `user:${MARKUP}`],
+    ["the rules", "#/rules", MARKUP],
+    ["a rule", "#/rules/rule/login", NAME],
+    ["all rules as YAML", "#/rules/set", NAME],
+    ["the history of the rules", "#/rules/history", MARKUP],
+    ["a rule that is not there", `#/rules/rule/${encodeURIComponent(MARKUP)}`, `There is no rule ${MARKUP}`],
+    ["the clients", "#/clients", `user:${MARKUP}`],
+    ["a key", `#/clients/login/${encodeURIComponent(`user:${MARKUP}`)}`, `user:${MARKUP}`],
+    ["trying it", `#/try?path=/login&user=${encodeURIComponent(MARKUP)}`, `user:${MARKUP}`],
+    ["the playground", `#/playground?shape=${encodeURIComponent(MARKUP)}`, NAME],
+    ["the replay", "#/replay", NAME],
+    ["a page that does not exist", `#/${encodeURIComponent(MARKUP)}`, NAME],
+  ]
+
+  it.each(pages)("is text on %s", async (_, hash, shown) => {
+    await page.goto(`${bed.url}/${hash}`)
+    await page.getByRole("heading", { level: 1 }).waitFor()
+    await page.getByText(shown, { exact: true }).first().waitFor()
+    expect(await intruders(page)).toEqual([])
+    expect(troubles).toEqual([])
+  })
+
+  it("is text in what a log and a file's name say", async () => {
+    await page.goto(`${bed.url}/#/replay`)
+    await page.reload()
+    await page.getByText("Log file").click()
+    const line = `192.0.2.9 - ${MARKUP.replaceAll(/[ "]/g, "_")} [01/Jan/2026:10:00:00 +0000] "POST /login HTTP/1.1" 200 5 "-" "${SCRIPT.replaceAll('"', "'")}"\n`
+    await page.getByLabel("Access log").setInputFiles({
+      name: `${MARKUP.replaceAll("/", "")}.log`,
+      mimeType: "text/plain",
+      buffer: Buffer.from(`${line.repeat(9)}${MARKUP}\n`),
+    })
+    await page.getByText(`${MARKUP}.log`).waitFor()
+    await page.getByRole("button", { name: "A copy of them" }).click()
+    await page.getByRole("textbox", { name: "Name" }).fill(SCRIPT)
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page.getByRole("table", { name: "Who would be hurt" }).getByText("<img_src=x").waitFor()
+    await page.locator("summary").filter({ hasText: "Unreadable lines" }).click()
+    await page.getByRole("table", { name: "Unreadable lines" }).getByText(MARKUP).waitFor()
+    await page.getByRole("table", { name: "Side by side" }).getByText(SCRIPT).waitFor()
+    expect(await intruders(page)).toEqual([])
+    expect(troubles).toEqual([])
+  })
+
+  it("is text in what the service answers to a mistake", async () => {
+    await page.goto(`${bed.url}/#/replay`)
+    await page.reload()
+    await page.getByRole("button", { name: "A copy of them" }).click()
+    await page
+      .getByRole("textbox", { name: "Rules of Copy" })
+      .fill(`version: 1\nrules:\n  - id: '${MARKUP}'\n    limits: unlimited\n`)
+    await page.getByRole("button", { name: "Replay", exact: true }).click()
+    await page
+      .getByRole("alert")
+      .filter({ hasText: `rule "${MARKUP}": id must be` })
+      .waitFor()
+    expect(await intruders(page)).toEqual([])
+    expect(troubles).toEqual([])
+  })
+})
+
+describe("the page", () => {
+  afterEach(closePages)
+
+  it("holds nothing inline: no script, no style, no handler, no address of another host", async () => {
+    const text = await (await fetch(bed.url)).text()
+    expect(text).toContain("<script")
+    expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:|data:/i)
+  })
+
+  it("runs nothing inline even if it were there, and its account of troubles would say so", async () => {
+    const { page, troubles } = await open("#/overview")
+    await page.evaluate((markup) => document.body.insertAdjacentHTML("beforeend", markup), MARKUP)
+    await vi.waitFor(() => expect(troubles.join("\n")).toContain("policy: script-src-attr"))
+    expect(await intruders(page)).toHaveLength(2)
+    expect(await page.evaluate(() => "hurt" in window)).toBe(false)
+  })
+
+  it("asks no other host, even if it wanted to, and its account of troubles would say so", async () => {
+    const { page, troubles } = await open("#/overview")
+    const asked = await page.evaluate(() =>
+      fetch("http://192.0.2.1/")
+        .then(() => "asked")
+        .catch(() => "refused"),
+    )
+    expect(asked).toBe("refused")
+    await vi.waitFor(() => expect(troubles.join("\n")).toContain("policy: connect-src"))
+  })
+})

@@ -1,0 +1,217 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { gzipSync } from "node:zlib"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { eventually } from "../support/eventually.js"
+import { type Bed, buildPage, startBed } from "./bed.js"
+import { barriers, closeBrowser, closePages, look, type Page, picture } from "./browser.js"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const DIST = fileURLToPath(new URL("../../packages/dashboard/dist/", import.meta.url))
+const READER = { name: "ann", role: "reader", token: "a-token-for-reading" } as const
+const EDITOR = { name: "bob", role: "editor", token: "a-token-for-editing" } as const
+
+const beds: Bed[] = []
+
+async function bed(...options: Parameters<typeof startBed>): Promise<Bed> {
+  const started = await startBed(...options)
+  beds.push(started)
+  return started
+}
+
+beforeAll(buildPage, 120_000)
+afterEach(async () => {
+  await closePages()
+  await Promise.all(beds.splice(0).map((started) => started.close()))
+})
+afterAll(closeBrowser)
+
+async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Token").fill(token)
+  await page.getByRole("button", { name: "Sign in" }).click()
+}
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name })
+
+describe("the page as it is built", () => {
+  it("has less than 150 KB, gzipped, in all its files", () => {
+    const files = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
+    const sizes = files.map(({ parentPath, name }) => gzipSync(readFileSync(join(parentPath, name))).length)
+    expect(files.length).toBeGreaterThan(5)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(150 * 1_024)
+  })
+
+  it("holds nothing inline, and no address of another host", () => {
+    const html = readFileSync(join(DIST, "index.html"), "utf8")
+    expect(html).not.toMatch(/<style|style=|javascript:|\son\w+=|https?:/)
+    expect(html).not.toMatch(/<script(?![^>]*\ssrc=)/)
+  })
+})
+
+describe("a service without tokens", () => {
+  it("shows its page to this machine at once, live", async () => {
+    const { url } = await bed()
+    const { page, troubles } = await look(url)
+    await heading(page, "Overview").waitFor()
+    await page.getByText("Live", { exact: true }).waitFor()
+    await page.getByText("this machine").waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("leads to every page by its links, and back", async () => {
+    const { url } = await bed()
+    const { page, troubles } = await look(url)
+    for (const name of ["Rules", "Try it", "Clients", "Playground", "Replay"]) {
+      await page.getByRole("navigation").getByRole("link", { name }).click()
+      await heading(page, name).waitFor()
+      expect(await page.title()).toBe(`${name} · Sluice`)
+    }
+    await page.goBack()
+    await heading(page, "Playground").waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("is used with the keyboard: the first stop skips to the page", async () => {
+    const { url } = await bed()
+    const { page } = await look(url)
+    await heading(page, "Overview").waitFor()
+    await page.keyboard.press("Tab")
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the page")
+    await page.keyboard.press("Enter")
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main")
+  })
+})
+
+describe("sign-in", () => {
+  const withTokens = () => bed({ config: { control: { tokens: [READER, EDITOR] } } })
+
+  it("is asked for where there are tokens, refuses a wrong one, and tells who is in", async () => {
+    const { url } = await withTokens()
+    const { page, troubles } = await look(url)
+    await heading(page, "Sign in to Sluice").waitFor()
+    expect(await barriers(page)).toEqual([])
+    await picture(page, "sign-in")
+    await signIn(page, "not-a-known-token")
+    await page.getByText("This token is not known here.").waitFor()
+    await signIn(page, EDITOR.token)
+    await heading(page, "Overview").waitFor()
+    await page.getByText("bob", { exact: true }).waitFor()
+    await page.getByText("editor", { exact: true }).waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("lasts over a reload of the tab, and ends with signing out", async () => {
+    const { url } = await withTokens()
+    const { page } = await look(url)
+    await signIn(page, READER.token)
+    await heading(page, "Overview").waitFor()
+    await page.reload()
+    await heading(page, "Overview").waitFor()
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await heading(page, "Sign in to Sluice").waitFor()
+    await page.reload()
+    await heading(page, "Sign in to Sluice").waitFor()
+  })
+
+  it("keeps the token out of the address and out of what lasts", async () => {
+    const { url } = await withTokens()
+    const { page } = await look(url)
+    await signIn(page, READER.token)
+    await heading(page, "Overview").waitFor()
+    expect(page.url()).not.toContain(READER.token)
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage }) + document.cookie)).not.toContain(
+      READER.token,
+    )
+  })
+
+  it("offers a reader nothing that a reader may not do", async () => {
+    const started = await withTokens()
+    await started.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 8)
+    const { page } = await look(started.url)
+    await signIn(page, READER.token)
+    await heading(page, "Overview").waitFor()
+    expect(await page.getByRole("button", { name: "Send sample traffic" }).count()).toBe(0)
+    await page.goto(`${started.url}/#/clients/login/ip%3A192.0.2.1`)
+    await page.getByText("Your token may look, and change nothing.").waitFor()
+    expect(await page.getByRole("button", { name: "Block" }).count()).toBe(0)
+  })
+
+  it("says so when an address had too many wrong tokens", async () => {
+    const { url } = await withTokens()
+    for (let i = 0; i < 10; i++)
+      await fetch(`${url}/session`, { headers: { authorization: `Bearer wrong-token-number-${i}` } })
+    const { page } = await look(url)
+    await signIn(page, READER.token)
+    await page.getByText("Too many wrong tokens came from this address.", { exact: false }).waitFor()
+  })
+})
+
+describe("a service that goes away", () => {
+  it("is said to be lost, and is live again once it is back", async () => {
+    const started = await bed()
+    const { page } = await look(started.url)
+    await page.getByText("Live", { exact: true }).waitFor()
+    await started.stop()
+    await page
+      .getByRole("alert")
+      .getByText("The connection to the service is lost.", { exact: false })
+      .waitFor()
+    await page.getByText("Connection lost", { exact: true }).waitFor()
+    await picture(page, "lost")
+    expect(await barriers(page)).toEqual([])
+    await started.start()
+    await page.getByText("Live", { exact: true }).waitFor()
+    await eventually(async () => (await page.getByText("Connection lost").count()) === 0)
+    // What comes now is seen again.
+    await started.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 8)
+    await page
+      .getByRole("figure", { name: "Requests per second" })
+      .or(page.getByText("Requests per second"))
+      .first()
+      .waitFor()
+  })
+
+  it("is asked again from the page that finds nobody there", async () => {
+    const started = await bed()
+    const { page } = await look(started.url)
+    await heading(page, "Overview").waitFor()
+    // The page itself is there, and the service behind it is not.
+    await page.route("**/session", (route) => route.abort())
+    await page.reload()
+    await page.getByText("The service does not answer.").waitFor()
+    await page.unroute("**/session")
+    await page.getByRole("button", { name: "Try again" }).click()
+    await heading(page, "Overview").waitFor()
+  })
+})
+
+describe("language and theme", () => {
+  it("speaks the language of the browser, and another one when it is chosen", async () => {
+    const { url } = await bed()
+    const { page, troubles } = await look(url, { language: "zh-CN" })
+    await heading(page, "概览").waitFor()
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe("zh-Hans")
+    await page.getByLabel("语言").selectOption("en")
+    await heading(page, "Overview").waitFor()
+    await page.reload()
+    await heading(page, "Overview").waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("is dark where the system is, and what was chosen after that", async () => {
+    const { url } = await bed()
+    const { page } = await look(url, { theme: "dark" })
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
+    await heading(page, "Overview").waitFor()
+    const dark = await background()
+    await page.getByRole("button", { name: "Theme: As the system" }).click()
+    await page.getByRole("button", { name: "Theme: Light" }).waitFor()
+    expect(await background()).not.toBe(dark)
+    await page.reload()
+    await page.getByRole("button", { name: "Theme: Light" }).click()
+    await page.getByRole("button", { name: "Theme: Dark" }).waitFor()
+    expect(await background()).toBe(dark)
+  })
+})

@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
+import { closeBrowser, closePages, type Looked, look, type Page } from "./browser.js"
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let bed: Bed
+beforeAll(() => buildPage(), 60_000)
+beforeEach(async () => {
+  bed = await startBed({ rules: EXAMPLE_RULES })
+})
+afterEach(async () => {
+  await closePages()
+  await bed.close()
+})
+afterAll(closeBrowser)
+
+const open = (query = ""): Promise<Looked> => look(`${bed.url}/#/try${query}`)
+const verdict = (page: Page) => page.locator(".try-verdict")
+
+describe("Try it", () => {
+  it("says which rules have a say, who is counted and how full each limit is, and charges nothing", async () => {
+    const { page, troubles } = await open()
+    await page.getByLabel("Method").selectOption("POST")
+    await page.getByLabel("Path").fill("/login")
+    for (let i = 0; i < 7; i++) await page.getByRole("button", { name: "Explain" }).click()
+    await verdict(page).getByText("5 of 5 left by limit 5/15m of rule login").waitFor()
+    expect(await verdict(page).getByRole("heading").innerText()).toBe("Allowed")
+    const login = page.locator(".try-rule")
+    expect(await login.innerText()).toContain("the path matches /login")
+    expect(await login.innerText()).toContain("ip:203.0.113.7")
+    expect(await login.innerText()).toContain("0 of 5 used")
+    await page.getByText('path is "/login", and must be /v1/**').waitFor()
+    await page.getByRole("cell", { name: '"login";q=5;w=900' }).waitFor()
+    expect(troubles).toEqual([])
+  })
+
+  it("shows a denial as the client gets it", async () => {
+    await bed.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 5)
+    const { page } = await open("?method=POST&path=/login&ip=192.0.2.1")
+    await verdict(page).getByText("Limit 5/15m of rule login has no room.").waitFor()
+    expect(await verdict(page).innerText()).toMatch(/It may pass in 1[45] min/)
+    await page.getByText("Status 429, with these headers:").waitFor()
+    await page.getByRole("rowheader", { name: "retry-after" }).waitFor()
+    expect(await page.locator(".try-body").innerText()).toContain('"violated-policies"')
+  })
+
+  it("says what a rule in shadow would have done", async () => {
+    await bed.check({ method: "GET", path: "/v1/search", ip: "192.0.2.1" }, 20)
+    await bed.ask("PATCH", "/rules/api", { mode: "off" })
+    await bed.check({ method: "GET", path: "/v1/search", ip: "192.0.2.1" }, 20)
+    const { page } = await open("?method=GET&path=/v1/search&ip=192.0.2.1")
+    await verdict(page).getByText("In shadow, search would have denied it.").waitFor()
+    await page.getByText("matches, without a say").waitFor()
+  })
+
+  it("puts the request into the address, and never the API key", async () => {
+    const { page } = await open()
+    await page.getByLabel("Path").fill("/v1/items?page=2")
+    await page.getByLabel("API key").fill("my-secret-key")
+    await page.getByRole("button", { name: "Explain" }).click()
+    await page.locator(".try-rule").getByText("apiKey:").waitFor()
+    expect(page.url()).toContain(encodeURIComponent("/v1/items?page=2"))
+    expect(page.url()).not.toContain("secret")
+    expect(await page.locator("main").innerText()).not.toContain("my-secret-key")
+    await page.reload()
+    await page.locator(".try-rule").getByText("ip:203.0.113.7").waitFor()
+    expect(await page.getByLabel("API key").inputValue()).toBe("")
+  })
+
+  it("answers anew when the rules change", async () => {
+    const { page } = await open("?method=POST&path=/login")
+    await verdict(page).getByText("5 of 5 left").waitFor()
+    await page.getByText("Live", { exact: true }).waitFor()
+    await bed.ask("PATCH", "/rules/login", { limits: [{ limit: 9, window: "1m" }] })
+    await verdict(page).getByText("9 of 9 left").waitFor()
+  })
+
+  it("reads headers line by line, and says what is wrong with one, or with what the service refuses", async () => {
+    const { page } = await open()
+    await page.getByText("More about the client").click()
+    await page.getByLabel("Headers").fill("x-plan pro")
+    await page.getByRole("button", { name: "Explain" }).click()
+    await page.getByRole("alert").getByText("“x-plan pro” is none").waitFor()
+    await page.getByLabel("Headers").fill("")
+    await page.getByLabel("Cost").fill("many")
+    await page.getByRole("button", { name: "Explain" }).click()
+    await page.getByRole("alert").getByText("cost").waitFor()
+  })
+
+  it("has examples to begin with", async () => {
+    const { page } = await open()
+    await page.getByRole("link", { name: "POST /login" }).click()
+    await verdict(page).waitFor()
+    expect(await page.getByLabel("Path").inputValue()).toBe("/login")
+  })
+})
