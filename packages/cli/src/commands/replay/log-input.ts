@@ -1,0 +1,105 @@
+// Logs from files and standard input, as one stream, with how far it is.
+
+import { createReadStream } from "node:fs"
+import { stat } from "node:fs/promises"
+import { type LogOptions, unpacked } from "@sluice/server/replay"
+import { SluiceError } from "sluice"
+import type { Terminal } from "../../terminal.js"
+import { UsageError } from "../../usage-error.js"
+
+const NEWLINE = new Uint8Array([10])
+const CSV_FIELDS = ["time", "ip", "method", "path", "host", "user", "apiKey", "tier"]
+
+/** Options that say how a log is read, as commands have them. */
+export interface LogFlags {
+  readonly format: string | undefined
+  readonly logFormat: string | undefined
+  readonly column: readonly string[]
+  readonly disorder: number
+}
+
+export function logOptionsOf({ format, logFormat, column, disorder }: LogFlags): LogOptions {
+  if (logFormat !== undefined && format !== undefined && format !== "nginx")
+    throw new UsageError("--log-format", `is a format of its own, not one of ${format}`)
+  if (column.length > 0 && format !== undefined && format !== "csv")
+    throw new UsageError("--column", `is for CSV, not for ${format}`)
+  const csv = Object.fromEntries(column.map(columnOf))
+  return {
+    disorderMs: disorder,
+    format:
+      logFormat !== undefined
+        ? { nginx: logFormat }
+        : column.length > 0
+          ? { csv }
+          : (format as LogOptions["format"]),
+  }
+}
+
+function columnOf(text: string): [string, string] {
+  const equals = text.indexOf("=")
+  const field = text.slice(0, equals)
+  if (equals > 0 && CSV_FIELDS.includes(field) && equals + 1 < text.length)
+    return [field, text.slice(equals + 1)]
+  throw new UsageError("--column", `must be one of ${CSV_FIELDS.join(", ")}, = and the name of a column`, {
+    found: text,
+  })
+}
+
+/** The bytes of several logs, each unpacked by itself, and how many of them were read. */
+export class LogInput {
+  readonly #paths: readonly string[]
+  readonly #terminal: Terminal
+  /** As they lie on disk. */
+  bytes = 0
+
+  constructor(paths: readonly string[], terminal: Terminal) {
+    this.#paths = paths
+    this.#terminal = terminal
+  }
+
+  /** All of them together; undefined when standard input is among them. */
+  async size(): Promise<number | undefined> {
+    let size = 0
+    for (const path of this.#paths) {
+      if (path === "-") return undefined
+      const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+        throw unreadable(path, cause)
+      })
+      if (found.isDirectory()) throw unreadable(path, { code: "EISDIR" } as NodeJS.ErrnoException)
+      // A pipe has no size.
+      if (!found.isFile()) return undefined
+      size += found.size
+    }
+    return size
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    for (const path of this.#paths) {
+      let last = 10
+      for await (const chunk of unpacked(this.#read(path))) {
+        last = chunk.at(-1) ?? last
+        yield chunk
+      }
+      // The last line of a file must not run into the first of the next.
+      if (last !== 10) yield NEWLINE
+    }
+  }
+
+  async *#read(path: string): AsyncGenerator<Uint8Array> {
+    const stream = path === "-" ? this.#terminal.stdin : createReadStream(path, { highWaterMark: 262_144 })
+    try {
+      for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+        this.bytes += chunk.length
+        yield chunk
+      }
+    } catch (cause) {
+      throw typeof (cause as NodeJS.ErrnoException).syscall === "string"
+        ? unreadable(path, cause as NodeJS.ErrnoException)
+        : cause
+    }
+  }
+}
+
+function unreadable(path: string, cause: NodeJS.ErrnoException): SluiceError {
+  return new SluiceError("LOG_IO", { place: path, expected: `cannot be read (${cause.code})`, cause })
+}

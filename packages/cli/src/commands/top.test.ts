@@ -1,0 +1,169 @@
+import { readFileSync } from "node:fs"
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { eventually } from "../../../../test/support/eventually.js"
+import { reservePort } from "../../../../test/support/ports.js"
+import {
+  buildCli,
+  inTerminal,
+  killAll,
+  type RunningService,
+  sluice,
+  startService,
+} from "../cli.test-support.js"
+import { createStyle } from "../style.js"
+import { TopModel } from "./top/model.js"
+import { viewLines } from "./top/view.js"
+
+// Each test starts processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+beforeAll(buildCli, 60_000)
+afterEach(killAll)
+
+/** Six sign-ins, of which the example rules deny one. */
+async function signIns({ url }: RunningService, ip = "203.0.113.7"): Promise<void> {
+  const body = JSON.stringify({ method: "POST", path: "/login", ip })
+  for (let i = 0; i < 6; i++) await fetch(`${url}/v1/check`, { method: "POST", body })
+}
+
+const ENTER = "\x1b[?1049h"
+const LEAVE = "\x1b[?25h\x1b[?1049l"
+
+/** What is on the screen: everything behind the last time it was drawn from the top. */
+function screenOf(output: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what moves and colours begin with
+  return output.slice(output.lastIndexOf("\x1b[H")).replace(/\x1b\[[?\d;]*\w/g, "")
+}
+
+/** The process that a terminal was opened for. */
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim())
+}
+
+describe("in a terminal", () => {
+  it("shows rules and keys on a screen of its own as they come, and leaves the old one behind", async () => {
+    const service = await startService()
+    const top = inTerminal(["top"], { env: service.env })
+    await eventually(() => top.output().includes(ENTER), { within: 20_000 })
+    await signIns(service)
+    const screen = await eventually(
+      () => {
+        const shown = screenOf(top.output())
+        return /login +\d/.test(shown) && shown.includes("ip:203.0.113.7") && shown
+      },
+      { within: 20_000 },
+    )
+    expect(screen).toContain(`${service.env.SLUICE_URL} · revision 1 · ready`)
+    expect(screen).toContain("MOST DENIED OF LATE")
+    expect(screen).toContain("q quit")
+    expect(screen.split("\r\n").length).toBeLessThanOrEqual(24)
+    top.type("u")
+    await eventually(() => screenOf(top.output()).includes("MOST USED OF LATE"), { within: 20_000 })
+    expect(top.output()).not.toContain(LEAVE)
+    top.type("q")
+    expect(await top.ended).toEqual([0, null])
+    expect(top.output().endsWith(LEAVE)).toBe(true)
+  })
+
+  it("gives the screen back on Ctrl-C, and when it is told to end", async () => {
+    const service = await startService()
+    const pressed = inTerminal(["top"], { env: service.env })
+    await eventually(() => screenOf(pressed.output()).includes("q quit"), { within: 20_000 })
+    pressed.type("\x03")
+    expect(await pressed.ended).toEqual([0, null])
+    expect(pressed.output().endsWith(LEAVE)).toBe(true)
+    const told = inTerminal(["top"], { env: service.env })
+    await eventually(() => screenOf(told.output()).includes("q quit"), { within: 20_000 })
+    process.kill(childOf(told.child.pid as number), "SIGTERM")
+    expect(await told.ended).toEqual([0, null])
+    expect(told.output().endsWith(LEAVE)).toBe(true)
+  })
+
+  it("says when the service is lost, and goes on when it is back", async () => {
+    // A port that nobody else is given while it is free.
+    const { port, release } = await reservePort()
+    const ports = ["--http.port=0", "--grpc.port=0", `--control.port=${port}`]
+    const service = await startService([], ["serve", ...ports])
+    const top = inTerminal(["top"], { env: service.env })
+    await eventually(() => screenOf(top.output()).includes("ready"), { within: 20_000 })
+    service.child.kill("SIGKILL")
+    await eventually(() => screenOf(top.output()).includes("connection lost, trying again"), {
+      within: 20_000,
+    })
+    const again = await startService([], ["serve", ...ports])
+    await eventually(() => !screenOf(top.output()).includes("connection lost"), { within: 20_000 })
+    await signIns(again, "203.0.113.8")
+    await eventually(() => screenOf(top.output()).includes("ip:203.0.113.8"), { within: 20_000 })
+    await release()
+  })
+
+  it("does not take the screen when there is no service", async () => {
+    const top = inTerminal(["top", "--url", "http://127.0.0.1:2"])
+    expect(await top.ended).toEqual([1, null])
+    expect(top.output()).toContain("SERVICE_UNREACHABLE")
+    expect(top.output()).not.toContain(ENTER)
+  })
+})
+
+describe("elsewhere", () => {
+  it("looks for a moment and prints plain text", async () => {
+    const service = await startService()
+    let isOver = false
+    const looking = sluice(["top"], { env: service.env }).finally(() => {
+      isOver = true
+    })
+    while (!isOver) await signIns(service)
+    const { code, stdout } = await looking
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/login +[\d.]+ +[\d.]+/)
+    expect(stdout).toContain("ip:203.0.113.7")
+    expect(stdout).not.toContain("\x1b")
+  })
+})
+
+describe("what it shows", () => {
+  const decisions = (id: string, allowed: number, denied: number) => ({
+    type: "decisions" as const,
+    rules: [{ id, allowed, denied, shadowDenied: 0 }],
+    durations: { p50Ms: 0.1, p99Ms: 0.5 },
+  })
+  const lines = (model: TopModel, width = 100, height = 24) =>
+    viewLines(model, "http://x", { width, height }, createStyle(false))
+
+  it("is the mean of five seconds, and of fewer right after the start", () => {
+    const model = new TopModel()
+    model.hear(decisions("api", 10, 0), 100_000)
+    expect(model.rate).toMatchObject({ allowed: 10, denied: 0 })
+    model.hear(decisions("api", 30, 10), 101_000)
+    expect(model.rate).toMatchObject({ allowed: 20, denied: 5 })
+    model.tick(105_999)
+    expect(model.rate).toMatchObject({ allowed: 6, denied: 2 })
+    model.tick(106_000)
+    expect(model.rate).toMatchObject({ allowed: 0, denied: 0 })
+  })
+
+  it("forgets a rule after a minute without decisions", () => {
+    const model = new TopModel()
+    model.hear(decisions("api", 1, 0), 100_000)
+    model.tick(159_000)
+    expect(model.rules.map(({ id }) => id)).toEqual(["api"])
+    model.tick(160_000)
+    expect(model.rules).toEqual([])
+  })
+
+  it("fits into the width and height of the screen, whatever comes", () => {
+    const model = new TopModel()
+    for (let i = 0; i < 100; i++) model.hear(decisions(`rule-${i}`, 100 - i, i), 100_000)
+    model.keys = Array.from({ length: 20 }, (_, i) => ({
+      rule: "r",
+      key: "k".repeat(300),
+      count: i,
+      error: 0,
+    }))
+    const shown = lines(model, 60, 20)
+    expect(shown.length).toBeLessThan(20)
+    for (const line of shown) expect([...line].length).toBeLessThanOrEqual(60)
+    expect(shown.join("\n")).toMatch(/and \d+ more/)
+    expect(shown.join("\n")).toContain("MOST DENIED OF LATE")
+  })
+})

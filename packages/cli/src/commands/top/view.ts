@@ -1,0 +1,104 @@
+// The screen of `sluice top`, as lines of text: what it shows follows from the model and the size alone.
+
+import { printable } from "../../printable.js"
+import { sparkline } from "../../sparkline.js"
+import type { Style } from "../../style.js"
+import type { TopModel } from "./model.js"
+
+export interface ViewSize {
+  readonly width: number
+  /** Lines; what does not fit is left out. Infinity for all of them. */
+  readonly height: number
+}
+
+const NAME_WIDTH = 24
+const NUMBER_WIDTH = 11
+
+export function viewLines(model: TopModel, url: string, { width, height }: ViewSize, style: Style): string[] {
+  const keyRows = Math.min(
+    model.keys.length,
+    Number.isFinite(height) ? Math.max(3, Math.floor(height / 3)) : 20,
+  )
+  const tail = [
+    "",
+    style.bold(`MOST ${model.by.toUpperCase()} OF LATE`),
+    ...(model.keys.length === 0
+      ? [style.dim("  nobody")]
+      : model.keys.slice(0, keyRows).map((key) => keyLine(key))),
+  ]
+  const head = [titleLine(model, url, style), totalLine(model, style), ""]
+  const room = height - head.length - tail.length - 2
+  const lines = [...head, ...ruleLines(model, width, room, style), ...tail]
+  return lines.map((line) => cut(line, width)).slice(0, height - 1)
+}
+
+/** What the keys do; only where somebody can press them. */
+export function keyHelp(style: Style): string {
+  return style.dim("q quit · d most denied · u most used")
+}
+
+function titleLine(model: TopModel, url: string, style: Style): string {
+  const { status, revision, version, trouble } = model
+  const parts = [
+    style.bold(`sluice ${version}`.trimEnd()),
+    url,
+    ...(revision === undefined ? [] : [`revision ${revision}`]),
+    trouble === undefined
+      ? status === "ready"
+        ? style.green(status)
+        : style.yellow(status)
+      : style.red(trouble),
+  ]
+  return parts.filter((part) => part !== "").join(style.dim(" · "))
+}
+
+function totalLine({ rate, durations }: TopModel, style: Style): string {
+  const total = rate.allowed + rate.denied
+  const share = total === 0 ? "" : ` (${((rate.denied / total) * 100).toFixed(1)} %)`
+  const denied = `${number(rate.denied)}/s denied${share}`
+  const parts = [`${number(rate.allowed)}/s allowed`, rate.denied > 0 ? style.red(denied) : denied]
+  if (durations !== undefined) parts.push(`p50 ≤ ${durations.p50Ms} ms, p99 ≤ ${durations.p99Ms} ms`)
+  return parts.join("   ")
+}
+
+function ruleLines({ rules }: TopModel, width: number, room: number, style: Style): string[] {
+  const titles = ["ALLOWED/s", "DENIED/s", "SHADOW/s"].map((title) => title.padStart(NUMBER_WIDTH)).join("")
+  const plot = Math.max(0, Math.min(60, width - NAME_WIDTH - 3 * NUMBER_WIDTH - 2))
+  const header = style.dim(`${"RULE".padEnd(NAME_WIDTH)}${titles}  ${plot < 12 ? "" : "LAST MINUTE"}`)
+  if (rules.length === 0) return [header, style.dim("no decisions yet")]
+  const shown = rules.slice(0, Math.max(1, room - 1))
+  const lines = shown.map(({ id, rate, series }) => {
+    const name = fitted(id === "_none" ? "(no rule)" : printable(id), NAME_WIDTH)
+    const denied = number(rate.denied).padStart(NUMBER_WIDTH)
+    return [
+      name,
+      number(rate.allowed).padStart(NUMBER_WIDTH),
+      rate.denied > 0 ? style.red(denied) : denied,
+      number(rate.shadowDenied).padStart(NUMBER_WIDTH),
+      "  ",
+      style.cyan(sparkline(series, plot)),
+    ].join("")
+  })
+  const more = rules.length - shown.length
+  return [header, ...lines, ...(more > 0 ? [style.dim(`and ${more} more`)] : [])]
+}
+
+function keyLine({ count, rule, key }: TopModel["keys"][number]): string {
+  return `${Math.round(count).toLocaleString("en").padStart(9)}  ${fitted(printable(rule), NAME_WIDTH - 2)} ${printable(key)}`
+}
+
+function fitted(text: string, width: number): string {
+  return text.length >= width ? `${text.slice(0, width - 2)}… ` : text.padEnd(width)
+}
+
+function number(value: number): string {
+  if (value === 0) return "0"
+  return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString("en")
+}
+
+/** Cuts what is seen, and leaves colours whole. */
+function cut(line: string, width: number): string {
+  let seen = 0
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  return line.replace(/\x1b\[\d+m|./gu, (part) => (part.startsWith("\x1b") || ++seen <= width ? part : ""))
+}

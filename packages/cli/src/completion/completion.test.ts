@@ -1,0 +1,121 @@
+import { spawnSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { catalog } from "../catalog/index.js"
+import { buildCli, type Folder, sluice, temporaryFolder } from "../cli.test-support.js"
+import { flagOf } from "../flag.js"
+
+// Each test starts processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+let folder: Folder
+const scripts: Record<string, string> = {}
+
+beforeAll(async () => {
+  buildCli()
+  folder = temporaryFolder()
+  for (const shell of ["bash", "zsh", "fish"]) {
+    scripts[shell] = (await sluice(["completion", shell])).stdout
+    writeFileSync(join(folder.path, shell), scripts[shell] as string)
+  }
+  folder.write("rules.yaml", "")
+})
+
+afterAll(() => folder.remove())
+
+function hasShell(shell: string): boolean {
+  return spawnSync(shell, ["-c", "true"]).status === 0
+}
+
+/** What the shell offers behind these words; the last one is being typed. */
+type Complete = (...words: string[]) => string[]
+
+function offered(shell: string, script: string): string[] {
+  const { stdout, stderr, status } = spawnSync(shell, ["-c", script], { encoding: "utf8", cwd: folder.path })
+  expect([status, stderr]).toEqual([0, ""])
+  return stdout.split("\n").filter((line) => line !== "")
+}
+
+const bash: Complete = (...words) =>
+  offered(
+    "bash",
+    // compopt works only inside of a completion that the shell itself has started.
+    `source ./bash; compopt() { :; }; COMP_WORDS=(sluice ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}; _sluice; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  )
+
+const fish: Complete = (...words) =>
+  offered("fish", `source ./fish; complete -C 'sluice ${words.join(" ")}'`).map(
+    (line) => line.split("\t")[0] ?? "",
+  )
+
+/** The parts of zsh's own completion that the script uses, as far as what they offer goes. */
+const ZSH = `
+compdef() { :; }
+_describe() { local name; for name in "\${(@P)2}"; do print -r -- "\${name%%:*}"; done }
+_files() { print -r -- *; }
+_arguments() { shift; print -rl -- "$@"; }
+`
+const zsh = (...words: string[]) =>
+  offered(
+    "zsh",
+    `${ZSH} source ./zsh; words=(sluice ${words.map((word) => `'${word}'`).join(" ")}); CURRENT=${words.length + 1}; _sluice`,
+  )
+
+const shells = (
+  [
+    ["bash", bash],
+    ["fish", fish],
+  ] as const
+).filter(([shell]) => shell === "bash" || hasShell(shell))
+
+describe.each(shells)("%s offers", (_shell, complete) => {
+  const starting = (words: readonly string[], start: string) => words.filter((word) => word.startsWith(start))
+
+  it("commands, and those of a group", () => {
+    expect(starting(complete("ru"), "r")).toEqual(["rules"])
+    expect(complete("rules", "").sort()).toEqual(
+      catalog.flatMap(({ spec }) => (spec.name.startsWith("rules ") ? [spec.name.slice(6)] : [])).sort(),
+    )
+  })
+
+  it("options of the command, and of no other", () => {
+    expect(complete("rules", "apply", "--me")).toEqual(["--merge"])
+    expect(complete("rules", "list", "--me")).toEqual([])
+    expect(complete("serve", "--http.p")).toEqual(["--http.port"])
+  })
+
+  it("values where they are known", () => {
+    expect(complete("keys", "top", "--by", "").sort()).toEqual(["denied", "used"])
+    expect(complete("completion", "").sort()).toEqual(["bash", "fish", "zsh"])
+  })
+
+  it("files where a file belongs, also behind an option that takes a value", () => {
+    expect(complete("rules", "apply", "ru")).toEqual(["rules.yaml"])
+    expect(complete("rules", "list", "--file", "ru")).toEqual(["rules.yaml"])
+    expect(complete("rules", "apply", "--comment", "why", "ru")).toEqual(["rules.yaml"])
+  })
+})
+
+describe.runIf(hasShell("zsh"))("zsh offers", () => {
+  it("commands, those of a group, and the options of each with their values", () => {
+    expect(zsh("ru")).toContain("rules")
+    expect(zsh("rules", "")).toContain("apply")
+    const specs = zsh("keys", "top", "")
+    expect(specs).toContain("--by[What is counted.]:value:(denied used)")
+    expect(zsh("rules", "apply", "")).toContain("1:rules:_files")
+  })
+})
+
+describe.each(["bash", "zsh", "fish"])("the script for %s", (shell) => {
+  it("knows every command and every option of it", () => {
+    const script = scripts[shell] as string
+    for (const { spec } of catalog) {
+      expect(script).toContain(spec.name.split(" ").at(-1))
+      for (const option of Object.values(spec.options ?? {})) {
+        const { long } = flagOf(option)
+        expect(script).toContain(shell === "fish" ? `-l ${long.slice(2)} ` : long)
+      }
+    }
+  })
+})
