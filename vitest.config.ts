@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
-  resolve: { alias: sourceAliases("sluice") },
+  resolve: { alias: [...sourceAliases("sluice"), ...sourceAliases("server")] },
   test: {
     include: [
       "packages/*/src/**/*.test.ts",
@@ -16,15 +16,15 @@ export default defineConfig({
 })
 
 /** Tests import a package by its name, as users do, and get its sources, so that no test ever runs on an old build. */
-function sourceAliases(name: string) {
-  const folder = new URL(`./packages/${name}/`, import.meta.url)
+function sourceAliases(folderName: string) {
+  const folder = new URL(`./packages/${folderName}/`, import.meta.url)
   const manifest = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"))
   return Object.entries<string | { default: string }>(manifest.exports).flatMap(([subpath, target]) => {
     if (typeof target === "string") return []
     const source = target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")
     return [
       {
-        find: new RegExp(`^${name}${subpath.slice(1).replaceAll("/", "\\/")}$`),
+        find: new RegExp(`^${manifest.name}${subpath.slice(1).replaceAll("/", "\\/")}$`),
         replacement: fileURLToPath(new URL(source, folder)),
       },
     ]

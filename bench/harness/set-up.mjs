@@ -41,7 +41,7 @@ export function measuredVersions(packages) {
 
 /**
  * The path of a program that npm does not carry.
- * @param {"redis" | "redis-benchmark" | "h2load"} tool
+ * @param {"redis" | "redis-benchmark" | "h2load" | "nginx" | "wrk"} tool
  */
 export function ensureTool(tool) {
   const { status, stdout } = spawnSync(process.execPath, [`scripts/ensure-${tool}.mjs`], {
