@@ -1,16 +1,46 @@
 import { readFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+const everyTest = [
+  "packages/*/src/**/*.test.ts",
+  "test/**/*.test.ts",
+  "scripts/**/*.test.mjs",
+  "bench/harness/**/*.test.mjs",
+  "bench/redis/**/*.test.mjs",
+]
+
+/** Tests that say how long something takes. They have the machine to themselves, after all others. */
+const timedTests = [
+  "packages/sluice/src/stores/memory/{growth,pauses}.test.ts",
+  "packages/sluice/src/http/canonical-path.test.ts",
+  "packages/sluice/src/rules/match/matcher-stress.test.ts",
+  "packages/cli/src/program.test.ts",
+  "test/chaos/**/*.test.ts",
+  "test/gateway/{run*,slow-clients,malformed}.test.ts",
+  "test/service/{malformed,run}.test.ts",
+]
 
 export default defineConfig({
   resolve: { alias: [...sourceAliases("sluice"), ...sourceAliases("server")] },
   test: {
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "test/**/*.test.ts",
-      "scripts/**/*.test.mjs",
-      "bench/harness/**/*.test.mjs",
-      "bench/redis/**/*.test.mjs",
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: everyTest,
+          exclude: ["**/node_modules/**", "**/dist/**", ...timedTests],
+          // Half of the time goes into waiting for servers to start and browsers to draw.
+          maxWorkers: availableParallelism() + 1,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "timed", include: timedTests, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
     ],
   },
 })

@@ -1,8 +1,8 @@
-import { mergeConfig } from "vitest/config"
+import { defineConfig } from "vitest/config"
 import everyTest from "../../vitest.config.js"
 
 // Not among the default tests: Envoy is 100 MB, and npm test must work where only npm and Debian's packages do.
-export default mergeConfig(
-  { ...everyTest, test: { ...everyTest.test, include: [] } },
-  { test: { include: ["test/envoy/envoy-checks.ts"], testTimeout: 60_000 } },
-)
+export default defineConfig({
+  ...(everyTest.resolve === undefined ? {} : { resolve: everyTest.resolve }),
+  test: { include: ["test/envoy/envoy-checks.ts"], testTimeout: 60_000 },
+})
