@@ -16,6 +16,7 @@ const timedTests = [
   "packages/sluice/src/stores/memory/{growth,pauses}.test.ts",
   "packages/sluice/src/http/canonical-path.test.ts",
   "packages/sluice/src/rules/match/matcher-stress.test.ts",
+  "packages/sluice/src/rules/source/file.test.ts",
   "packages/cli/src/program.test.ts",
   "test/chaos/**/*.test.ts",
   "test/gateway/{run*,slow-clients,malformed}.test.ts",

@@ -87,5 +87,6 @@ describe("wrk", () => {
     expect(answered).toBeGreaterThan(40)
     expect(answered - denied).toBe(40)
     expect(backend.seen).toHaveLength(40)
-  })
+    // It may have to be fetched first.
+  }, 60_000)
 })

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { toolPath } from "../../../../test/support/tool.js"
 import { catalog } from "../catalog/index.js"
 import { buildCli, type Folder, sluice, temporaryFolder } from "../cli.test-support.js"
 import { flagOf } from "../flag.js"
@@ -24,15 +25,15 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove())
 
-function hasShell(shell: string): boolean {
-  return spawnSync(shell, ["-c", "true"]).status === 0
-}
-
 /** What the shell offers behind these words; the last one is being typed. */
 type Complete = (...words: string[]) => string[]
 
-function offered(shell: string, script: string): string[] {
-  const { stdout, stderr, status } = spawnSync(shell, ["-c", script], { encoding: "utf8", cwd: folder.path })
+function offered(shell: "bash" | "fish" | "zsh", script: string): string[] {
+  const program = shell === "bash" ? shell : toolPath(shell)
+  const { stdout, stderr, status } = spawnSync(program, ["-c", script], {
+    encoding: "utf8",
+    cwd: folder.path,
+  })
   expect([status, stderr]).toEqual([0, ""])
   return stdout.split("\n").filter((line) => line !== "")
 }
@@ -56,18 +57,19 @@ _describe() { local name; for name in "\${(@P)2}"; do print -r -- "\${name%%:*}"
 _files() { print -r -- *; }
 _arguments() { shift; print -rl -- "$@"; }
 `
+/** One that was fetched and not installed has its modules beside it. */
+const zshModules = () => `module_path+=('${dirname(toolPath("zsh"))}'/root/usr/lib/*/zsh/*(N))`
+
 const zsh = (...words: string[]) =>
   offered(
     "zsh",
-    `${ZSH} source ./zsh; words=(sluice ${words.map((word) => `'${word}'`).join(" ")}); CURRENT=${words.length + 1}; _sluice`,
+    `${zshModules()}; ${ZSH} source ./zsh; words=(sluice ${words.map((word) => `'${word}'`).join(" ")}); CURRENT=${words.length + 1}; _sluice`,
   )
 
-const shells = (
-  [
-    ["bash", bash],
-    ["fish", fish],
-  ] as const
-).filter(([shell]) => shell === "bash" || hasShell(shell))
+const shells = [
+  ["bash", bash],
+  ["fish", fish],
+] as const
 
 describe.each(shells)("%s offers", (_shell, complete) => {
   const starting = (words: readonly string[], start: string) => words.filter((word) => word.startsWith(start))
@@ -97,7 +99,7 @@ describe.each(shells)("%s offers", (_shell, complete) => {
   })
 })
 
-describe.runIf(hasShell("zsh"))("zsh offers", () => {
+describe("zsh offers", () => {
   it("commands, those of a group, and the options of each with their values", () => {
     expect(zsh("ru")).toContain("rules")
     expect(zsh("rules", "")).toContain("apply")
