@@ -7,7 +7,7 @@ import type { Explanation, RuleDecision, RuleLimit, RuleOutcome } from "sluice/r
 
 export function decisionJson(decision: RuleDecision): string {
   const { rules, reason, rule, limitName, deniedBy, degraded, tier, limits, shadowDenied } = decision
-  let json = `{"allowed":${decision.allowed},"limit":${amount(decision.limit)},"remaining":${amount(decision.remaining)},"retryAfterMs":${wait(decision.retryAfterMs)},"resetAfterMs":${wait(decision.resetAfterMs)},"resetAt":${decision.resetAt},"delayMs":${decision.delayMs},"reason":"${reason}"`
+  let json = `{"allowed":${decision.allowed},"limit":${amount(decision.limit)},"remaining":${amount(decision.remaining)},"retryAfterMs":${wait(decision.retryAfterMs)},"resetAfterMs":${wait(decision.resetAfterMs)},"resetAt":${millis(decision.resetAt)},"delayMs":${millis(decision.delayMs)},"reason":"${reason}"`
   if (rule !== undefined) json += `,"rule":${quoted(rule)}`
   if (limitName !== undefined) json += `,"limitName":${quoted(limitName)}`
   const only = rules.length === 1 && limits === undefined ? rules[0] : undefined
@@ -32,15 +32,34 @@ function outcomeJson({ rule, mode, candidate, descriptor, allowed, key, tier, li
 }
 
 function limitJson(limit: RuleLimit): string {
-  return `{"name":${quoted(limit.name)},"allowed":${limit.allowed},"limit":${amount(limit.limit)},"remaining":${amount(limit.remaining)},"retryAfterMs":${wait(limit.retryAfterMs)},"resetAfterMs":${wait(limit.resetAfterMs)},"resetAt":${limit.resetAt},"windowMs":${limit.windowMs}}`
+  return `{"name":${quoted(limit.name)},"allowed":${limit.allowed},"limit":${amount(limit.limit)},"remaining":${amount(limit.remaining)},"retryAfterMs":${wait(limit.retryAfterMs)},"resetAfterMs":${wait(limit.resetAfterMs)},"resetAt":${millis(limit.resetAt)},"windowMs":${limit.windowMs}}`
 }
 
 function amount(value: number): number | null {
   return value === Number.POSITIVE_INFINITY ? null : value
 }
 
-function wait(ms: number): number | string {
-  return ms === Number.POSITIVE_INFINITY ? '"never"' : ms
+function wait(ms: number): string {
+  return ms === Number.POSITIVE_INFINITY ? '"never"' : millis(ms)
+}
+
+/** Beyond this, milliseconds have no room for exact decimals. */
+const MOST_EXACT_MS = 2 ** 43
+const THREE_DIGITS = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, "0"))
+
+/**
+ * Milliseconds, of which three decimals are known. From whole seconds and two times three digits: to find the shortest text
+ * for any fraction, as the language does, takes longer than all the rest of a decision.
+ */
+function millis(ms: number): string {
+  if (!(ms >= 0 && ms < MOST_EXACT_MS)) return String(ms)
+  const micros = Math.round(ms * 1_000)
+  const seconds = Math.floor(micros / 1_000_000)
+  const rest = micros - seconds * 1_000_000
+  const thousandth = Math.floor(rest / 1_000)
+  const whole = seconds === 0 ? String(thousandth) : `${seconds}${THREE_DIGITS[thousandth]}`
+  const decimals = rest - thousandth * 1_000
+  return decimals === 0 ? whole : `${whole}.${THREE_DIGITS[decimals]}`
 }
 
 /** No control characters, quotes or backslashes, and no halves of a character, which are not to stand alone. */
