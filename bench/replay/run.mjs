@@ -43,14 +43,14 @@ export async function run({ quick, cases: wanted }) {
  */
 async function speedOf(format, folder, core, quick) {
   say(format.title)
-  const lines = quick ? 500_000 : 2_000_000
+  const lines = quick ? 300_000 : 1_000_000
   const path = join(folder, format.name)
   const warmUp = join(folder, `${format.name}-warm-up`)
   const bytes = await writeLog(path, format, lines)
   await writeLog(warmUp, format, 200_000)
   /** @type {Run[]} */
   const runs = []
-  for (let i = 0; i < (quick ? 3 : 7); i++)
+  for (let i = 0; i < (quick ? 3 : 5); i++)
     runs.push(await askOnce(new URL("one.mjs", import.meta.url), { path, warmUp, core }))
   rmSync(path)
   rmSync(warmUp)
@@ -75,7 +75,7 @@ async function speedOf(format, folder, core, quick) {
  */
 async function memoryOf(folder, core, quick) {
   const [combined] = cases
-  const lines = quick ? 400_000 : 2_000_000
+  const lines = quick ? 200_000 : 1_000_000
   /** @param {number} times @returns {Promise<Memory>} */
   const peakOf = async (times) => {
     say(`memory: ${times} × ${lines} lines`)
