@@ -62,7 +62,7 @@ export function surroundings({ cores }) {
  * @returns {Promise<Timing[]>}
  */
 async function measure(name, plan, cores) {
-  const size = plan.quick ? { rounds: 2, ms: 700 } : { rounds: 11, ms: 3_000 }
+  const size = plan.quick ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 2_000 }
   const chosen = contenders.filter((one) => one.cases.includes(name)).map((one) => one.name)
   const names = chosen.filter((one) => plan.contenders.length === 0 || plan.contenders.includes(one))
   const backend = await startBackend(cores?.client)
