@@ -1,7 +1,7 @@
-// The short way for the questions that matter: a plain POST is read from the socket's bytes and answered with bytes. Of a
-// hundred microseconds that a hundred checks over node:http take, more than half go into request and response objects that
-// nobody looks at. Everything else goes to node:http: a connection that sends anything but plain requests, whole and in
-// time, is handed over with all that has not been answered, and stays there.
+// The short way for the questions that matter: a plain POST is read from the socket's bytes and answered with bytes. Over
+// node:http a check took half as much processor time again, for request and response objects that nobody looks at.
+// Everything else goes to node:http: a connection that sends anything but plain requests, whole and in time, is handed over
+// with all that has not been answered, and stays there.
 
 import { STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"

@@ -1,6 +1,6 @@
 const en = {
   title: "Replay",
-  lead: "What rules would have done to requests of the past: who would have been denied, and when. Nothing is changed by it, and decisions are not slowed.",
+  lead: "What rules would have done to requests of the past: who would have been denied, and when. Nothing is changed by it, and it runs beside the service, in a thread of its own.",
   needsEditor: "A replay takes a core of the service for a while, so it needs a token with the role editor.",
   log: "Log",
   sample: "Sample log",
@@ -90,7 +90,7 @@ const en = {
 
 const zh: typeof en = {
   title: "回放",
-  lead: "看规则会如何对待过去的请求：谁会被拒绝，在什么时候。不会改变任何东西，也不会拖慢决策。",
+  lead: "看规则会如何对待过去的请求：谁会被拒绝，在什么时候。不会改变任何东西，并在单独的线程中运行。",
   needsEditor: "回放会占用服务的一个核心一段时间，因此需要 editor 角色的令牌。",
   log: "日志",
   sample: "示例日志",
