@@ -62,7 +62,9 @@ export function surroundings({ cores }) {
  * @returns {Promise<Timing[]>}
  */
 async function measure(name, plan, cores) {
-  const size = plan.quick ? { rounds: 2, ms: 700 } : { rounds: 7, ms: 2_000 }
+  const size = plan.quick
+    ? { rounds: 2, ms: 700, warmUps: 1 }
+    : { rounds: 7, ms: 2_000, warmUps: MOST_WARM_UPS }
   const chosen = contenders.filter((one) => one.cases.includes(name)).map((one) => one.name)
   const names = chosen.filter((one) => plan.contenders.length === 0 || plan.contenders.includes(one))
   const backend = await startBackend(cores?.client)
@@ -72,7 +74,7 @@ async function measure(name, plan, cores) {
   const rounds = []
   try {
     for (const one of names) servers.push(await start(one, cores, backend))
-    for (const [i, server] of servers.entries()) await warmUp(server, names[i], size.ms * 2, cores)
+    for (const [i, server] of servers.entries()) await warmUp(server, names[i], size, cores)
     for (let round = 0; round < size.rounds; round++) {
       /** @type {Sample[]} */
       const samples = []
@@ -127,13 +129,13 @@ const MOST_WARM_UPS = 10
  * Compiled code and filled caches, before the clock starts.
  * @param {Server} server
  * @param {string} name
- * @param {number} ms
+ * @param {{ ms: number, warmUps: number }} size
  * @param {Cores | undefined} cores
  */
-async function warmUp(server, name, ms, cores) {
+async function warmUp(server, name, { ms, warmUps }, cores) {
   let answered = 0
-  for (let i = 0; i < MOST_WARM_UPS && answered < WARM; i++)
-    answered += (await loadOne(server, name, ms, cores)).answered
+  for (let i = 0; i < warmUps && answered < WARM; i++)
+    answered += (await loadOne(server, name, ms * 2, cores)).answered
 }
 
 /**
