@@ -79,7 +79,7 @@ const log = z
     level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
     denials: z.int().min(0).default(10).meta({ description: "Denials logged each second; 0 for none." }),
   })
-  .meta({ description: "JSON lines on standard output." })
+  .meta({ description: "JSON lines on standard error." })
 
 /** Nothing that lets whoever reads the file in. */
 const credentials = ["authorization", "proxy-authorization", "cookie", "x-api-key"]

@@ -1,6 +1,7 @@
 // The API description as a page to read: one file of HTML without scripts, and its style beside it, because the page may
 // run nothing and style nothing that stands in it.
 
+import { escapeHtml } from "../http/escape-html.js"
 import type { OpenApi, Operation } from "./openapi.js"
 
 export function docsPage(api: OpenApi): string {
@@ -9,23 +10,23 @@ export function docsPage(api: OpenApi): string {
   )
   const sections = api.tags.map(({ name }) => {
     const own = operations.filter(({ operation }) => operation.tags.includes(name))
-    return `<section id="${escaped(name)}">
-<h2>${escaped(name)}</h2>
+    return `<section id="${escapeHtml(name)}">
+<h2>${escapeHtml(name)}</h2>
 ${own.map(({ path, method, operation }) => operationHtml(path, method, operation)).join("\n")}
 </section>`
   })
-  const links = api.tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(name)}</a>`)
+  const links = api.tags.map(({ name }) => `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`)
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(api.info.title)}</title>
+<title>${escapeHtml(api.info.title)}</title>
 <link rel="stylesheet" href="/docs/style.css">
 </head>
 <body>
 <header>
-<h1>${escaped(api.info.title)} <small>${escaped(api.info.version)}</small></h1>
+<h1>${escapeHtml(api.info.title)} <small>${escapeHtml(api.info.version)}</small></h1>
 ${paragraphs(api.info.description)}
 <nav>${links.join(" ")} <a href="/openapi.json">openapi.json</a></nav>
 </header>
@@ -41,17 +42,17 @@ function operationHtml(path: string, method: string, operation: Operation): stri
   const { parameters, requestBody, responses } = operation
   const rows = parameters.map(
     ({ name, in: place, required, description = "" }) =>
-      `<tr><td><code>${escaped(name)}</code></td><td>${place}${required ? ", required" : ""}</td><td>${inline(description)}</td></tr>`,
+      `<tr><td><code>${escapeHtml(name)}</code></td><td>${place}${required ? ", required" : ""}</td><td>${inline(description)}</td></tr>`,
   )
-  const types = Object.keys(requestBody?.content ?? {}).map((type) => `<code>${escaped(type)}</code>`)
+  const types = Object.keys(requestBody?.content ?? {}).map((type) => `<code>${escapeHtml(type)}</code>`)
   const [[status, answer] = ["", { description: "" }]] = Object.entries(responses)
-  return `<article id="${escaped(operation.operationId)}">
-<h3><span class="${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code></h3>
-<p><strong>${escaped(operation.summary)}.</strong></p>
+  return `<article id="${escapeHtml(operation.operationId)}">
+<h3><span class="${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code></h3>
+<p><strong>${escapeHtml(operation.summary)}.</strong></p>
 ${paragraphs(operation.description)}
 ${rows.length === 0 ? "" : `<table><tbody>${rows.join("")}</tbody></table>`}
 ${types.length === 0 ? "" : `<p>Body: ${types.join(", ")}</p>`}
-<p>Answer: ${escaped(status)}. ${inline(answer.description)}</p>
+<p>Answer: ${escapeHtml(status)}. ${inline(answer.description)}</p>
 </article>`
 }
 
@@ -64,19 +65,7 @@ function paragraphs(text: string): string {
 
 /** Text with `code` in it. */
 function inline(text: string): string {
-  return escaped(text).replace(/`([^`]*)`/g, "<code>$1</code>")
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
+  return escapeHtml(text).replace(/`([^`]*)`/g, "<code>$1</code>")
 }
 
 export const DOCS_STYLE = `:root { color-scheme: light dark; --line: #8884; --accent: #0a6cba; }

@@ -9,9 +9,8 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2"
-import type { AddressInfo } from "node:net"
 import { sayGoodbye } from "../http/http2-goodbye.js"
-import type { Listener } from "../listener.js"
+import { addressOf, type Listener } from "../listener.js"
 import {
   type CallLimits,
   type OnError,
@@ -199,9 +198,4 @@ function refusalOf(
   if (headers["content-type"] === "application/grpc") return undefined
   // With what the messages are written in, or without.
   return /^application\/grpc(\+proto)?(;|$)/i.test(headers["content-type"] ?? "") ? undefined : 415
-}
-
-function addressOf(server: Http2Server): string {
-  const { address, family, port } = server.address() as AddressInfo
-  return `${family === "IPv6" ? `[${address}]` : address}:${port}`
 }

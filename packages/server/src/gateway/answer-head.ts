@@ -1,5 +1,7 @@
 // The head of an upstream's answer, read strictly: what two readers could take for two things is no answer at all.
 
+import { tokenBytes } from "../http/token-bytes.js"
+
 /** What an upstream sent is no HTTP/1.1. The message says why, for the log; it never goes to a client. */
 export class InvalidAnswer extends Error {
   override readonly name = "InvalidAnswer"
@@ -28,13 +30,6 @@ const COLON = 0x3a
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 
-/** Which bytes may stand in a name (RFC 9110, token). */
-const token = new Uint8Array(256)
-for (const char of "!#$%&'*+-.^_`|~") token[char.charCodeAt(0)] = 1
-for (let code = 0; code < 128; code++) {
-  if (/[A-Za-z0-9]/.test(String.fromCharCode(code))) token[code] = 1
-}
-
 /** `text` is the head with the line ends of all its lines, one character per byte. */
 export function parseAnswerHead(text: string): AnswerHead {
   const lineEnd = text.indexOf("\r\n")
@@ -59,7 +54,7 @@ export function parseFields(text: string, start: number): string[] {
   let at = start
   while (at < text.length) {
     const nameStart = at
-    while (token[text.charCodeAt(at)] === 1) at++
+    while (tokenBytes[text.charCodeAt(at)] === 1) at++
     // Also a line that continues the one before (obs-fold), and a blank before the colon.
     if (at === nameStart || text.charCodeAt(at) !== COLON)
       throw new InvalidAnswer("has a malformed header name")

@@ -2,6 +2,8 @@
 // length, in well-formed HTTP/1.1. Whatever is not is nobody's here, however slightly it differs, and left to node:http,
 // which sees the same bytes: so there is no request that two parsers could understand in two ways.
 
+import { tokenBytes } from "./token-bytes.js"
+
 export interface PlainHead {
   /** The path and query, as they came. */
   readonly target: string
@@ -22,13 +24,6 @@ const ZERO = 0x30
 const NINE = 0x39
 /** A body of eight digits is too large anyway. */
 const MOST_DIGITS = 7
-
-/** What may stand in a header's name: token characters of RFC 9110, in lower case. 0 for all that may not. */
-const TOKEN = new Uint8Array(256)
-for (const character of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") {
-  TOKEN[character.charCodeAt(0)] = character.charCodeAt(0)
-  TOKEN[character.toUpperCase().charCodeAt(0)] = character.charCodeAt(0)
-}
 
 /** Headers that change how a message is read, or what becomes of the connection. Those with them are not plain. */
 const NOT_PLAIN = new Set([
@@ -61,7 +56,7 @@ export function plainHead(bytes: Buffer, from: number, mostBytes: number): Plain
       return { target, bodyLength, length: at + 2 - from }
     }
     const nameStart = at
-    while (at < end && TOKEN[bytes[at] as number] !== 0) at++
+    while (at < end && tokenBytes[bytes[at] as number] === 1) at++
     if (at === nameStart || bytes[at] !== COLON) return undefined
     const nameEnd = at++
     while (at < end && isBlank(bytes[at] as number)) at++

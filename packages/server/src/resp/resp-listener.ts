@@ -1,8 +1,8 @@
 import { once } from "node:events"
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { createServer, type Server, type Socket } from "node:net"
 import { type Clock, systemClock } from "sluice"
 import type { Core } from "../core.js"
-import type { Listener } from "../listener.js"
+import { addressOf, type Listener } from "../listener.js"
 import { Connection, type Turns } from "./connection.js"
 import { Login } from "./login.js"
 import { ReplyWriter } from "./reply-writer.js"
@@ -162,12 +162,6 @@ class RespListener implements Listener, Turns {
 /** Whole seconds, at least one; for ever when there is no limit. */
 function secondsOf(ms: number): number {
   return ms === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.ceil(ms / 1000))
-}
-
-/** `127.0.0.1:6380` or `[::1]:6380`. */
-function addressOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo
-  return `${family === "IPv6" ? `[${address}]` : address}:${port}`
 }
 
 function warn(error: unknown): void {

@@ -1,8 +1,8 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
-import { type AddressInfo, Server as NetServer, type Socket } from "node:net"
+import { Server as NetServer, type Socket } from "node:net"
 import { type DirectAnswer, DirectLanes } from "../http/direct-lane.js"
-import type { Listener } from "../listener.js"
+import { addressOf, type Listener } from "../listener.js"
 
 export interface HttpListenerOptions {
   readonly host: string
@@ -106,10 +106,4 @@ async function close(
 /** Without this the client would keep the connection for its next request, and the server would wait for it. */
 function endConnectionWith(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader("connection", "close")
-}
-
-/** `127.0.0.1:8080` or `[::1]:8080`. */
-export function addressOf(server: NetServer): string {
-  const { address, family, port } = server.address() as AddressInfo
-  return `${family === "IPv6" ? `[${address}]` : address}:${port}`
 }

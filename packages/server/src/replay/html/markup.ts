@@ -1,5 +1,7 @@
 // HTML and SVG as text, with everything from outside escaped on its way in.
 
+import { escapeHtml } from "../../http/escape-html.js"
+
 /** Text that is markup already. */
 export class Markup {
   readonly text: string
@@ -19,17 +21,5 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 function shown(part: Part): string {
   if (part instanceof Markup) return part.text
   if (Array.isArray(part)) return part.map(({ text }: Markup) => text).join("")
-  return escaped(String(part))
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ENTITIES[char] as string)
+  return escapeHtml(String(part))
 }
