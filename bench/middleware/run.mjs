@@ -3,10 +3,10 @@
 import { startChild } from "../harness/child.mjs"
 import { say } from "../harness/command.mjs"
 import { stayOnCore, twoCores } from "../harness/cores.mjs"
+import { load } from "../harness/http-load.mjs"
 import { rotated } from "../harness/rounds.mjs"
 import { median, spread } from "../harness/statistics.mjs"
 import { contenders } from "./contenders.mjs"
-import { load } from "./load.mjs"
 
 /** @typedef {import("../harness/command.mjs").Plan} Plan */
 
@@ -74,7 +74,7 @@ async function measure(framework, plan, core) {
         ports.push((await children[i].ask("listen", { framework, name, core })).port)
       }
       // Compiled code and filled caches, before the clock starts.
-      for (const port of ports) await load(port, { connections: CONNECTIONS, ms: size.ms * 2 })
+      for (const port of ports) await load({ port, connections: CONNECTIONS, ms: size.ms * 2 })
       for (let round = 0; round < size.rounds; round++) {
         /** @type {Sample[]} */
         const samples = []
@@ -113,7 +113,7 @@ async function measure(framework, plan, core) {
  */
 async function sample(server, port, ms) {
   const before = await server.ask("usage")
-  const { answered, perSecond } = await load(port, { connections: CONNECTIONS, ms })
+  const { answered, perSecond } = await load({ port, connections: CONNECTIONS, ms })
   const after = await server.ask("usage")
   return { perSecond, cpuMicros: (after.micros - before.micros) / answered }
 }

@@ -3,11 +3,11 @@
 import { startChild } from "../harness/child.mjs"
 import { say } from "../harness/command.mjs"
 import { stayOnCore, twoCores } from "../harness/cores.mjs"
+import { load } from "../harness/http-load.mjs"
 import { rotated } from "../harness/rounds.mjs"
 import { median, percentile, spread } from "../harness/statistics.mjs"
 import { startServer } from "../redis/server.mjs"
 import { BATCH, BATCH_BODY, BATCH_PATH, BODY, CONNECTIONS, PATH } from "./cases.mjs"
-import { load } from "./load.mjs"
 import { grpcLoad, loadGrpc, loadResp, rateLimitRequest, respLoad } from "./tools.mjs"
 
 /** @typedef {import("../harness/command.mjs").Plan} Plan */

@@ -69,6 +69,7 @@ class Lane {
   readonly #socket: Socket
   readonly #options: DirectLaneOptions
   readonly #handOver: () => void
+  readonly #keptAlive: string
   /** What has come and is not answered. */
   #rest: Buffer | undefined
   /** The last head and its bytes: most clients send the same one over and over. */
@@ -82,6 +83,7 @@ class Lane {
     this.#socket = socket
     this.#options = options
     this.#handOver = handOver
+    this.#keptAlive = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(options.keepAliveMs / 1000)}\r\n\r\n`
     socket.on("data", this.#onData)
     socket.on("end", this.#onEnd)
     socket.on("timeout", this.#onTimeout)
@@ -200,11 +202,6 @@ class Lane {
     text += `content-type: ${type}\r\ncache-control: no-store\r\ncontent-length: ${length}\r\ndate: ${httpDate()}\r\n`
     text += this.#isLast ? "connection: close\r\n\r\n" : this.#keptAlive
     return text + body
-  }
-
-  get #keptAlive(): string {
-    const seconds = Math.floor(this.#options.keepAliveMs / 1000)
-    return `connection: keep-alive\r\nkeep-alive: timeout=${seconds}\r\n\r\n`
   }
 
   #write(text: string, isAscii: boolean): void {

@@ -13,17 +13,15 @@ const STATUS_AT = 9
 /**
  * @param {object} plan
  * @param {number} plan.port
- * @param {string} plan.path
- * @param {string} plan.body
+ * @param {string} [plan.path]
+ * @param {string} [plan.body]  JSON to post; without one it is a GET
  * @param {number} plan.connections
  * @param {number} plan.ms
  * @param {number} [plan.perSecond]  requests started each second, whatever comes of them; as many as it takes if undefined
  * @returns {Promise<Loaded>}
  */
-export async function load({ port, path, body, connections, ms, perSecond }) {
-  const request = Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
+export async function load({ port, path = "/", body, connections, ms, perSecond }) {
+  const request = requestOf(path, body)
   const lanes = await Promise.all(Array.from({ length: connections }, () => openLane(port, request)))
   const started = performance.now()
   /** @type {number[]} */
@@ -36,6 +34,17 @@ export async function load({ port, path, body, connections, ms, perSecond }) {
   let answered = 0
   for (const lane of lanes) answered += lane.stop()
   return { answered, perSecond: answered / seconds, latenciesMs }
+}
+
+/**
+ * @param {string} path
+ * @param {string | undefined} body
+ */
+function requestOf(path, body) {
+  if (body === undefined) return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
 }
 
 /**
