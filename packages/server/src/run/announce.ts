@@ -1,6 +1,8 @@
+import { relative } from "node:path"
 import type { Config } from "../config/schema.js"
 import { bundledDashboard } from "./dashboard.js"
 import { runsExampleRules } from "./example.js"
+import { EXAMPLE_RULES } from "./rules.js"
 import type { Service } from "./service.js"
 
 /** What a person at a terminal is told: where everything is, and one line to try. */
@@ -19,7 +21,7 @@ export function announcement({ addresses }: Pick<Service, "addresses">, config: 
   if (!runsExampleRules(config)) return `${lines.join("\n")}\n`
   return `${lines.join("\n")}
 
-The rules are an example (packages/server/example-rules.yaml); --rules.file rules.yaml follows your own.
+The rules are an example (${relative("", EXAMPLE_RULES)}); --rules.file rules.yaml follows your own.
 Five sign-ins of an address pass in 15 minutes. Run this six times:
 
   ${gatewayUrl === undefined ? signInCheck(http) : `curl -i -X POST ${gatewayUrl}/login`}
