@@ -1,29 +1,9 @@
 // Every mistake in the options is a SluiceError with a code, the place, what was expected and what was found.
 
-import { describe, expect, it } from "vitest"
-import type { ErrorCode } from "./errors.js"
-import { SluiceError } from "./errors.js"
+import { describe, it } from "vitest"
 import { createLimiter } from "./limiter.js"
 import type { LimiterOptions } from "./limiter-options.js"
-
-interface Mistake {
-  code: ErrorCode
-  place: string
-  /** What the message must say. */
-  says: string | RegExp
-  found?: unknown
-}
-
-function expectMistake(error: unknown, { code, place, says, found }: Mistake): void {
-  expect(error).toBeInstanceOf(SluiceError)
-  expect(error).toMatchObject({ name: "SluiceError", code, place })
-  const { message, expected } = error as SluiceError
-  expect(message).toContain(place)
-  expect(message).toContain(expected)
-  expect(message).toContain(code)
-  expect(message).toMatch(says)
-  if (found !== undefined) expect(error).toMatchObject({ found })
-}
+import { expectMistake, type Mistake } from "./mistake.test-support.js"
 
 const minute = { limit: 10, window: "1m" }
 

@@ -1,47 +1,12 @@
-// Waiting, seen through a limiter. Time is a clock that is moved by hand; `settle` lets what it set off happen.
+// Waiting, seen through a limiter.
 
 import { getEventListeners } from "node:events"
 import { describe, expect, it, vi } from "vitest"
 import type { Decision } from "./decision.js"
 import { createLimiter } from "./limiter.js"
-import type { LimiterOptions } from "./limiter-options.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import { ManualClock } from "./testing/manual-clock.js"
-
-async function settle(): Promise<void> {
-  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-// The first wait of a limiter loads this; loaded before, it takes no time that a test could notice.
-await import("./turnstile.js")
-
-function setUp(options: Partial<LimiterOptions> = {}) {
-  const clock = new ManualClock()
-  const limiter = createLimiter({
-    clock,
-    algorithm: "token-bucket",
-    limit: 10,
-    window: "1s",
-    burst: 1,
-    ...options,
-  } as LimiterOptions)
-  /** Who came through, in order, with the time it took. */
-  const passed: [name: string, ms: number][] = []
-  const start = clock.now()
-  const wait = (name: string, key = "key", waitOptions = {}) => {
-    const promise = limiter.wait(key, waitOptions)
-    promise.then(
-      (decision) => passed.push([decision.allowed ? name : `${name} denied`, clock.now() - start]),
-      () => passed.push([`${name} rejected`, clock.now() - start]),
-    )
-    return promise
-  }
-  const advance = async (ms: number) => {
-    clock.advance(ms)
-    await settle()
-  }
-  return { clock, limiter, passed, wait, advance }
-}
+import { settle, setUp } from "./turnstile.test-support.js"
 
 describe("wait", () => {
   it("resolves at once when the request may pass", async () => {
