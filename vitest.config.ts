@@ -26,6 +26,9 @@ const timedTests = [
 export default defineConfig({
   resolve: { alias: [...sourceAliases("sluice"), ...sourceAliases("server")] },
   test: {
+    // What takes a second here may take ten where other work goes on at the same time. What must be quick says so itself.
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
     projects: [
       {
         extends: true,
