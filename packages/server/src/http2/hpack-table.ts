@@ -1,0 +1,128 @@
+// The tables of RFC 7541 by which headers are named: the static one, and behind it what this connection has said before.
+
+import { ConnectionError } from "./error-code.js"
+import { HeaderField } from "./header-field.js"
+
+/** What both sides begin with, and what clients here are never told to change. */
+export const TABLE_BYTES = 4_096
+
+const STATIC: readonly HeaderField[] = `
+:authority|
+:method|GET
+:method|POST
+:path|/
+:path|/index.html
+:scheme|http
+:scheme|https
+:status|200
+:status|204
+:status|206
+:status|304
+:status|400
+:status|404
+:status|500
+accept-charset|
+accept-encoding|gzip, deflate
+accept-language|
+accept-ranges|
+accept|
+access-control-allow-origin|
+age|
+allow|
+authorization|
+cache-control|
+content-disposition|
+content-encoding|
+content-language|
+content-length|
+content-location|
+content-range|
+content-type|
+cookie|
+date|
+etag|
+expect|
+expires|
+from|
+host|
+if-match|
+if-modified-since|
+if-none-match|
+if-range|
+if-unmodified-since|
+last-modified|
+link|
+location|
+max-forwards|
+proxy-authenticate|
+proxy-authorization|
+range|
+referer|
+refresh|
+retry-after|
+server|
+set-cookie|
+strict-transport-security|
+transfer-encoding|
+user-agent|
+vary|
+via|
+www-authenticate|`
+  .trim()
+  .split("\n")
+  .map((line) => new HeaderField(...(line.split("|") as [string, string])))
+
+/** A power of two, and as many as fit: each counts for 32 bytes at least. */
+const MOST_ENTRIES = TABLE_BYTES / 32
+
+export class HpackTable {
+  /** A ring: the newest is at `#newest`, older ones before it. */
+  readonly #entries: (HeaderField | undefined)[] = []
+  #newest = -1
+  #count = 0
+  #size = 0
+  #maxSize = TABLE_BYTES
+
+  /** For tests. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** What an index names: from 1 on the static table, behind it the newest first. */
+  at(index: number): HeaderField {
+    const found =
+      index <= STATIC.length
+        ? STATIC[index - 1]
+        : index - STATIC.length <= this.#count
+          ? this.#entries[(this.#newest - (index - STATIC.length - 1)) & (MOST_ENTRIES - 1)]
+          : undefined
+    if (found === undefined) throw new ConnectionError("COMPRESSION_ERROR", `no header has index ${index}`)
+    return found
+  }
+
+  add(field: HeaderField): void {
+    this.#shrinkTo(this.#maxSize - field.size)
+    // One that is larger than the table empties it, and that is no mistake.
+    if (field.size > this.#maxSize) return
+    this.#newest = (this.#newest + 1) & (MOST_ENTRIES - 1)
+    this.#entries[this.#newest] = field
+    this.#count++
+    this.#size += field.size
+  }
+
+  resize(maxSize: number): void {
+    if (maxSize > TABLE_BYTES)
+      throw new ConnectionError("COMPRESSION_ERROR", `a table may have ${TABLE_BYTES} bytes, got ${maxSize}`)
+    this.#maxSize = maxSize
+    this.#shrinkTo(maxSize)
+  }
+
+  #shrinkTo(size: number): void {
+    while (this.#count > 0 && this.#size > size) {
+      const oldest = (this.#newest - this.#count + 1) & (MOST_ENTRIES - 1)
+      this.#size -= (this.#entries[oldest] as HeaderField).size
+      this.#entries[oldest] = undefined
+      this.#count--
+    }
+  }
+}
