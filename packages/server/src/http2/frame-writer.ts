@@ -1,0 +1,108 @@
+// Frames as bytes, one behind the other in a single buffer: a turn of a connection is one write.
+
+import { ERROR_CODE, type ErrorCode } from "./error-code.js"
+import { FLAG, FRAME, FRAME_HEAD } from "./frame.js"
+
+const FIRST_BYTES = 16_384
+/** A buffer that one long turn has made larger than this is not kept. */
+const MOST_KEPT = 131_072
+
+export class FrameWriter {
+  /** Bytes written and not yet taken. */
+  length = 0
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+
+  /** What was written, valid until something else is. */
+  written(): Buffer {
+    return this.#bytes.subarray(0, this.length)
+  }
+
+  /** Starts anew. With `kept` somebody still reads the bytes: they are left to them. */
+  clear(kept: boolean): void {
+    this.length = 0
+    if (kept || this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  }
+
+  /** Of `bytes`, those from `start` to `end`. */
+  data(stream: number, bytes: Uint8Array, start: number, end: number): void {
+    this.#head(end - start, FRAME.DATA, 0, stream)
+    this.#copy(bytes, start, end)
+  }
+
+  /** A header block, which is never longer than a frame here. With `prefix`, a byte in front of it. */
+  headers(stream: number, block: Uint8Array, isLast: boolean, prefix?: number): void {
+    const flags = isLast ? FLAG.END_HEADERS | FLAG.END_STREAM : FLAG.END_HEADERS
+    this.#head(block.length + (prefix === undefined ? 0 : 1), FRAME.HEADERS, flags, stream)
+    if (prefix !== undefined) this.#bytes[this.length++] = prefix
+    this.#copy(block, 0, block.length)
+  }
+
+  settings(settings: readonly (readonly [number, number])[]): void {
+    this.#head(settings.length * 6, FRAME.SETTINGS, 0, 0)
+    for (const [setting, value] of settings) {
+      this.length = this.#bytes.writeUInt16BE(setting, this.length)
+      this.length = this.#bytes.writeUInt32BE(value, this.length)
+    }
+  }
+
+  settingsAck(): void {
+    this.#head(0, FRAME.SETTINGS, FLAG.ACK, 0)
+  }
+
+  ping(payload: Uint8Array, isAck: boolean): void {
+    this.#head(8, FRAME.PING, isAck ? FLAG.ACK : 0, 0)
+    this.#copy(payload, 0, 8)
+  }
+
+  windowUpdate(stream: number, increment: number): void {
+    this.#head(4, FRAME.WINDOW_UPDATE, 0, stream)
+    this.length = this.#bytes.writeUInt32BE(increment, this.length)
+  }
+
+  resetStream(stream: number, code: ErrorCode): void {
+    this.#head(4, FRAME.RST_STREAM, 0, stream)
+    this.length = this.#bytes.writeUInt32BE(ERROR_CODE[code], this.length)
+  }
+
+  goAway(lastStream: number, code: ErrorCode, message = ""): void {
+    const reason = Buffer.from(message)
+    this.#head(8 + reason.length, FRAME.GOAWAY, 0, 0)
+    this.length = this.#bytes.writeUInt32BE(lastStream, this.length)
+    this.length = this.#bytes.writeUInt32BE(ERROR_CODE[code], this.length)
+    this.#copy(reason, 0, reason.length)
+  }
+
+  /** Writes the head of a frame, and makes room for the rest. */
+  #head(length: number, type: number, flags: number, stream: number): void {
+    this.#room(FRAME_HEAD + length)
+    const bytes = this.#bytes
+    const at = this.length
+    bytes[at] = length >>> 16
+    bytes[at + 1] = length >>> 8
+    bytes[at + 2] = length
+    bytes[at + 3] = type
+    bytes[at + 4] = flags
+    bytes[at + 5] = stream >>> 24
+    bytes[at + 6] = stream >>> 16
+    bytes[at + 7] = stream >>> 8
+    bytes[at + 8] = stream
+    this.length = at + FRAME_HEAD
+  }
+
+  /** Blocks and messages have some dozen bytes: cheaper to copy here than to ask for it. */
+  #copy(from: Uint8Array, start: number, end: number): void {
+    const bytes = this.#bytes
+    let to = this.length
+    if (end - start > 256) bytes.set(from.subarray(start, end), to)
+    else for (let at = start; at < end; at++) bytes[to++] = from[at] as number
+    this.length += end - start
+  }
+
+  #room(bytes: number): void {
+    const needed = this.length + bytes
+    if (needed <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+    this.#bytes.copy(larger, 0, 0, this.length)
+    this.#bytes = larger
+  }
+}
