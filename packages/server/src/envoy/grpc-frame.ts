@@ -4,15 +4,17 @@ import { GrpcError } from "./grpc-status.js"
 import type { ProtobufWriter } from "./protobuf-writer.js"
 
 const PREFIX = 5
+const LEAST_KEPT = 64
 
 /** Finds messages in what arrives, cut wherever it was cut. */
 export class FrameReader {
   readonly #maxBytes: number
   readonly #encoding: string | undefined
-  /** Chunks of a message that is not complete are joined when it is: joining on each would take time squared. */
-  #chunks: Buffer[] = []
-  #have = 0
-  #need = PREFIX
+  /** What has come and is not read: as it came, or put together in bytes of our own, with room for more. */
+  #bytes: Buffer = Buffer.alloc(0)
+  #isOurs = false
+  #at = 0
+  #end = 0
 
   /** `encoding` is what the client said it may compress by. */
   constructor(maxBytes: number, encoding: string | undefined) {
@@ -20,40 +22,52 @@ export class FrameReader {
     this.#encoding = encoding
   }
 
-  /** Whether bytes of a message that is not complete have arrived. */
-  get isInside(): boolean {
-    return this.#have > 0
+  /** Bytes of a message that is not complete. */
+  get held(): number {
+    return this.#end - this.#at
   }
 
   push(chunk: Buffer): void {
-    this.#chunks.push(chunk)
-    this.#have += chunk.length
+    if (this.held === 0) {
+      this.#bytes = chunk
+      this.#isOurs = false
+      this.#at = 0
+      this.#end = chunk.length
+    } else {
+      this.#keep(chunk.length)
+      this.#bytes.set(chunk, this.#end)
+      this.#end += chunk.length
+    }
   }
 
   /** The next message, or undefined until more has arrived. */
   next(): Buffer | undefined {
-    if (this.#have < this.#need) return undefined
-    const bytes = this.#joined()
-    const length = this.#lengthOf(bytes)
-    this.#need = PREFIX + length
-    if (bytes.length < this.#need) {
-      this.#chunks = [bytes]
+    const needed = this.held < PREFIX ? PREFIX : PREFIX + this.#length()
+    if (this.held < needed) {
+      if (this.held > 0) this.#keep(0)
       return undefined
     }
-    const message = bytes.subarray(PREFIX, this.#need)
-    this.#chunks = bytes.length > this.#need ? [bytes.subarray(this.#need)] : []
-    this.#have = bytes.length - this.#need
-    this.#need = PREFIX
-    return message
+    const start = this.#at + PREFIX
+    this.#at += needed
+    return this.#bytes.subarray(start, this.#at)
   }
 
-  #joined(): Buffer {
-    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#have)
+  /** Makes what is held our own, with room for more: a few bytes must not keep the whole chunk that they came in. */
+  #keep(more: number): void {
+    if (this.#isOurs && this.#end + more <= this.#bytes.length) return
+    const { held } = this
+    // Twice as much as there is: what comes byte by byte is not copied with every one of them.
+    const larger = Buffer.allocUnsafeSlow(Math.max(LEAST_KEPT, (held + more) * 2))
+    this.#bytes.copy(larger, 0, this.#at, this.#end)
+    this.#bytes = larger
+    this.#isOurs = true
+    this.#at = 0
+    this.#end = held
   }
 
-  #lengthOf(bytes: Buffer): number {
-    const isCompressed = bytes[0] !== 0
-    const length = bytes.readUInt32BE(1)
+  #length(): number {
+    const isCompressed = this.#bytes[this.#at] !== 0
+    const length = this.#bytes.readUInt32BE(this.#at + 1)
     if (isCompressed && this.#encoding !== undefined && this.#encoding !== "identity")
       throw new GrpcError("UNIMPLEMENTED", `grpc-encoding: only identity is taken, got ${this.#encoding}`)
     if (isCompressed)

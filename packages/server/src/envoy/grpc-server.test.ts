@@ -285,7 +285,7 @@ describe("a server that goes away", () => {
 })
 
 describe("clients that mean no good", () => {
-  it("cannot make it work by opening and resetting calls without end", async () => {
+  it("cannot make it work by asking and taking it back without end", async () => {
     const held = await start()
     const session = open(held)
     await once(session, "connect")
@@ -296,11 +296,13 @@ describe("clients that mean no good", () => {
         "content-type": "application/grpc",
       })
       stream.on("error", () => {})
+      stream.end(frame(Buffer.from("hello")))
       stream.close(constants.NGHTTP2_CANCEL)
       if (i % 100 === 99) await new Promise(setImmediate)
     }
     await eventually(() => session.destroyed)
-    expect(held.waiting.length).toBe(0)
+    // A thousand at once, and 33 more each second.
+    expect(held.waiting.length).toBeLessThan(1_200)
     expect((await call(open(held), NOW)).status).toBe(0)
   })
 
