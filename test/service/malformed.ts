@@ -270,8 +270,38 @@ function frame(random: Random): Buffer {
   return Buffer.concat([frameHead, payload])
 }
 
+function framed(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const frameHead = Buffer.alloc(9)
+  frameHead.writeUIntBE(payload.length, 0, 3)
+  frameHead[3] = type
+  frameHead[4] = flags
+  frameHead.writeUInt32BE(stream, 5)
+  return Buffer.concat([frameHead, payload])
+}
+
+/** A call with nothing wrong in it: POST, http, the path and the type by the static table of HPACK, and a message. */
+function grpcCall(stream: number): Buffer {
+  const path = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+  const block = `\x83\x86\x44${String.fromCharCode(path.length)}${path}\x5f\x10application/grpc`
+  const message = "\0\0\0\0\x16\n\x04edge\x12\x0e\n\x0c\n\x04user\x12\x0442  "
+  return Buffer.concat([
+    framed(1, 0x4, stream, Buffer.from(block, "latin1")),
+    framed(0, 0x1, stream, Buffer.from(message, "latin1")),
+  ])
+}
+
 function http2(random: Random): Buffer {
-  if (random() < 0.1) return bytes(random, 1 + below(random, 300))
+  const kind = below(random, 10)
+  if (kind === 0) return bytes(random, 1 + below(random, 300))
+  if (kind <= 4) {
+    // Calls that are almost right, so that headers and messages are looked at.
+    const calls = Array.from({ length: 1 + below(random, 4) }, (_, i) => {
+      const call = grpcCall(2 * i + 1)
+      return random() < 0.5 ? mutate(random, call) : call
+    })
+    const whole = Buffer.concat([PREFACE, SETTINGS, ...calls])
+    return kind === 4 ? cut(random, whole) : whole
+  }
   const frames = Array.from({ length: below(random, 6) }, () => frame(random))
   const whole = Buffer.concat([PREFACE, random() < 0.8 ? SETTINGS : Buffer.alloc(0), ...frames])
   return random() < 0.2 ? mutate(random, whole) : whole

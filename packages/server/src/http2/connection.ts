@@ -58,10 +58,7 @@ export class Connection implements Line {
     this.#nextLook = now + turns.requestTimeoutMs
     socket.on("data", (chunk: Buffer) => this.#take(chunk))
     socket.on("drain", () => this.#goOn())
-    socket.on("end", () => {
-      // What it has asked is answered all the same.
-      this.#turn(() => this.#session.leave())
-    })
+    socket.on("end", () => this.#turn(() => this.#session.hungUp()))
     socket.on("close", () => {
       clearTimeout(this.#lastCall)
       this.#session.closed()

@@ -92,11 +92,12 @@ describe("a request", () => {
     expect(await other.answer(1)).toBe("xxx")
   })
 
-  it("whose client closes its side of the connection is answered all the same", async () => {
+  it("whose client closes its side of the connection is answered all the same, if it is complete", async () => {
     const started = await start()
     const client = await dial(started)
-    client.socket.end(request(1, "/later"))
-    answer(await eventually(() => started.later[0]), "still")
+    client.socket.end(Buffer.concat([request(1, "/later"), request(3, "/echo", 0)]))
+    await eventually(() => started.closed.count === 1)
+    answer(started.later[0]!, "still")
     expect(await client.answer(1)).toBe("still")
     await eventually(() => client.isClosed)
   })

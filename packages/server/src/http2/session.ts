@@ -90,6 +90,12 @@ export class Session implements Streams {
     this.#writer.goAway(this.#lastStream, code, message)
   }
 
+  /** The client says nothing more. What it has asked is answered all the same, if it has asked it to the end. */
+  hungUp(): void {
+    for (const stream of this.streams.values()) if (!stream.clientHasEnded) this.over(stream)
+    this.leave()
+  }
+
   ping(payload: Buffer): void {
     this.#writer.ping(payload, false)
   }
