@@ -234,6 +234,12 @@ describe("deadlines", () => {
     expect((await call(session, NOW, nothing)).status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED)
   })
 
+  it("a client that has its answer and does not end its call is told to", async () => {
+    const held = await start({ requestTimeoutMs: 100 })
+    const ended = await call(open(held), NOW, { endsBody: false })
+    expect(ended).toMatchObject({ status: 0, body: frame(Buffer.from("hello")) })
+  })
+
   it("a connection that says nothing is cut", async () => {
     const held = await start({ requestTimeoutMs: 100 })
     const [host, port] = held.listener.address.split(":")
@@ -311,6 +317,18 @@ describe("clients that mean no good", () => {
     const big = { headers: { "x-large": "x".repeat(50_000) } }
     expect((await call(open(held), NOW, big)).http).toBe(431)
     expect((await call(open(held), NOW)).status).toBe(0)
+  })
+
+  it("cannot have more than 8 MiB of messages kept that they do not end", async () => {
+    const held = await start()
+    const session = open(held)
+    const part = { chunks: [frame(Buffer.alloc(250_000)).subarray(0, 240_000)], endsBody: false }
+    // Thirty-four of them fit.
+    const first = await Promise.race(Array.from({ length: 36 }, () => call(session, NOW, part)))
+    expect(first.status).toBe(GRPC_STATUS.RESOURCE_EXHAUSTED)
+    // What is whole is answered all the same, and what others have is theirs.
+    expect((await call(session, NOW)).status).toBe(0)
+    expect((await call(open(held), NOW, { chunks: [frame(Buffer.alloc(250_000))] })).status).toBe(0)
   })
 
   it("have no more calls at once than they are told", async () => {

@@ -252,6 +252,29 @@ describe("a server that goes away", () => {
     await eventually(() => client.isClosed)
   })
 
+  it("drops no request of clients that go on asking until they have heard of it", async () => {
+    const started = await start()
+    const asked = Array.from({ length: 4 }, async () => {
+      const client = await dial(started)
+      let requests = 0
+      while (client.of(FRAME.GOAWAY).length === 0) {
+        client.send(request(2 * requests++ + 1, "/large/3"), request(2 * requests++ + 1, "/large/3"))
+        await new Promise(setImmediate)
+      }
+      client.send(frame(FRAME.PING, FLAG.ACK, 0, (await client.next(FRAME.PING)).payload))
+      await eventually(() => client.isClosed)
+      return { requests, answered: client.of(FRAME.DATA).length, reset: client.of(FRAME.RST_STREAM).length }
+    })
+    const other = await dial(started)
+    other.send(request(1, "/large/1"))
+    await other.answer(1)
+    await started.listener.close(5_000)
+    for (const { requests, answered, reset } of await Promise.all(asked)) {
+      expect(requests).toBeGreaterThan(2)
+      expect({ answered, reset }).toEqual({ answered: requests, reset: 0 })
+    }
+  })
+
   it("tells those it has under way when they are cut", async () => {
     const started = await start()
     const client = await dial(started)

@@ -4,6 +4,7 @@ import { ArrivingBlock } from "./arriving-block.js"
 import { ConnectionError, type ErrorCode } from "./error-code.js"
 import { FloodGuard } from "./flood-guard.js"
 import { FIRST_WINDOW, FLAG, FRAME, HIGHEST_STREAM, LARGEST_WINDOW, SETTING } from "./frame.js"
+import { PRIORITY_BYTES, paddingOf, refuseCircle } from "./frame-parts.js"
 import type { FrameWriter } from "./frame-writer.js"
 import { HpackDecoder } from "./hpack-decoder.js"
 import { Outgoing, type Streams } from "./outgoing.js"
@@ -38,7 +39,6 @@ export interface Line {
 const WINDOW = 1_048_576
 /** Streams that were reset and whose frames may still be on their way. */
 const MOST_REMEMBERED = 1_000
-const PRIORITY_BYTES = 5
 
 export class Session implements Streams {
   readonly outgoing: Outgoing
@@ -391,18 +391,4 @@ export class Session implements Streams {
 
 function wrongStream(frame: string, id: number): ConnectionError {
   return new ConnectionError("PROTOCOL_ERROR", `${frame} on stream ${id}`)
-}
-
-/** How many bytes at the end are padding. The first byte says it. */
-function paddingOf(bytes: Buffer, start: number, end: number): number {
-  if (start === end) throw new ConnectionError("FRAME_SIZE_ERROR", "a frame ends before its padding is said")
-  const padding = bytes[start] as number
-  if (padding >= end - start) throw new ConnectionError("PROTOCOL_ERROR", "there is more padding than frame")
-  return padding
-}
-
-/** Priorities are not followed, but one that cannot be is a mistake. */
-function refuseCircle(id: number, bytes: Buffer, start: number): void {
-  if ((bytes.readUInt32BE(start) & HIGHEST_STREAM) === id)
-    throw new ConnectionError("PROTOCOL_ERROR", "a stream depends on itself")
 }
