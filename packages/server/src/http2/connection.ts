@@ -24,6 +24,8 @@ const MOST_UNTAKEN = 1_048_576
 /** A turn looks at the clock after so many frames, and ends after so long: others wait meanwhile. */
 const FRAMES_PER_LOOK = 64
 const LONGEST_TURN_MS = 5
+/** How long a client may take to have seen that it should go elsewhere. */
+const LAST_CALL_MS = 500
 /** How long a client that was told to go may take to hang up. */
 const LINGER_MS = 1_000
 
@@ -72,13 +74,16 @@ export class Connection implements Line {
    * Tells the client to go elsewhere, in two steps as RFC 9113 advises: one that is told only once may lose the requests that
    * crossed the message. It has seen the first when it answers the ping behind it.
    */
-  goodbye(lastCallMs: number): void {
+  goodbye(withinMs = LAST_CALL_MS): void {
     if (this.#session.isLeaving || this.#lastCall !== undefined) return
     this.#turn(() => {
       this.#session.warn()
       this.#session.ping(LAST_CALL)
     })
-    this.#lastCall = setTimeout(() => this.#leave(), lastCallMs)
+    this.#lastCall = setTimeout(
+      () => this.#turn(() => this.#session.leave()),
+      Math.min(withinMs, LAST_CALL_MS),
+    )
   }
 
   cut(): void {
@@ -86,10 +91,11 @@ export class Connection implements Line {
   }
 
   pong(payload: Buffer): void {
-    if (payload.equals(LAST_CALL)) {
+    if (!payload.equals(LAST_CALL)) this.#isPinged = false
+    else if (this.#lastCall !== undefined && !this.#session.isLeaving) {
       clearTimeout(this.#lastCall)
-      if (!this.#session.isLeaving) this.#session.leave()
-    } else this.#isPinged = false
+      this.#session.leave()
+    }
   }
 
   wantsTurn(): void {
@@ -125,15 +131,11 @@ export class Connection implements Line {
   #lookAtIdle(now: number): void {
     const session = this.#session
     if (!session.isKnown || this.#isPinged) this.cut()
-    else if (session.streams.size === 0 && now - this.#idleSince >= this.#turns.keepAliveMs) this.#leave()
+    else if (session.streams.size === 0 && now - this.#idleSince >= this.#turns.keepAliveMs) this.goodbye()
     else {
       this.#isPinged = true
       this.#turn(() => session.ping(ARE_YOU_THERE))
     }
-  }
-
-  #leave(): void {
-    if (!this.#session.isLeaving) this.#turn(() => this.#session.leave())
   }
 
   #take(chunk: Buffer): void {

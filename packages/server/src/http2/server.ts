@@ -32,8 +32,6 @@ export interface Http2Options {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** How long `close` waits for a client to have seen that it should go elsewhere. */
-const LAST_CALL_MS = 500
 /** How often what does not go on is looked for. */
 const SWEEP_MS = 250
 
@@ -89,7 +87,7 @@ class Connections implements Turns {
   async close(deadlineMs: number): Promise<void> {
     const closed = once(this.server, "close")
     this.server.close()
-    for (const connection of this.#connections) connection.goodbye(Math.min(LAST_CALL_MS, deadlineMs))
+    for (const connection of this.#connections) connection.goodbye(deadlineMs)
     const hangUp = setTimeout(() => {
       for (const connection of this.#connections) connection.cut()
     }, deadlineMs)
@@ -103,6 +101,6 @@ class Connections implements Turns {
     this.#connections.add(connection)
     socket.on("close", () => this.#connections.delete(connection))
     // It was on its way when the door closed.
-    if (!this.server.listening) connection.goodbye(LAST_CALL_MS)
+    if (!this.server.listening) connection.goodbye()
   }
 }
