@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
 import { FLAG, FRAME, SETTING } from "./frame.js"
 import { answer, dial, frame, request, settings, start, windowUpdate } from "./raw-client.test-support.js"
+import type { Stream } from "./stream.js"
 
 const { END_STREAM } = FLAG
 const NO_ROOM = settings([SETTING.INITIAL_WINDOW_SIZE, 0])
@@ -91,6 +92,23 @@ describe("what there is room for", () => {
     expect(65_535 + grown(client.of(FRAME.WINDOW_UPDATE, 0)) - sent).toBeGreaterThan(500_000)
     client.send(frame(FRAME.DATA, END_STREAM, 1), windowUpdate(0, 2_000_000), windowUpdate(1, 2_000_000))
     expect(await client.answer(1)).toHaveLength(sent)
+  })
+})
+
+describe("what is kept of requests that are not complete", () => {
+  it("counts for its connection until the stream is over, and not after", async () => {
+    const started = await start()
+    const client = await dial(started)
+    client.send(request(1, "/later", 0), request(3, "/later", 0))
+    await eventually(() => started.later.length === 2)
+    const [first, second] = started.later as [Stream, Stream]
+    expect(first.holds(5_000_000)).toBe(true)
+    expect(second.holds(5_000_000)).toBe(false)
+    client.send(frame(FRAME.RST_STREAM, 0, 1, Buffer.alloc(4)))
+    await eventually(() => started.closed.count === 1)
+    expect(first.holds(6_000_000)).toBe(true)
+    expect(second.holds(8_000_000)).toBe(true)
+    expect(second.holds(9_000_000)).toBe(false)
   })
 })
 

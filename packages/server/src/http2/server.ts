@@ -1,7 +1,8 @@
 // An HTTP/2 server for small answers, in clear text and with prior knowledge, as gRPC inside a network is spoken. Written by
-// hand for what it saves: of the processor time of a ShouldRateLimit, node:http2 takes six parts of seven.
+// hand for what it saves: a ShouldRateLimit takes 6 µs of processor time, and took 36 on node:http2, which makes a stream,
+// headers and several events of each. A unary call of @grpc/grpc-js, which stands on it too, takes 39 with nothing decided.
 //   npm run bench:service -- --case grpc
-// prints calls per second and processor time, beside those of @grpc/grpc-js, which stands on node:http2.
+// prints the first and the last.
 //
 // Everything a client can make it hold or do is bounded: connections, streams, headers, what waits in either direction, how
 // long each may take, and frames that ask for nothing. npm run test:h2spec holds it to the protocol.

@@ -109,9 +109,10 @@ export class Stream {
 
   /** So many bytes of the request are kept until there are more. False if the connection may not make us keep so many. */
   holds(bytes: number): boolean {
+    if (this.isOver || bytes === this.heldBytes) return true
     const change = bytes - this.heldBytes
     this.heldBytes = bytes
-    return change === 0 || this.#outgoing.hold(change)
+    return this.#outgoing.hold(change)
   }
 
   /** Sends what waits, as far as the client has room for it, within a turn. False if it has not enough. */
