@@ -279,18 +279,42 @@ function framed(type: number, flags: number, stream: number, payload: Buffer): B
   return Buffer.concat([frameHead, payload])
 }
 
-/** A call with nothing wrong in it: POST, http, the path and the type by the static table of HPACK, and a message. */
-function grpcCall(stream: number): Buffer {
+/** POST, http, the path and the type, by the static table of HPACK. */
+function grpcHeaders(stream: number): Buffer {
   const path = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
   const block = `\x83\x86\x44${String.fromCharCode(path.length)}${path}\x5f\x10application/grpc`
+  return framed(1, 0x4, stream, Buffer.from(block, "latin1"))
+}
+
+/** A call with nothing wrong in it. */
+function grpcCall(stream: number): Buffer {
   const message = "\0\0\0\0\x16\n\x04edge\x12\x0e\n\x0c\n\x04user\x12\x0442  "
-  return Buffer.concat([
-    framed(1, 0x4, stream, Buffer.from(block, "latin1")),
-    framed(0, 0x1, stream, Buffer.from(message, "latin1")),
+  return Buffer.concat([grpcHeaders(stream), framed(0, 0x1, stream, Buffer.from(message, "latin1"))])
+}
+
+/** Much of what is cheap to send: frames for nothing, headers by the thousand, what was said once over and over. */
+function http2Flood(random: Random): Buffer {
+  const opening = Array.from({ length: 500 }, (_, i) => grpcHeaders(2 * i + 1))
+  const block = Buffer.concat([
+    Buffer.from("\x83\x86\x84\x40\x01a\x01b", "latin1"),
+    Buffer.alloc(16_000, 0xbe),
   ])
+  const literals = Buffer.from("\x00\x81\x1f\x81\x1f".repeat(3_000), "latin1")
+  const parts = pick(random, [
+    [
+      ...opening,
+      ...Array.from({ length: 5_000 }, (_, i) => framed(4, 0, 0, Buffer.of(0, 4, 0, 0, i & 1, 0))),
+    ],
+    Array.from({ length: 15_000 }, () => framed(6, 0, 0, Buffer.alloc(8))),
+    Array.from({ length: 50 }, (_, i) => framed(1, 0x4, 2 * i + 1, block)),
+    Array.from({ length: 50 }, (_, i) => framed(1, 0x4, 2 * i + 1, literals)),
+    [grpcHeaders(1), ...Array.from({ length: 15_000 }, () => framed(0, 0, 1, Buffer.of(0)))],
+  ])
+  return Buffer.concat([PREFACE, SETTINGS, ...parts])
 }
 
 function http2(random: Random): Buffer {
+  if (random() < 0.02) return http2Flood(random)
   const kind = below(random, 10)
   if (kind === 0) return bytes(random, 1 + below(random, 300))
   if (kind <= 4) {

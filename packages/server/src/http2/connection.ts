@@ -6,6 +6,7 @@ import { ConnectionError } from "./error-code.js"
 import { FRAME_HEAD, LARGEST_FRAME, PREFACE } from "./frame.js"
 import type { FrameWriter } from "./frame-writer.js"
 import { type Line, Session, type SessionOptions } from "./session.js"
+import type { TurnQueue } from "./turn-queue.js"
 
 /** What connections share: they take turns. */
 export interface Turns extends SessionOptions {
@@ -14,6 +15,7 @@ export interface Turns extends SessionOptions {
   readonly requestTimeoutMs: number
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number
+  readonly queue: TurnQueue
   onError(error: unknown): void
 }
 
@@ -21,14 +23,14 @@ export interface Turns extends SessionOptions {
 const FLUSH_AT = 65_536
 /** Bytes that a client may leave untaken before nothing more is read from it. */
 const MOST_UNTAKEN = 1_048_576
-/** A turn looks at the clock after so many frames, and ends after so long: others wait meanwhile. */
-const FRAMES_PER_LOOK = 64
-const LONGEST_TURN_MS = 5
+/** After so many bytes a turn looks whether it is over: a few hundred small frames, or a millisecond's worth of headers. */
+const BYTES_PER_LOOK = 4_096
 /** How long a client may take to have seen that it should go elsewhere. */
 const LAST_CALL_MS = 500
 /** How long a client that was told to go may take to hang up. */
 const LINGER_MS = 1_000
 
+const NOTHING = Buffer.alloc(0)
 const ARE_YOU_THERE = Buffer.from("are you?")
 const LAST_CALL = Buffer.from("lastcall")
 
@@ -41,6 +43,7 @@ export class Connection implements Line {
   #hasPreface = false
   #isStalled = false
   #isTurnDue = false
+  #isGoingOn = false
   /** Nothing more is read: the client is wrong, or gone, or has been told to go and has all it asked for. */
   #isEnding = false
   #endedAt: number | undefined
@@ -168,9 +171,14 @@ export class Connection implements Line {
 
   /** Where the first frame begins that has not come as a whole, or has to wait. */
   #frames(bytes: Buffer, at: number): number {
-    let done = 0
-    let began = 0
+    let lookAt = at
     while (bytes.length - at >= FRAME_HEAD) {
+      if (at >= lookAt && this.#turns.queue.isOver) {
+        this.#stall()
+        this.#goOnLater()
+        break
+      }
+      if (at >= lookAt) lookAt = at + BYTES_PER_LOOK
       const length =
         ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
       if (length > LARGEST_FRAME) throw new ConnectionError("FRAME_SIZE_ERROR", "a frame is too large")
@@ -180,14 +188,6 @@ export class Connection implements Line {
       this.#session.frame(bytes[at + 3] as number, bytes[at + 4] as number, id, bytes, start, start + length)
       at = start + length
       if (!this.#mayGoOn()) break
-      if (++done % FRAMES_PER_LOOK !== 0) continue
-      const now = performance.now()
-      if (done === FRAMES_PER_LOOK) began = now
-      else if (now - began > LONGEST_TURN_MS) {
-        this.#stall()
-        setImmediate(() => this.#goOn())
-        break
-      }
     }
     return at
   }
@@ -195,17 +195,19 @@ export class Connection implements Line {
   /** What is sent in `work` goes out together. Whatever goes wrong in it ends this connection, and no other. */
   #turn(work: () => void): void {
     const { outgoing } = this.#session
-    if (this.#isEnding || outgoing.isInTurn || this.#socket.destroyed) return
+    const socket = this.#socket
+    if (this.#isEnding || outgoing.isInTurn || socket.destroyed) return
     outgoing.isInTurn = true
     try {
       work()
-      this.#session.endTurn()
+      this.#session.giveRoom()
+      if (socket.writableLength <= MOST_UNTAKEN && !outgoing.pump()) this.#goOnLater()
     } catch (error) {
       this.#fail(error)
     }
     this.#flush()
     outgoing.isInTurn = false
-    if (this.#socket.writableLength > MOST_UNTAKEN) this.#stall()
+    if (socket.writableLength > MOST_UNTAKEN) this.#stall()
     this.#endIfDone()
   }
 
@@ -231,13 +233,23 @@ export class Connection implements Line {
     this.#socket.pause()
   }
 
+  /** When others have had their turn. */
+  #goOnLater(): void {
+    if (this.#isGoingOn) return
+    this.#isGoingOn = true
+    this.#turns.queue.wait(() => {
+      this.#isGoingOn = false
+      this.#goOn()
+    })
+  }
+
   /** The client has taken its answers, or others have had their turn. */
   #goOn(): void {
-    if (!this.#isStalled || this.#socket.writableLength > MOST_UNTAKEN) return
-    this.#isStalled = false
-    const bytes = this.#rest
+    if (this.#socket.writableLength > MOST_UNTAKEN) return
+    const bytes = this.#rest ?? NOTHING
     this.#rest = undefined
-    if (bytes !== undefined && !this.#isEnding) this.#work(bytes)
+    this.#isStalled = false
+    this.#work(bytes)
     if (!this.#isStalled) this.#socket.resume()
   }
 

@@ -9,6 +9,8 @@ import type { Stream } from "./stream.js"
 /** What a connection may make us keep: of answers that it does not take, and of requests that it does not end. */
 const MOST_UNSENT = 8_388_608
 const MOST_HELD = 8_388_608
+/** Bytes that streams which wait send in one turn. */
+const MOST_AT_ONCE = 131_072
 /** Says that no table is used: a byte in front of a header block. */
 const WITHOUT_TABLE = 0x20
 
@@ -84,9 +86,16 @@ export class Outgoing {
     return this.#held <= MOST_HELD
   }
 
-  /** Lets the streams that wait send, once in a turn: a client may make room a byte at a time. */
-  pump(): void {
-    for (const stream of this.#waiting) if (stream.pump()) this.#waiting.delete(stream)
+  /**
+   * Lets the streams that wait send, once in a turn: a client may make room a byte at a time. False if there is more to send
+   * than a turn should.
+   */
+  pump(): boolean {
+    for (const stream of this.#waiting) {
+      if (this.#writer.length >= MOST_AT_ONCE) return false
+      if (stream.pump()) this.#waiting.delete(stream)
+    }
+    return true
   }
 
   /** The client has more room. */

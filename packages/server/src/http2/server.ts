@@ -13,6 +13,7 @@ import { addressOf, type Listener } from "../listener.js"
 import { Connection, type Turns } from "./connection.js"
 import { FrameWriter } from "./frame-writer.js"
 import type { OnRequest } from "./session.js"
+import { TurnQueue } from "./turn-queue.js"
 
 export interface Http2Options {
   readonly host: string
@@ -55,6 +56,7 @@ export async function startHttp2(options: Http2Options): Promise<Listener> {
 class Connections implements Turns {
   readonly server: Server
   readonly writer = new FrameWriter()
+  readonly queue = new TurnQueue()
   readonly onRequest: OnRequest
   readonly maxStreams: number
   readonly maxHeaderBytes: number

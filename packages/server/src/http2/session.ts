@@ -144,9 +144,8 @@ export class Session implements Streams {
     }
   }
 
-  /** What is left to do when all that has come is read. */
-  endTurn(): void {
-    this.outgoing.pump()
+  /** Makes room for more, when what has come is read. */
+  giveRoom(): void {
     if (this.#taken < WINDOW / 2) return
     this.#writer.windowUpdate(0, this.#taken)
     this.#taken = 0
