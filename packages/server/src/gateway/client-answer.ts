@@ -1,104 +1,48 @@
-// How an answer goes to the client. `node:http2` looks like `node:http` here but for its heads and trailers.
+// What is answered to a client, whichever way its request came in.
 
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
-import type { Http2ServerResponse, ServerHttp2Stream } from "node:http2"
 import { type DeniedAnswer, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
-import { MOST_DISCARDED_BYTES } from "../http/body.js"
+import { isHttp2 } from "./client-request.js"
 import { type GatewayProblem, gatewayProblem } from "./problem.js"
-import { isHttp2, type Visit } from "./visit.js"
+import type { Visit } from "./visit.js"
 
-const LINGER_MS = 2_000
-/** So much is read and thrown away for the sake of keeping the connection. */
-const SPARED_BYTES = 65_536
-
-export function writeHead(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  reason: string,
-  headers: string[],
-): void {
-  if (isHttp2(request)) response.writeHead(status, grouped(headers))
-  else response.writeHead(status, reason, headers)
+/** The way back to a client, for one request. Lists of headers are name, value, name, value. */
+export interface ClientAnswer {
+  /** Whether it is next: a client may have asked for others before, and hears of none before those. */
+  readonly isNext: boolean
+  /** A whole answer, given before the body of the request was read. */
+  whole(status: number, headers: string[], body: string): void
+  /** 1xx, as far as the client can be told: not in HTTP/1.0, and not before answers that it awaits first. */
+  interim(status: number, headers: readonly string[]): void
+  /** The head of an answer that comes in pieces. It goes out with the first of them, or when it is flushed. */
+  head(status: number, reason: string, headers: string[]): void
+  flush(): void
+  /** False when the client has to take what it has before more is written. The bytes are the caller's again afterwards. */
+  write(bytes: Buffer): boolean
+  /** Told each time when more may be written after all. */
+  onDrain(told: () => void): void
+  /** The last piece, if there is another one, and what follows it. */
+  end(bytes: Buffer | undefined, trailers: readonly string[]): void
+  /** The same for an answer whose request is still coming. */
+  linger(bytes: Buffer | undefined, trailers: readonly string[]): void
+  /** Cuts an answer that cannot be finished, so that the client notices. */
+  cut(): void
 }
 
-/** 1xx, as far as the client can be told: not in HTTP/1.0, and not before answers that it awaits first. */
-export function writeInterim(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  headers: readonly string[],
-): void {
-  if (isHttp2(request)) {
-    const { stream } = response as unknown as Http2ServerResponse
-    if (!stream.destroyed && !stream.headersSent)
-      (stream as ServerHttp2Stream).additionalHeaders({ ":status": status, ...grouped(headers) })
-    return
-  }
-  if (response.socket === null || request.httpVersionMinor === 0) return
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  response.socket.write(`${text}\r\n`, "latin1")
-}
-
-export function addTrailers(
-  request: IncomingMessage,
-  response: ServerResponse,
-  trailers: readonly string[],
-): void {
-  if (trailers.length === 0) return
-  if (isHttp2(request)) {
-    ;(response as unknown as Http2ServerResponse).addTrailers(grouped(trailers))
-    return
-  }
-  const pairs: [string, string][] = []
-  for (let i = 0; i < trailers.length; i += 2) pairs.push([trailers[i] as string, trailers[i + 1] as string])
-  response.addTrailers(pairs)
-}
-
-/** As `node:http2` wants them. Only cookies may come on several lines; all else is a list, or was said twice by mistake. */
-function grouped(headers: readonly string[]): Record<string, string | string[]> {
-  const found: Record<string, string | string[]> = Object.create(null)
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = (headers[i] as string).toLowerCase()
-    const value = headers[i + 1] as string
-    const earlier = found[name]
-    if (earlier === undefined) found[name] = value
-    else found[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`
-  }
-  return found
-}
-
-/** A whole answer of ours, given before the body of the request was read. `headers` must be the caller's own. */
+/** A whole answer of ours. `headers` must be the caller's own. */
 export function answerEarly(
   visit: Visit,
-  response: ServerResponse,
+  answer: ClientAnswer,
   { status, contentType, body }: DeniedAnswer,
   headers: string[],
 ): void {
-  const { request } = visit
   const bytes = Buffer.byteLength(body)
   visit.status = status
-  visit.bytesOut = request.method === "HEAD" ? 0 : bytes
+  visit.bytesOut = visit.request.method === "HEAD" ? 0 : bytes
   headers.push("content-type", contentType, "cache-control", "no-store", "content-length", String(bytes))
-  if (isHttp2(request)) {
-    response.writeHead(status, grouped(headers))
-    response.end(body)
-    endStream(request, response)
-    return
-  }
-  if (request.complete || mayDiscard(request)) {
-    response.writeHead(status, headers)
-    response.end(body)
-    return
-  }
-  if (!headers.includes("connection")) headers.push("connection", "close")
-  response.writeHead(status, headers)
-  response.write(body)
-  linger(request, response)
+  answer.whole(status, headers, body)
 }
 
-export function answerProblem(visit: Visit, response: ServerResponse, code: GatewayProblem): void {
+export function answerProblem(visit: Visit, answer: ClientAnswer, code: GatewayProblem): void {
   const problem = gatewayProblem(code)
   const headers = visit.ownHeaders()
   // Who knows what else is on this connection.
@@ -107,66 +51,8 @@ export function answerProblem(visit: Visit, response: ServerResponse, code: Gate
   const { status } = problem
   answerEarly(
     visit,
-    response,
+    answer,
     { status, contentType: PROBLEM_CONTENT_TYPE, body: problemBody(problem) },
     headers,
   )
 }
-
-/** Whether what is left of the body is so little that `node:http` may read it and keep the connection. */
-function mayDiscard({ headers }: IncomingMessage): boolean {
-  if (headers["transfer-encoding"] !== undefined) return false
-  const length = headers["content-length"]
-  // Whoever awaits leave to send its body has not sent it, and `node:http` closes the connection.
-  return length === undefined || Number(length) <= SPARED_BYTES || headers.expect !== undefined
-}
-
-/**
- * Ends an answer whose request is still coming. To close while bytes arrive is to reset, and the client may lose what it was
- * told; so a little more is read first. A client that has understood stops sending.
- */
-export function linger(request: IncomingMessage, response: ServerResponse): void {
-  if (isHttp2(request)) {
-    response.end()
-    endStream(request, response)
-    return
-  }
-  let left = MOST_DISCARDED_BYTES
-  const finish = (): void => {
-    clearTimeout(timer)
-    request.off("data", onData).off("end", finish).off("close", finish)
-    const { socket } = response
-    response.end(() => socket?.destroySoon())
-  }
-  const onData = (bytes: Buffer): void => {
-    left -= bytes.length
-    if (left < 0) finish()
-  }
-  const timer = setTimeout(finish, LINGER_MS)
-  request.on("data", onData).on("end", finish).on("close", finish)
-  request.resume()
-}
-
-/** Tells an HTTP/2 client that nobody reads the rest of its body. */
-function endStream(request: IncomingMessage, response: ServerResponse): void {
-  if (request.complete) return
-  const { stream } = response as unknown as Http2ServerResponse
-  // That of the response would wait for the request, which does not end.
-  if (stream.writableFinished) stream.close()
-  else stream.once("finish", () => stream.close())
-}
-
-/** Cuts an answer that cannot be finished, so that the client notices. */
-export function cut(request: IncomingMessage, response: ServerResponse): void {
-  const { socket } = response
-  // Without a length or chunks, an orderly end would look like the end of the answer.
-  if (!isHttp2(request) && request.httpVersionMinor === 0 && socket !== null && "resetAndDestroy" in socket) {
-    socket.resetAndDestroy()
-    return
-  }
-  if (isHttp2(request)) (response as unknown as Http2ServerResponse).stream.close(INTERNAL_ERROR)
-  else response.destroy()
-}
-
-/** HTTP/2, error code INTERNAL_ERROR. */
-const INTERNAL_ERROR = 2

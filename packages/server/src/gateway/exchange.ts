@@ -1,9 +1,10 @@
 // A request that may pass, and its answer: sent to a target of its upstream, and its answer to the client as it comes.
 
-import type { IncomingMessage, ServerResponse } from "node:http"
+import type { IncomingMessage } from "node:http"
 import type { AnswerHead } from "./answer-head.js"
 import { answerHeaders } from "./answer-headers.js"
-import { answerProblem, cut, writeInterim } from "./client-answer.js"
+import { answerProblem, type ClientAnswer } from "./client-answer.js"
+import type { ClientRequest } from "./client-request.js"
 import type { Connection, Exchanging } from "./connection.js"
 import { type Deadline, DeadlineTimer } from "./deadline-timer.js"
 import type { Origin } from "./forwarded-headers.js"
@@ -23,8 +24,8 @@ const MOST_TARGETS = 3
 
 export class Exchange implements Exchanging, Taker {
   readonly #visit: Visit
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
+  readonly #request: ClientRequest
+  readonly #clientAnswer: ClientAnswer
   readonly #route: Route
   readonly #framing: BodyFraming
   readonly #path: string
@@ -42,7 +43,7 @@ export class Exchange implements Exchanging, Taker {
   /** `path`: canonical, with its query, as the upstream is to see it. */
   constructor(
     visit: Visit,
-    response: ServerResponse,
+    answer: ClientAnswer,
     route: Route,
     path: string,
     origin: Origin,
@@ -50,13 +51,13 @@ export class Exchange implements Exchanging, Taker {
   ) {
     this.#visit = visit
     this.#request = visit.request
-    this.#response = response
+    this.#clientAnswer = answer
     this.#route = route
     this.#framing = bodyFraming(visit.request)
     this.#path = path
     this.#origin = origin
     this.#onFailure = onFailure
-    this.#relay = new Relay(visit, response, () => {
+    this.#relay = new Relay(visit, answer, () => {
       this.#timer.mark()
       this.#connection?.socket.resume()
     })
@@ -108,8 +109,10 @@ export class Exchange implements Exchanging, Taker {
       origin: this.#origin,
       framing,
     })
-    if (framing === "none" || framing === 0) {
-      connection.write(head)
+    const { body } = request
+    if (framing === "none" || framing === 0 || body !== undefined) {
+      if (body === undefined) connection.write(head)
+      else this.#send(connection, head, body)
       this.#timer.enter("headers", now)
       connection.sent()
       return
@@ -119,7 +122,7 @@ export class Exchange implements Exchanging, Taker {
     connection.socket.cork()
     connection.write(head)
     process.nextTick(uncork, connection)
-    this.#upload = new Upload(request, connection, framing, {
+    this.#upload = new Upload(request as IncomingMessage, connection, framing, {
       moved: (bytes) => {
         this.#visit.bytesIn += bytes
         this.#timer.mark()
@@ -128,6 +131,15 @@ export class Exchange implements Exchanging, Taker {
       miscounted: () => this.#answer("REQUEST_INVALID"),
     })
     this.#upload.start()
+  }
+
+  /** A body that came with its head, and goes out with it. */
+  #send(connection: Connection, head: string, body: Buffer): void {
+    this.#visit.bytesIn += body.length
+    connection.socket.cork()
+    connection.write(head)
+    connection.write(body)
+    connection.socket.uncork()
   }
 
   #sent(): void {
@@ -142,8 +154,8 @@ export class Exchange implements Exchanging, Taker {
 
   informed(head: AnswerHead): void {
     if (this.#isOver) return
-    if (head.status !== 100) writeInterim(this.#request, this.#response, head.status, answerHeaders(head, []))
-    else if (expectsContinue(this.#request)) this.#response.writeContinue()
+    if (head.status !== 100) this.#clientAnswer.interim(head.status, answerHeaders(head, []))
+    else if (expectsContinue(this.#request)) this.#clientAnswer.interim(100, [])
   }
 
   switched(): void {
@@ -210,7 +222,7 @@ export class Exchange implements Exchanging, Taker {
     if (this.#isOver) {
       this.#visit.error = "REQUEST_TIMEOUT"
       // One that stands in line behind others cannot be taken yet.
-      if (this.#response.socket !== null) cut(this.#request, this.#response)
+      if (this.#clientAnswer.isNext) this.#clientAnswer.cut()
       return
     }
     const isClients =
@@ -238,8 +250,8 @@ export class Exchange implements Exchanging, Taker {
     visit.error = problem
     const isUpstreams = problem.startsWith("UPSTREAM_")
     this.#leave(isUpstreams ? "failed" : "answered")
-    if (this.#relay.isHeadWritten) cut(this.#request, this.#response)
-    else answerProblem(visit, this.#response, problem)
+    if (this.#relay.isHeadWritten) this.#clientAnswer.cut()
+    else answerProblem(visit, this.#clientAnswer, problem)
   }
 
   /** Done with the upstream, before its answer was over. */

@@ -1,9 +1,9 @@
 // What the upstream is told of the client: X-Forwarded-*, Forwarded and Via. Set anew from what is known; only what a trusted
 // proxy said of those before it is kept.
 
-import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import { clientIp, forwardedFacts, type TrustedProxies } from "sluice/http"
+import type { ClientRequest } from "./client-request.js"
 
 export interface Origin {
   /** Who asked, by the trusted proxies. */
@@ -24,7 +24,7 @@ function peerOf(socket: Socket): string {
   return peer
 }
 
-export function originOf(request: IncomingMessage, host: string, trusted: TrustedProxies): Origin {
+export function originOf(request: ClientRequest, host: string, trusted: TrustedProxies): Origin {
   const { socket } = request
   const peer = peerOf(socket)
   const proto = "encrypted" in socket ? "https" : "http"

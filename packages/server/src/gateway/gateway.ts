@@ -4,13 +4,15 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { Duplex } from "node:stream"
 import { canonicalPath, noProxies } from "sluice/http"
-import { answerEarly, answerProblem } from "./client-answer.js"
+import { answerEarly, answerProblem, type ClientAnswer } from "./client-answer.js"
+import type { ClientRequest } from "./client-request.js"
 import { EarlyBytes } from "./early-bytes.js"
 import { Exchange } from "./exchange.js"
 import { type Origin, originOf } from "./forwarded-headers.js"
 import { forwardedPath, withQuery } from "./forwarded-path.js"
 import type { GatewayWatch } from "./gateway-watch.js"
 import type { Admission, Limiting } from "./limiting.js"
+import { NodeAnswer } from "./node-answer.js"
 import { asksForHttp2, takeAsPlain } from "./plain-request.js"
 import type { GatewayProblem } from "./problem.js"
 import { endMalformed, endWith, endWithProblem } from "./raw-answer.js"
@@ -35,9 +37,18 @@ export interface GatewayOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
+/** A request that came in by another way than `node:http`. */
+export interface Call {
+  start(): void
+  /** Its answer is out, or the client has gone. */
+  over(): void
+}
+
 export interface Gateway {
   /** For `request`, and for `checkContinue`: the client is told to go on when the upstream says so. */
   handle(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void
+  /** For a request that is read and answered without `node:http`. */
+  call(request: ClientRequest, answer: ClientAnswer): Call
   /** For `upgrade`. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** For `connect`: refused. */
@@ -83,28 +94,21 @@ class Front implements Gateway {
     // The pair of `node:http2` looks like the one of `node:http` on purpose; where it does not, `isHttp2` tells.
     const request = givenRequest as IncomingMessage
     const response = givenResponse as ServerResponse
-    const { watch, onUpstreamFailure } = this.#options
-    const visit = new Visit(request, watch)
-    let exchange: Exchange | undefined
-    const gone = new Gone()
+    const call = this.call(request, new NodeAnswer(request, response))
     let forget: (() => void) | undefined
     const onClose = (): void => {
       forget?.()
-      exchange?.abandon()
-      gone.tell()
-      this.#over(visit)
+      call.over()
     }
     response.on("close", onClose)
     // An answer that stands in line behind others has no socket yet, and is not told that it is gone.
     if (response.socket === null) forget = onSocketEnd(request.socket, onClose)
-    this.#pass(visit, gone, {
-      refuse: (problem) => answerProblem(visit, response, problem),
-      deny: (admission) => answerEarly(visit, response, admission.denied ?? noAnswer, admission.headers()),
-      forward: (route, path, origin) => {
-        exchange = new Exchange(visit, response, route, path, origin, onUpstreamFailure)
-        exchange.start()
-      },
-    })
+    call.start()
+  }
+
+  call(request: ClientRequest, answer: ClientAnswer): Call {
+    const { watch, onUpstreamFailure } = this.#options
+    return new AnsweredCall(this, new Visit(request, watch), answer, onUpstreamFailure)
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -123,7 +127,7 @@ class Front implements Gateway {
       this.#upgrades--
       upgrade?.abandon()
       gone.tell()
-      this.#over(visit)
+      this.over(visit)
     })
     const refuse = (problem: GatewayProblem): void => {
       const { status, bytes } = endWithProblem(socket, problem, visit.ownHeaders())
@@ -141,7 +145,7 @@ class Front implements Gateway {
       refuse("UPGRADES_FULL")
       return
     }
-    this.#pass(visit, gone, {
+    this.pass(visit, gone, {
       refuse,
       deny: (admission) => {
         const { status, contentType, body } = admission.denied ?? noAnswer
@@ -158,7 +162,7 @@ class Front implements Gateway {
   connect(request: IncomingMessage, socket: Duplex): void {
     const visit = new Visit(request, this.#options.watch)
     socket.on("error", () => undefined)
-    socket.on("close", () => this.#over(visit))
+    socket.on("close", () => this.over(visit))
     visit.host = request.headers.host
     visit.status = endWithProblem(socket, "METHOD_NOT_ALLOWED").status
   }
@@ -168,7 +172,7 @@ class Front implements Gateway {
   }
 
   /** Those who watch must not bring down what they watch. */
-  #over(visit: Visit): void {
+  over(visit: Visit): void {
     try {
       visit.over()
     } catch (error) {
@@ -176,7 +180,7 @@ class Front implements Gateway {
     }
   }
 
-  #pass(visit: Visit, gone: Gone, way: Way): void {
+  pass(visit: Visit, gone: Gone, way: Way): void {
     try {
       this.#decide(visit, gone, way)
     } catch (error) {
@@ -256,6 +260,46 @@ class Front implements Gateway {
         if (isDue && !gone.isGone) forward()
       })
       .catch((error: unknown) => this.#failed(way, error))
+  }
+}
+
+/** A request that is answered as one: not an upgrade. */
+class AnsweredCall implements Call, Way {
+  readonly #front: Front
+  readonly #visit: Visit
+  readonly #answer: ClientAnswer
+  readonly #onFailure: OnUpstreamFailure | undefined
+  readonly #gone = new Gone()
+  #exchange: Exchange | undefined
+
+  constructor(front: Front, visit: Visit, answer: ClientAnswer, onFailure: OnUpstreamFailure | undefined) {
+    this.#front = front
+    this.#visit = visit
+    this.#answer = answer
+    this.#onFailure = onFailure
+  }
+
+  start(): void {
+    this.#front.pass(this.#visit, this.#gone, this)
+  }
+
+  over(): void {
+    this.#exchange?.abandon()
+    this.#gone.tell()
+    this.#front.over(this.#visit)
+  }
+
+  refuse(problem: GatewayProblem): void {
+    answerProblem(this.#visit, this.#answer, problem)
+  }
+
+  deny(admission: Admission): void {
+    answerEarly(this.#visit, this.#answer, admission.denied ?? noAnswer, admission.headers())
+  }
+
+  forward(route: Route, path: string, origin: Origin): void {
+    this.#exchange = new Exchange(this.#visit, this.#answer, route, path, origin, this.#onFailure)
+    this.#exchange.start()
   }
 }
 

@@ -28,6 +28,9 @@ const hello: Handle = (request, response) => {
 async function start(handle: Handle, options: Partial<GatewayListenerOptions & Gateway> = {}) {
   const gateway: Gateway = {
     handle,
+    call: () => {
+      throw new Error("asked without node:http")
+    },
     upgrade: (_request, socket) => void socket.end("HTTP/1.1 501 Not Implemented\r\n\r\n"),
     connect: (_request, socket) => void socket.end("HTTP/1.1 405 Method Not Allowed\r\n\r\n"),
     clientError: (_error, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),

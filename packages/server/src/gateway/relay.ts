@@ -1,18 +1,16 @@
 // An upstream's answer on its way to the client, no faster than the client takes it.
 
-import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AnswerHead } from "./answer-head.js"
 import { answerHeaders, byName } from "./answer-headers.js"
-import { addTrailers, linger, writeHead } from "./client-answer.js"
+import type { ClientAnswer } from "./client-answer.js"
+import { type ClientRequest, isHttp2 } from "./client-request.js"
 import { passedTrailers } from "./header-kinds.js"
-import { isHttp2, type Visit } from "./visit.js"
-
-const SMALL_BYTES = 8_192
+import type { Visit } from "./visit.js"
 
 export class Relay {
   readonly #visit: Visit
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
+  readonly #request: ClientRequest
+  readonly #answer: ClientAnswer
   readonly #drained: () => void
   #head: AnswerHead | undefined
   /** A piece of the body that waits for what else comes with it, so that a small answer goes out in one write. */
@@ -22,10 +20,10 @@ export class Relay {
   #awaitsClient = false
 
   /** `drained`: more may be written. */
-  constructor(visit: Visit, response: ServerResponse, drained: () => void) {
+  constructor(visit: Visit, answer: ClientAnswer, drained: () => void) {
     this.#visit = visit
     this.#request = visit.request
-    this.#response = response
+    this.#answer = answer
     this.#drained = drained
   }
 
@@ -57,17 +55,17 @@ export class Relay {
   /** Everything that has come goes out. False as above. */
   flush(): boolean {
     const piece = this.#piece
-    const response = this.#response
+    const answer = this.#answer
     this.#piece = undefined
     if (!this.#isHeadWritten) {
       this.#writeHead(undefined)
-      if (piece === undefined) response.flushHeaders()
+      if (piece === undefined) answer.flush()
     }
     if (piece === undefined) return true
     this.#visit.bytesOut += piece.length
-    if (response.write(piece)) return true
+    if (answer.write(piece)) return true
     this.#awaitsClient = true
-    if (!this.#hearsDrain) response.on("drain", this.#onDrain)
+    if (!this.#hearsDrain) answer.onDrain(this.#onDrain)
     this.#hearsDrain = true
     return false
   }
@@ -80,20 +78,13 @@ export class Relay {
   /** `isRead`: whether the upstream has read the whole request. */
   end(trailers: readonly string[], isRead: boolean): void {
     const visit = this.#visit
-    const response = this.#response
     const piece = this.#piece
     const passed = trailers.length === 0 ? trailers : passedTrailers(trailers)
     if (visit.admission?.mustSettle === true && trailers.length > 0) visit.answerTrailers = byName(trailers)
     if (!this.#isHeadWritten) this.#writeHead(passed.length === 0 ? (piece?.length ?? 0) : undefined)
-    addTrailers(this.#request, response, passed)
     visit.bytesOut += piece?.length ?? 0
-    if (!isRead) {
-      if (piece !== undefined) response.write(piece)
-      linger(this.#request, response)
-    } else if (piece === undefined) response.end()
-    // As text of one character a byte it leaves with its head in one piece, and not in two that have to be put together.
-    else if (piece.length <= SMALL_BYTES) response.end(piece.toString("latin1"), "latin1")
-    else response.end(piece)
+    if (isRead) this.#answer.end(piece, passed)
+    else this.#answer.linger(piece, passed)
   }
 
   /** `length`: of the whole body, where it is all here. */
@@ -108,7 +99,7 @@ export class Relay {
       if (length !== undefined) headers.push("content-length", String(length))
       else if (isHttp2(request) || request.httpVersionMinor === 1) keepTrailerNames(head, headers)
     }
-    writeHead(request, this.#response, status, head.reason, headers)
+    this.#answer.head(status, head.reason, headers)
     visit.status = status
     this.#isHeadWritten = true
   }

@@ -1,8 +1,7 @@
 // What `node:http` lets through, and a gateway must not: requests that the next reader could take for something else.
 
-import type { IncomingMessage } from "node:http"
+import { type ClientRequest, isHttp2 } from "./client-request.js"
 import type { GatewayProblem } from "./problem.js"
-import { isHttp2 } from "./visit.js"
 
 /** A name or address, and a port. Nothing that could be read as a path, a user or a second host. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
@@ -10,13 +9,13 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const MOST_TURNS = 8
 
 /** The host that was asked: undefined where HTTP/1.0 names none. */
-export function hostOf(request: IncomingMessage): string | undefined {
+export function hostOf(request: ClientRequest): string | undefined {
   const { headers } = request
   return isHttp2(request) ? ((headers[":authority"] as string | undefined) ?? headers.host) : headers.host
 }
 
 /** What is wrong with a request, if anything is. */
-export function requestFault(request: IncomingMessage, host: string | undefined): GatewayProblem | undefined {
+export function requestFault(request: ClientRequest, host: string | undefined): GatewayProblem | undefined {
   const { headers, rawHeaders } = request
   if (!isHttp2(request) && request.httpVersionMajor !== 1) return "REQUEST_INVALID"
   let hosts = 0
@@ -38,7 +37,7 @@ export function requestFault(request: IncomingMessage, host: string | undefined)
 }
 
 /** HTTP/2 has no lines, so what would be a line end in HTTP/1.1 can be anywhere in it. */
-function isPlain(request: IncomingMessage, host: string | undefined): boolean {
+function isPlain(request: ClientRequest, host: string | undefined): boolean {
   const { headers, rawHeaders } = request
   if (headers.host !== undefined && headers.host !== host) return false
   if (!TOKEN.test(request.method ?? "")) return false

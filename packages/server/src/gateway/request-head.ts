@@ -1,16 +1,15 @@
 // The head of a request as its upstream gets it: its framing written anew, nothing in it that is for this connection only.
 
-import type { IncomingMessage } from "node:http"
+import { type ClientRequest, isHttp2 } from "./client-request.js"
 import type { Origin } from "./forwarded-headers.js"
 import { CLAIM, namedInConnection, PASS, requestKind } from "./header-kinds.js"
 import type { Route } from "./route.js"
 import type { Target } from "./upstream.js"
-import { isHttp2 } from "./visit.js"
 
 /** How the body of a request is framed: nothing, so many bytes, or in chunks. */
 export type BodyFraming = "none" | "chunked" | number
 
-export function bodyFraming(request: IncomingMessage): BodyFraming {
+export function bodyFraming(request: ClientRequest): BodyFraming {
   const { headers } = request
   if (headers["transfer-encoding"] !== undefined) return "chunked"
   const length = headers["content-length"]
@@ -22,7 +21,7 @@ export function bodyFraming(request: IncomingMessage): BodyFraming {
 }
 
 export interface RequestHead {
-  readonly request: IncomingMessage
+  readonly request: ClientRequest
   /** Canonical path and query. */
   readonly target: string
   readonly host: string
@@ -59,7 +58,7 @@ export function requestHead({ request, target, host, origin, framing, upgrade }:
 }
 
 /** HTTP/1.0 knows no interim answers. */
-export function expectsContinue({ headers, httpVersionMinor, httpVersionMajor }: IncomingMessage): boolean {
+export function expectsContinue({ headers, httpVersionMinor, httpVersionMajor }: ClientRequest): boolean {
   const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
   return headers.expect !== undefined && !isOld && headers.expect.toLowerCase() === "100-continue"
 }

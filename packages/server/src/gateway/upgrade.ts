@@ -1,9 +1,9 @@
 // WebSocket and other upgrades: the upstream is asked to switch, and from then on bytes go both ways as they come.
 
-import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import type { AnswerHead } from "./answer-head.js"
 import { answerHeaders } from "./answer-headers.js"
+import type { ClientRequest } from "./client-request.js"
 import type { Connection, Exchanging } from "./connection.js"
 import { type Deadline, DeadlineTimer } from "./deadline-timer.js"
 import type { EarlyBytes } from "./early-bytes.js"
@@ -20,7 +20,7 @@ import type { Visit } from "./visit.js"
 
 export class Upgrade implements Exchanging, Taker {
   readonly #visit: Visit
-  readonly #request: IncomingMessage
+  readonly #request: ClientRequest
   readonly #socket: Duplex
   readonly #early: EarlyBytes
   readonly #route: Route

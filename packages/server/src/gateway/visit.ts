@@ -1,6 +1,6 @@
 // One request on its way through the gateway, and what is told of it once it is over.
 
-import type { IncomingMessage } from "node:http"
+import type { ClientRequest } from "./client-request.js"
 import type { GatewayWatch } from "./gateway-watch.js"
 import type { Admission } from "./limiting.js"
 import type { Route } from "./route.js"
@@ -10,7 +10,7 @@ import type { Target } from "./upstream.js"
 const CLIENT_GONE = 499
 
 export class Visit {
-  readonly request: IncomingMessage
+  readonly request: ClientRequest
   readonly startedAt = performance.now()
   readonly #watch: GatewayWatch | undefined
   route: Route | undefined
@@ -30,7 +30,7 @@ export class Visit {
   answerTrailers: Record<string, string> | undefined
   #isOver = false
 
-  constructor(request: IncomingMessage, watch: GatewayWatch | undefined) {
+  constructor(request: ClientRequest, watch: GatewayWatch | undefined) {
     this.request = request
     this.path = request.url ?? ""
     this.#watch = watch
@@ -69,12 +69,4 @@ export class Visit {
       error: this.error,
     })
   }
-}
-
-/**
- * Whether a client speaks HTTP/2: its response then is the one of `node:http2`, which looks nearly the same. Not told by the
- * version: that is what the client wrote, and over HTTP/1.1 it can write 2.0.
- */
-export function isHttp2(request: IncomingMessage): boolean {
-  return "stream" in request
 }
