@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, connect, createServer as createNetServer, type Socket } from "node:net"
 import { onTestFinished } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
+import { divert } from "../http/divert.js"
+import { DirectLanes } from "./direct-lane.js"
 import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js"
 import type { Forwarded } from "./gateway-watch.js"
 import { openPool, type PoolOptions } from "./pool.js"
@@ -110,6 +112,8 @@ export interface TestGatewayOptions extends Omit<Partial<GatewayOptions>, "route
   readonly deadlines?: Partial<Deadlines>
   readonly route?: Partial<Pick<Route, "keepHost" | "stripPrefix">>
   readonly pool?: PoolOptions
+  /** Whether plain requests go past node:http, as they do at the gateway's port. Default: true. */
+  readonly direct?: boolean
 }
 
 const patient: Deadlines = { connect: 5_000, headers: 10_000, bodyIdle: 10_000, total: 0 }
@@ -133,7 +137,7 @@ export async function startGateway(
   origins: string | readonly string[],
   options: TestGatewayOptions = {},
 ): Promise<TestGateway> {
-  const { deadlines: _, route: __, pool, ...gatewayOptions } = options
+  const { deadlines: _, route: __, pool, direct = true, ...gatewayOptions } = options
   const targets = [origins].flat().map((origin) => testTarget(origin, pool))
   const ended: Forwarded[] = []
   const failures: string[] = []
@@ -146,6 +150,7 @@ export async function startGateway(
   })
   const server = createServer({ requestTimeout: 0 })
   wire(server, gateway)
+  if (direct) openLanes(server, gateway)
   const { port } = await listening(server)
   return { gateway, url: `http://${LOOPBACK}:${port}`, port, targets, ended, failures }
 }
@@ -153,6 +158,11 @@ export async function startGateway(
 export function wire(server: Server, gateway: Gateway): void {
   server.on("request", gateway.handle).on("checkContinue", gateway.handle)
   server.on("upgrade", gateway.upgrade).on("connect", gateway.connect).on("clientError", gateway.clientError)
+}
+
+function openLanes(server: Server, gateway: Gateway): void {
+  const lanes = new DirectLanes({ gateway, maxHeaderBytes: 16_384, keepAliveMs: server.keepAliveTimeout })
+  divert(server, (socket, toHttp1) => lanes.open(socket, toHttp1))
 }
 
 /** Sends bytes as they are and answers all that came back until the gateway closed the connection. */

@@ -45,6 +45,7 @@ async function start(handle: Handle, options: Partial<GatewayListenerOptions & G
     keepAliveMs: 60_000,
     maxHeaderBytes: 16_384,
     maxConnections: 1_000,
+    direct: false,
     ...options,
     gateway,
   })

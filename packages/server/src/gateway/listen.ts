@@ -6,8 +6,10 @@ import { createServer, type Server as HttpServer, type IncomingMessage, type Ser
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https"
 import { Server as NetServer, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
+import { divert } from "../http/divert.js"
 import { addressOf, type Listener } from "../listener.js"
 import type { Certificate } from "./certificates.js"
+import { DirectLanes } from "./direct-lane.js"
 import type { Gateway } from "./gateway.js"
 import { createHttp2, type Http2Side } from "./listen-http2.js"
 
@@ -18,6 +20,8 @@ export interface GatewayListenerOptions {
   /** A socket that listens already, in place of host and port: one that outlives this process. */
   readonly fd?: number | undefined
   readonly gateway: Gateway
+  /** Whether plain requests go past `node:http`. Default: true. */
+  readonly direct?: boolean | undefined
   /** Serves TLS. */
   readonly certificate?: Certificate | undefined
   /** Whether clients that speak TLS are offered HTTP/2. */
@@ -47,6 +51,7 @@ export async function listen(options: GatewayListenerOptions): Promise<GatewayLi
   const server = certificate === undefined ? createServer(bounds(options)) : createHttps(options, certificate)
   server.maxConnections = maxConnections
   const served = new Port(server, options.gateway)
+  if (options.direct !== false) served.openLanes(new DirectLanes(options))
   if (certificate !== undefined && options.http2) served.offerHttp2(createHttp2(options))
   server.listen(fd === undefined ? { host, port } : { fd })
   await once(server, "listening")
@@ -94,6 +99,7 @@ class Port {
   /** The last answer on each connection. A map costs a request less than a listener for its end would. */
   readonly #answers = new Map<Socket, ServerResponse>()
   #http2: Http2Side | undefined
+  #lanes: DirectLanes | undefined
   #isClosing = false
 
   constructor(server: Http1Server, gateway: Gateway) {
@@ -113,13 +119,17 @@ class Port {
     server.on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy())
   }
 
+  /** Puts them between the sockets and `node:http`. */
+  openLanes(lanes: DirectLanes): void {
+    this.#lanes = lanes
+    divert(this.#server, (socket, toHttp1) => lanes.open(socket, toHttp1))
+  }
+
   offerHttp2(http2: Http2Side): void {
     this.#http2 = http2
-    const [toHttp1] = this.#server.listeners("secureConnection") as ((socket: TLSSocket) => void)[]
-    this.#server.removeAllListeners("secureConnection")
-    this.#server.on("secureConnection", (socket: TLSSocket) => {
-      if (socket.alpnProtocol === "h2") http2.take(socket)
-      else toHttp1?.call(this.#server, socket)
+    divert(this.#server, (socket, toHttp1) => {
+      if ((socket as TLSSocket).alpnProtocol === "h2") http2.take(socket as TLSSocket)
+      else toHttp1()
     })
   }
 
@@ -143,6 +153,7 @@ class Port {
     // For those whose answer had begun already, and did not say so.
     server.keepAliveTimeout = lastCallMs
     this.#http2?.sayGoodbye(lastCallMs)
+    this.#lanes?.close(lastCallMs)
     const lastCall = setTimeout(() => {
       server.closeIdleConnections()
       // Node takes a connection on which nothing was ever asked for a busy one.

@@ -1,7 +1,8 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
-import { Server as NetServer, type Socket } from "node:net"
+import { Server as NetServer } from "node:net"
 import { type DirectAnswer, DirectLanes } from "../http/direct-lane.js"
+import { divert } from "../http/divert.js"
 import { addressOf, type Listener } from "../listener.js"
 
 export interface HttpListenerOptions {
@@ -64,13 +65,7 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
 function openLanes(server: Server, answer: DirectAnswer, options: HttpListenerOptions): DirectLanes {
   const { maxHeaderBytes = MOST_HEADER_BYTES, keepAliveMs = KEEP_ALIVE_MS } = options
   const lanes = new DirectLanes({ answer, maxHeaderBytes, keepAliveMs })
-  const toHttp = server.listeners("connection") as ((socket: Socket) => void)[]
-  server.removeAllListeners("connection")
-  server.on("connection", (socket: Socket) => {
-    lanes.open(socket, () => {
-      for (const listener of toHttp) listener.call(server, socket)
-    })
-  })
+  divert(server, (socket, toHttp) => lanes.open(socket, toHttp))
   return lanes
 }
 

@@ -1,0 +1,157 @@
+// The short way through the gateway: a plain request is read from the bytes of its connection, and answered with bytes. Over
+// `node:http` it takes twice the processor time, for request and response objects of which little is used. Everything else
+// goes to `node:http`: a connection that sends anything but plain requests, each whole, is handed over with all that has not
+// been answered, and stays there.
+
+import type { Socket } from "node:net"
+import { type AnswerOwner, DirectAnswer } from "./direct-answer.js"
+import { directRequest } from "./direct-request.js"
+import type { Call, Gateway } from "./gateway.js"
+
+export interface DirectLaneOptions {
+  readonly gateway: Pick<Gateway, "call">
+  readonly maxHeaderBytes: number
+  /** How long an idle connection is kept. */
+  readonly keepAliveMs: number
+}
+
+/** How long a new connection may be silent before it is `node:http`'s to watch. */
+const FIRST_BYTES_MS = 1_000
+/** What a client may have sent ahead, while an answer is under way, before it is not listened to. */
+const MOST_AHEAD = 65_536
+
+/** Takes connections in front of `node:http`. */
+export class DirectLanes {
+  readonly #options: DirectLaneOptions
+  readonly #lanes = new Set<Lane>()
+  /** Undefined until they close. */
+  #lastCallMs: number | undefined
+
+  constructor(options: DirectLaneOptions) {
+    this.#options = options
+  }
+
+  /** `handOver` is called at most once, when the connection is `node:http`'s. */
+  open(socket: Socket, handOver: () => void): void {
+    const lane = new Lane(socket, this.#options, () => {
+      this.#lanes.delete(lane)
+      handOver()
+    })
+    if (this.#lastCallMs !== undefined) lane.endAfterNext(this.#lastCallMs)
+    this.#lanes.add(lane)
+    socket.once("close", () => this.#lanes.delete(lane))
+  }
+
+  /**
+   * From now on each connection is told, with its next answer, that this was the last. Those on which nothing is asked for so
+   * long end by themselves.
+   */
+  close(lastCallMs: number): void {
+    this.#lastCallMs = lastCallMs
+    for (const lane of this.#lanes) lane.endAfterNext(lastCallMs)
+  }
+}
+
+/** One connection. */
+class Lane implements AnswerOwner {
+  readonly socket: Socket
+  readonly keptAlive: string
+  isLast = false
+  readonly #options: DirectLaneOptions
+  readonly #handOver: () => void
+  /** What has come and is not answered. */
+  #rest: Buffer | undefined
+  #call: Call | undefined
+  #answer: DirectAnswer | undefined
+  #wasUsed = false
+
+  constructor(socket: Socket, options: DirectLaneOptions, handOver: () => void) {
+    this.socket = socket
+    this.keptAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(options.keepAliveMs / 1000)}\r\n`
+    this.#options = options
+    this.#handOver = handOver
+    socket.on("data", this.#onData).on("end", this.#onEnd).on("drain", this.#onDrain)
+    socket.on("timeout", this.#onTimeout).on("close", this.#onClose).on("error", ignore)
+    socket.setTimeout(FIRST_BYTES_MS)
+  }
+
+  endAfterNext(lastCallMs: number): void {
+    this.isLast = true
+    this.socket.setTimeout(lastCallMs)
+  }
+
+  answered(isLast: boolean): void {
+    const call = this.#call as Call
+    this.#call = undefined
+    this.#answer = undefined
+    call.over()
+    if (isLast) {
+      this.socket.destroySoon()
+      return
+    }
+    if (this.socket.isPaused()) this.socket.resume()
+    if (this.#rest !== undefined) this.#next(this.#rest)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
+    if (this.#call === undefined) {
+      this.#next(bytes)
+      return
+    }
+    this.#rest = bytes
+    if (bytes.length > MOST_AHEAD) this.socket.pause()
+  }
+
+  /** Takes the next request of those that have come. */
+  #next(bytes: Buffer): void {
+    const { gateway, maxHeaderBytes, keepAliveMs } = this.#options
+    const request = directRequest(this.socket, bytes, 0, maxHeaderBytes)
+    if (request === undefined) {
+      this.#leave(bytes)
+      return
+    }
+    this.#rest = request.length < bytes.length ? bytes.subarray(request.length) : undefined
+    if (!this.#wasUsed && !this.isLast) this.socket.setTimeout(keepAliveMs)
+    this.#wasUsed = true
+    this.#answer = new DirectAnswer(this, request.method)
+    this.#call = gateway.call(request, this.#answer)
+    this.#call.start()
+  }
+
+  readonly #onEnd = (): void => {
+    // As `node:http` does: who stops sending has stopped to wait.
+    this.socket.end()
+  }
+
+  readonly #onDrain = (): void => this.#answer?.drained()
+
+  readonly #onTimeout = (): void => {
+    if (this.#call !== undefined) return
+    if (this.#wasUsed || this.isLast) this.socket.destroy()
+    else this.#leave(undefined)
+  }
+
+  readonly #onClose = (): void => {
+    this.#rest = undefined
+    this.#answer = undefined
+    this.#call?.over()
+    this.#call = undefined
+  }
+
+  /** The rest is `node:http`'s. */
+  #leave(rest: Buffer | undefined): void {
+    const { socket } = this
+    this.#rest = undefined
+    socket.off("data", this.#onData).off("end", this.#onEnd).off("drain", this.#onDrain)
+    socket.off("timeout", this.#onTimeout).off("close", this.#onClose).off("error", ignore)
+    socket.setTimeout(0)
+    socket.pause()
+    if (rest !== undefined) socket.unshift(rest)
+    this.#handOver()
+    socket.resume()
+  }
+}
+
+/** What goes wrong with a connection is told by its end. */
+function ignore(): void {}

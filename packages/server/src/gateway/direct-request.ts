@@ -1,0 +1,172 @@
+// A request read from the bytes of its connection, if it is of the plain kind that nearly every program sends: well-formed
+// HTTP/1.1, all there, and without anything that changes how it is read or what becomes of the connection. Whatever differs,
+// however slightly, is nobody's here and left to `node:http`, which sees the same bytes: so no request is understood by two
+// parsers in two ways.
+
+import type { IncomingHttpHeaders } from "node:http"
+import type { Socket } from "node:net"
+import { tokenBytes } from "../http/token-bytes.js"
+import type { ClientRequest } from "./client-request.js"
+
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+const LONGEST_METHOD = 7
+const VERSION = "HTTP/1.1\r\n"
+const BLANK_LINE = Buffer.from("\r\n\r\n")
+const TAB = 0x09
+const LF = 0x0a
+const CR = 0x0d
+const SPACE = 0x20
+const SLASH = 0x2f
+const ZERO = 0x30
+const NINE = 0x39
+const COLON = 0x3a
+const TILDE = 0x7e
+/** Far more than programs send; what is beyond `node:http` may leave out. */
+const MOST_HEADERS = 100
+/** A body that comes with its head is small: this is what one read takes at most. */
+const MOST_BODY_BYTES = 65_536
+
+/** Headers that change how a message is read, or what becomes of the connection. Those with them are not plain. */
+const NOT_PLAIN = new Set([
+  "expect",
+  "http2-settings",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+])
+
+export class DirectRequest implements ClientRequest {
+  readonly method: string
+  readonly url: string
+  readonly httpVersion = "1.1"
+  readonly httpVersionMajor = 1
+  readonly httpVersionMinor = 1
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: string[]
+  readonly socket: Socket
+  readonly body: Buffer | undefined
+  /** How many bytes it has, with its body. */
+  readonly length: number
+
+  constructor(
+    socket: Socket,
+    method: string,
+    url: string,
+    headers: IncomingHttpHeaders,
+    rawHeaders: string[],
+    body: Buffer | undefined,
+    length: number,
+  ) {
+    this.socket = socket
+    this.method = method
+    this.url = url
+    this.headers = headers
+    this.rawHeaders = rawHeaders
+    this.body = body
+    this.length = length
+  }
+}
+
+/** Undefined when it is not whole, not plain or not well-formed, or its head is longer than `mostBytes`. */
+export function directRequest(
+  socket: Socket,
+  bytes: Buffer,
+  from: number,
+  mostBytes: number,
+): DirectRequest | undefined {
+  const headEnd = bytes.indexOf(BLANK_LINE, from)
+  if (headEnd < 0 || headEnd + 4 - from > mostBytes) return undefined
+  // With the end of its last line.
+  const text = bytes.toString("latin1", from, headEnd + 2)
+  const methodEnd = text.indexOf(" ")
+  if (methodEnd > LONGEST_METHOD) return undefined
+  const method = text.slice(0, methodEnd)
+  if (!METHODS.has(method)) return undefined
+  const urlStart = methodEnd + 1
+  const urlEnd = endOfUrl(text, urlStart)
+  if (urlEnd < 0 || !text.startsWith(VERSION, urlEnd + 1)) return undefined
+  const rawHeaders: string[] = []
+  const headers = readHeaders(text, urlEnd + 1 + VERSION.length, rawHeaders)
+  if (headers?.host === undefined) return undefined
+  const bodyStart = headEnd + 4
+  const bodyLength = lengthOf(headers["content-length"])
+  if (bodyLength < 0 || bodyLength > MOST_BODY_BYTES || bodyStart + bodyLength > bytes.length)
+    return undefined
+  const body = bodyLength === 0 ? undefined : bytes.subarray(bodyStart, bodyStart + bodyLength)
+  const url = text.slice(urlStart, urlEnd)
+  return new DirectRequest(socket, method, url, headers, rawHeaders, body, bodyStart + bodyLength - from)
+}
+
+/** Where the space stands behind a path that has only visible characters of ASCII. */
+function endOfUrl(text: string, start: number): number {
+  if (text.charCodeAt(start) !== SLASH) return -1
+  let at = start
+  let code = SLASH
+  while (code > SPACE && code <= TILDE) code = text.charCodeAt(++at)
+  return code === SPACE ? at : -1
+}
+
+/** By lower-case name. Undefined when one is not plain, malformed, or there twice. */
+function readHeaders(text: string, start: number, rawHeaders: string[]): IncomingHttpHeaders | undefined {
+  const headers: IncomingHttpHeaders = {}
+  let at = start
+  while (at < text.length) {
+    const nameStart = at
+    while (tokenBytes[text.charCodeAt(at)] === 1) at++
+    if (at === nameStart || text.charCodeAt(at) !== COLON) return undefined
+    const name = text.slice(nameStart, at)
+    let code = text.charCodeAt(++at)
+    while (code === SPACE || code === TAB) code = text.charCodeAt(++at)
+    const valueStart = at
+    while ((code >= SPACE && code <= TILDE) || code === TAB) code = text.charCodeAt(++at)
+    if (code !== CR || text.charCodeAt(at + 1) !== LF) return undefined
+    const value = trimmedEnd(text, valueStart, at)
+    at += 2
+    const key = lowerCase(name)
+    // What it means to come twice differs from header to header, and `node:http` knows.
+    if (headers[key] !== undefined || rawHeaders.length === MOST_HEADERS * 2 || !isPlain(key, value))
+      return undefined
+    headers[key] = value
+    rawHeaders.push(name, value)
+  }
+  return headers
+}
+
+function isPlain(key: string, value: string): boolean {
+  if (key === "connection") return value === "keep-alive" || value.toLowerCase() === "keep-alive"
+  return !NOT_PLAIN.has(key)
+}
+
+function trimmedEnd(text: string, start: number, end: number): string {
+  let last = end
+  while (last > start && (text.charCodeAt(last - 1) === SPACE || text.charCodeAt(last - 1) === TAB)) last--
+  return text.slice(start, last)
+}
+
+/** Digits only, and not many; -1 for anything else. */
+function lengthOf(value: string | undefined): number {
+  if (value === undefined) return 0
+  if (value === "" || value.length > 7) return -1
+  let length = 0
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i)
+    if (code < ZERO || code > NINE) return -1
+    length = length * 10 + (code - ZERO)
+  }
+  return length
+}
+
+/** Clients send the same few names over and over, but may invent as many as they like. */
+const MOST_REMEMBERED = 1_000
+const remembered = new Map<string, string>()
+
+function lowerCase(name: string): string {
+  const known = remembered.get(name)
+  if (known !== undefined) return known
+  const key = name.toLowerCase()
+  if (remembered.size < MOST_REMEMBERED) remembered.set(name, key)
+  return key
+}
