@@ -20,7 +20,7 @@ export interface ClientAnswer {
   write(bytes: Buffer): boolean
   /** Told each time when more may be written after all. */
   onDrain(told: () => void): void
-  /** The last piece, if there is another one, and what follows it. */
+  /** The last piece, if there is another one, and what follows it. The bytes again are the caller's. */
   end(bytes: Buffer | undefined, trailers: readonly string[]): void
   /** The same for an answer whose request is still coming. */
   linger(bytes: Buffer | undefined, trailers: readonly string[]): void

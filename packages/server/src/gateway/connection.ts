@@ -42,7 +42,7 @@ export class Connection {
       ended: (trailers) => this.#exchanging?.ended(trailers),
       switched: (head, rest) => this.#exchanging?.switched(head, rest),
     })
-    socket.on("data", this.#onData).on("drain", this.#onDrain).on("end", this.#onEnd)
+    socket.on("drain", this.#onDrain).on("end", this.#onEnd)
     socket.on("error", (error) => this.#fail(error))
     socket.on("close", () => {
       this.#fail(new Error("closed"))
@@ -50,7 +50,6 @@ export class Connection {
     })
   }
 
-  readonly #onData = (bytes: Buffer): void => this.#read(bytes)
   readonly #onDrain = (): void => this.#exchanging?.drained()
   readonly #onEnd = (): void => this.#end()
 
@@ -90,7 +89,7 @@ export class Connection {
   detach(): Socket {
     this.#exchanging = undefined
     const { socket } = this
-    return socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onEnd)
+    return socket.off("data", this.read).off("drain", this.#onDrain).off("end", this.#onEnd)
   }
 
   #headed(head: AnswerHead): void {
@@ -99,7 +98,8 @@ export class Connection {
     this.#exchanging?.headed(head)
   }
 
-  #read(bytes: Buffer): void {
+  /** What has come on its socket. Nothing of it is kept. */
+  readonly read = (bytes: Buffer): void => {
     const exchanging = this.#exchanging
     if (exchanging === undefined) {
       // Nothing was asked: the next request would take it for its own answer.

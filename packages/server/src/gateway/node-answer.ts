@@ -80,7 +80,7 @@ export class NodeAnswer implements ClientAnswer {
   }
 
   write(bytes: Buffer): boolean {
-    return this.#response.write(bytes)
+    return this.#response.write(Buffer.from(bytes))
   }
 
   onDrain(told: () => void): void {
@@ -93,12 +93,12 @@ export class NodeAnswer implements ClientAnswer {
     if (bytes === undefined) response.end()
     // As text of one character a byte it leaves with its head in one piece, and not in two that have to be put together.
     else if (bytes.length <= SMALL_BYTES) response.end(bytes.toString("latin1"), "latin1")
-    else response.end(bytes)
+    else response.end(Buffer.from(bytes))
   }
 
   linger(bytes: Buffer | undefined, trailers: readonly string[]): void {
     this.#addTrailers(trailers)
-    if (bytes !== undefined) this.#response.write(bytes)
+    if (bytes !== undefined) this.write(bytes)
     this.#linger()
   }
 

@@ -157,12 +157,14 @@ class ConnectionPool implements Pool, ConnectionOwner {
   }
 
   #openShared(connectMs: number): void {
+    let connection: Connection | undefined
+    const read = (bytes: Buffer): void => connection?.read(bytes)
     this.#open++
     this.#connecting++
-    this.#connect(connectMs, {
+    this.#connect(connectMs, this.#dial(read), {
       connected: (socket) => {
         this.#connecting--
-        const connection = new Connection(socket, this)
+        connection = new Connection(socket, this)
         const taker = this.#nextWaiter(true)
         if (taker === undefined) this.idled(connection)
         else taker.connected(connection)
@@ -183,8 +185,13 @@ class ConnectionPool implements Pool, ConnectionOwner {
 
   #openAlone(taker: Taker, connectMs: number): void {
     const owner: ConnectionOwner = { idled: ({ socket }) => socket.destroy(), closed: () => undefined }
-    this.#connect(connectMs, {
-      connected: (socket) => taker.connected(new Connection(socket, owner)),
+    this.#connect(connectMs, this.#dial(), {
+      connected: (socket) => {
+        const connection = new Connection(socket, owner)
+        // Not from the buffer of all the others: it may be another protocol's before long.
+        socket.on("data", connection.read)
+        taker.connected(connection)
+      },
       refused: (error) => taker.refused("unreachable", error),
       expired: () => taker.refused("timeout", new Error("no connection in time")),
     })
@@ -192,9 +199,9 @@ class ConnectionPool implements Pool, ConnectionOwner {
 
   #connect(
     connectMs: number,
+    socket: Socket,
     told: { connected(socket: Socket): void; refused(error: Error): void; expired(): void },
   ): void {
-    const socket = this.#dial()
     this.#sockets.add(socket)
     const event = "encrypted" in socket ? "secureConnect" : "connect"
     const settle = (): void => {
