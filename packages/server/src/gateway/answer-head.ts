@@ -36,16 +36,26 @@ export function parseAnswerHead(text: string): AnswerHead {
   if (!text.startsWith("HTTP/1.")) throw new InvalidAnswer("does not start with HTTP/1.")
   const minorVersion = text.charCodeAt(7) - DIGIT_0
   if (minorVersion !== 0 && minorVersion !== 1) throw new InvalidAnswer("has an unknown version of HTTP")
-  const status = Number(text.slice(9, 12))
-  const isStatus = text.charCodeAt(8) === SPACE && /^[1-9]\d\d$/.test(text.slice(9, 12))
+  const status = text.charCodeAt(8) === SPACE ? statusAt(text, 9) : -1
   // The space before an empty reason is left out by some.
-  if (!isStatus || lineEnd < 12 || (lineEnd > 12 && text.charCodeAt(12) !== SPACE))
+  if (status < 100 || lineEnd < 12 || (lineEnd > 12 && text.charCodeAt(12) !== SPACE))
     throw new InvalidAnswer("has no status")
   for (let i = 13; i < lineEnd; i++) {
     if (!isValueByte(text.charCodeAt(i))) throw new InvalidAnswer("has a control character in its reason")
   }
-  const headers = parseFields(text, lineEnd + 2)
-  return { minorVersion, status, reason: text.slice(13, lineEnd), headers, ...framing(headers, minorVersion) }
+  const reason = text.slice(13, lineEnd)
+  return framed(minorVersion, status, reason, parseFields(text, lineEnd + 2))
+}
+
+/** Three digits; -1 for anything else. */
+function statusAt(text: string, at: number): number {
+  let status = 0
+  for (let i = at; i < at + 3; i++) {
+    const code = text.charCodeAt(i)
+    if (!(code >= DIGIT_0 && code <= DIGIT_9)) return -1
+    status = status * 10 + (code - DIGIT_0)
+  }
+  return status
 }
 
 /** Header lines, or those of a trailer, from `at` to the end of the text. */
@@ -82,9 +92,8 @@ function isValueByte(code: number): boolean {
   return (code >= SPACE && code !== 0x7f) || code === TAB
 }
 
-type Framing = Pick<AnswerHead, "contentLength" | "isChunked" | "connection" | "keepAlive">
-
-function framing(headers: readonly string[], minorVersion: number): Framing {
+/** With what its headers say of its body and its connection. */
+function framed(minorVersion: number, status: number, reason: string, headers: string[]): AnswerHead {
   let contentLength: number | undefined
   let isChunked = false
   let connection = ""
@@ -114,7 +123,7 @@ function framing(headers: readonly string[], minorVersion: number): Framing {
   }
   if (isChunked && contentLength !== undefined)
     throw new InvalidAnswer("has both a content length and a transfer encoding")
-  return { contentLength, isChunked, connection, keepAlive }
+  return { minorVersion, status, reason, headers, contentLength, isChunked, connection, keepAlive }
 }
 
 function parseLength(value: string): number {

@@ -1,11 +1,31 @@
-// The deadlines of one exchange on one timer. Nearly every exchange is over long before any of them, so marking progress costs
-// a look at the clock and no more: the timer finds out itself when it fires whether it is time.
+// The deadlines of one exchange. Nearly every exchange is over long before any of them, so marking progress costs a look at the
+// clock and no more: whether it is time is found out when the shortest could be over. Until then all that have the same wait on
+// one timer; only what takes longer has a timer of its own.
 
 import type { Deadlines } from "./route.js"
+import { type Waiting, WaitList } from "./wait-list.js"
 
 export type Deadline = "headers" | "bodyIdle" | "total"
 
-export class DeadlineTimer {
+/** The longest that a timer can run. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/** Of each route one. */
+const lists = new WeakMap<Deadlines, WaitList>()
+
+function listOf(deadlines: Deadlines, ms: number): WaitList {
+  let list = lists.get(deadlines)
+  if (list === undefined) {
+    list = new WaitList(ms)
+    lists.set(deadlines, list)
+  }
+  return list
+}
+
+export class DeadlineTimer implements Waiting {
+  before: Waiting | undefined = undefined
+  after: Waiting | undefined = undefined
+  dueAt = 0
   readonly #deadlines: Deadlines
   readonly #expired: (deadline: Deadline) => void
   readonly #startedAt: number
@@ -13,6 +33,8 @@ export class DeadlineTimer {
   readonly #shortest: number
   #phase: "headers" | "bodyIdle" | undefined
   #markedAt: number
+  /** Where it waits for the first look. */
+  #list: WaitList | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(deadlines: Deadlines, now: number, expired: (deadline: Deadline) => void) {
@@ -22,7 +44,11 @@ export class DeadlineTimer {
     this.#startedAt = now
     this.#markedAt = now
     this.#shortest = Math.min(headers || Infinity, bodyIdle || Infinity, total || Infinity)
-    this.#arm(this.#shortest)
+    if (this.#shortest > LONGEST_MS) this.#arm(this.#shortest)
+    else {
+      this.#list = listOf(deadlines, this.#shortest)
+      this.#list.add(this, now)
+    }
   }
 
   /** What is waited for from now on. */
@@ -37,15 +63,19 @@ export class DeadlineTimer {
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
+    this.#list?.remove(this)
+    this.#list = undefined
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
   #arm(ms: number): void {
-    this.#timer = ms === Infinity ? undefined : setTimeout(() => this.#look(), Math.min(ms, 2 ** 31 - 1))
+    this.#timer = ms === Infinity ? undefined : setTimeout(() => this.due(), Math.min(ms, LONGEST_MS))
   }
 
-  #look(): void {
+  /** Looks whether it is time. */
+  due(): void {
+    this.#list = undefined
     const now = performance.now()
     const { total } = this.#deadlines
     const phase = this.#phase

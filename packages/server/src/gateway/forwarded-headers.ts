@@ -13,12 +13,20 @@ export interface Origin {
   readonly lines: string
 }
 
-const peers = new WeakMap<Socket, string>()
+/** Who is connected. */
+interface Peer {
+  readonly ip: string
+  /** What was last said of it, and the host that was asked: nearly every client asks for one only. */
+  host: string
+  origin: Origin | undefined
+}
 
-function peerOf(socket: Socket): string {
+const peers = new WeakMap<Socket, Peer>()
+
+function peerOf(socket: Socket): Peer {
   let peer = peers.get(socket)
   if (peer === undefined) {
-    peer = clientIp({ peer: socket.remoteAddress }) ?? ""
+    peer = { ip: clientIp({ peer: socket.remoteAddress }) ?? "", host: "", origin: undefined }
     peers.set(socket, peer)
   }
   return peer
@@ -26,10 +34,19 @@ function peerOf(socket: Socket): string {
 
 export function originOf(request: ClientRequest, host: string, trusted: TrustedProxies): Origin {
   const { socket } = request
-  const peer = peerOf(socket)
+  const known = peerOf(socket)
+  const peer = known.ip
   const proto = "encrypted" in socket ? "https" : "http"
   if (!trusted.any || !trusted.trusts(peer, 0)) {
-    return { clientIp: peer === "" ? undefined : peer, isFromProxy: false, lines: lines(peer, host, proto) }
+    if (known.origin === undefined || known.host !== host) {
+      known.host = host
+      known.origin = {
+        clientIp: peer === "" ? undefined : peer,
+        isFromProxy: false,
+        lines: lines(peer, host, proto),
+      }
+    }
+    return known.origin
   }
   const { headers } = request
   const source = {
