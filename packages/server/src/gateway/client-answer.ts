@@ -9,8 +9,8 @@ import type { Visit } from "./visit.js"
 export interface ClientAnswer {
   /** Whether it is next: a client may have asked for others before, and hears of none before those. */
   readonly isNext: boolean
-  /** A whole answer, given before the body of the request was read. */
-  whole(status: number, headers: string[], body: string): void
+  /** A whole answer, given before the body of the request was read; `bytes` is how long its body is. */
+  whole(status: number, headers: string[], body: string, bytes: number): void
   /** 1xx, as far as the client can be told: not in HTTP/1.0, and not before answers that it awaits first. */
   interim(status: number, headers: readonly string[]): void
   /** The head of an answer that comes in pieces. It goes out with the first of them, or when it is flushed. */
@@ -39,7 +39,7 @@ export function answerEarly(
   visit.status = status
   visit.bytesOut = visit.request.method === "HEAD" ? 0 : bytes
   headers.push("content-type", contentType, "cache-control", "no-store", "content-length", String(bytes))
-  answer.whole(status, headers, body)
+  answer.whole(status, headers, body, bytes)
 }
 
 export function answerProblem(visit: Visit, answer: ClientAnswer, code: GatewayProblem): void {

@@ -3,12 +3,9 @@
 // one timer; only what takes longer has a timer of its own.
 
 import type { Deadlines } from "./route.js"
-import { type Waiting, WaitList } from "./wait-list.js"
+import { LONGEST_MS, type Waiting, WaitList } from "./wait-list.js"
 
 export type Deadline = "headers" | "bodyIdle" | "total"
-
-/** The longest that a timer can run. */
-const LONGEST_MS = 2 ** 31 - 1
 
 /** Of each route one. */
 const lists = new WeakMap<Deadlines, WaitList>()
@@ -44,11 +41,9 @@ export class DeadlineTimer implements Waiting {
     this.#startedAt = now
     this.#markedAt = now
     this.#shortest = Math.min(headers || Infinity, bodyIdle || Infinity, total || Infinity)
-    if (this.#shortest > LONGEST_MS) this.#arm(this.#shortest)
-    else {
-      this.#list = listOf(deadlines, this.#shortest)
-      this.#list.add(this, now)
-    }
+    if (this.#shortest === Infinity) return
+    this.#list = listOf(deadlines, this.#shortest)
+    this.#list.add(this, now)
   }
 
   /** What is waited for from now on. */

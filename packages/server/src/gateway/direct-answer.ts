@@ -36,10 +36,10 @@ export class DirectAnswer implements ClientAnswer {
     this.#isHead = method === "HEAD"
   }
 
-  whole(status: number, headers: string[], body: string): void {
+  whole(status: number, headers: string[], body: string, bytes: number): void {
     this.#start(status, STATUS_CODES[status] ?? "", headers)
-    if (this.#isBodiless || body === "") this.#out(this.#head)
-    else if (Buffer.byteLength(body) === body.length) this.#out(this.#head + body)
+    if (this.#isBodiless) this.#out(this.#head)
+    else if (bytes === body.length) this.#out(this.#head + body)
     else this.#out(this.#head, Buffer.from(body))
   }
 

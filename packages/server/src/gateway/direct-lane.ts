@@ -7,6 +7,7 @@ import type { Socket } from "node:net"
 import { type AnswerOwner, DirectAnswer } from "./direct-answer.js"
 import { directRequest } from "./direct-request.js"
 import type { Call, Gateway } from "./gateway.js"
+import { type Waiting, WaitList } from "./wait-list.js"
 
 export interface DirectLaneOptions {
   readonly gateway: Pick<Gateway, "call">
@@ -24,20 +25,23 @@ const MOST_AHEAD = 65_536
 export class DirectLanes {
   readonly #options: DirectLaneOptions
   readonly #lanes = new Set<Lane>()
+  readonly #silent = new WaitList(FIRST_BYTES_MS)
+  readonly #idle: WaitList
   /** Undefined until they close. */
-  #lastCallMs: number | undefined
+  #lastCall: WaitList | undefined
 
   constructor(options: DirectLaneOptions) {
     this.#options = options
+    this.#idle = new WaitList(options.keepAliveMs || Infinity)
   }
 
   /** `handOver` is called at most once, when the connection is `node:http`'s. */
   open(socket: Socket, handOver: () => void): void {
-    const lane = new Lane(socket, this.#options, () => {
+    const lane = new Lane(socket, this.#options, this.#silent, this.#idle, () => {
       this.#lanes.delete(lane)
       handOver()
     })
-    if (this.#lastCallMs !== undefined) lane.endAfterNext(this.#lastCallMs)
+    if (this.#lastCall !== undefined) lane.endAfterNext(this.#lastCall)
     this.#lanes.add(lane)
     socket.once("close", () => this.#lanes.delete(lane))
   }
@@ -47,13 +51,16 @@ export class DirectLanes {
    * long end by themselves.
    */
   close(lastCallMs: number): void {
-    this.#lastCallMs = lastCallMs
-    for (const lane of this.#lanes) lane.endAfterNext(lastCallMs)
+    this.#lastCall = new WaitList(lastCallMs)
+    for (const lane of this.#lanes) lane.endAfterNext(this.#lastCall)
   }
 }
 
 /** One connection. */
-class Lane implements AnswerOwner {
+class Lane implements AnswerOwner, Waiting {
+  before: Waiting | undefined = undefined
+  after: Waiting | undefined = undefined
+  dueAt = 0
   readonly socket: Socket
   readonly keptAlive: string
   isLast = false
@@ -64,20 +71,31 @@ class Lane implements AnswerOwner {
   #call: Call | undefined
   #answer: DirectAnswer | undefined
   #wasUsed = false
+  /** Where it waits for its next request, and where from the next time on. */
+  #list: WaitList | undefined
+  #idle: WaitList
 
-  constructor(socket: Socket, options: DirectLaneOptions, handOver: () => void) {
+  constructor(
+    socket: Socket,
+    options: DirectLaneOptions,
+    silent: WaitList,
+    idle: WaitList,
+    handOver: () => void,
+  ) {
     this.socket = socket
     this.keptAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(options.keepAliveMs / 1000)}\r\n`
     this.#options = options
     this.#handOver = handOver
+    this.#idle = idle
     socket.on("data", this.#onData).on("end", this.#onEnd).on("drain", this.#onDrain)
-    socket.on("timeout", this.#onTimeout).on("close", this.#onClose).on("error", ignore)
-    socket.setTimeout(FIRST_BYTES_MS)
+    socket.on("close", this.#onClose).on("error", ignore)
+    this.#wait(silent)
   }
 
-  endAfterNext(lastCallMs: number): void {
+  endAfterNext(lastCall: WaitList): void {
     this.isLast = true
-    this.socket.setTimeout(lastCallMs)
+    this.#idle = lastCall
+    if (this.#call === undefined) this.#wait(lastCall)
   }
 
   answered(isLast: boolean): void {
@@ -90,7 +108,8 @@ class Lane implements AnswerOwner {
       return
     }
     if (this.socket.isPaused()) this.socket.resume()
-    if (this.#rest !== undefined) this.#next(this.#rest)
+    if (this.#rest === undefined) this.#wait(this.#idle)
+    else this.#next(this.#rest)
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -105,15 +124,15 @@ class Lane implements AnswerOwner {
 
   /** Takes the next request of those that have come. */
   #next(bytes: Buffer): void {
-    const { gateway, maxHeaderBytes, keepAliveMs } = this.#options
+    const { gateway, maxHeaderBytes } = this.#options
     const request = directRequest(this.socket, bytes, 0, maxHeaderBytes)
     if (request === undefined) {
       this.#leave(bytes)
       return
     }
     this.#rest = request.length < bytes.length ? bytes.subarray(request.length) : undefined
-    if (!this.#wasUsed && !this.isLast) this.socket.setTimeout(keepAliveMs)
     this.#wasUsed = true
+    this.#wait(undefined)
     this.#answer = new DirectAnswer(this, request.method)
     this.#call = gateway.call(request, this.#answer)
     this.#call.start()
@@ -126,13 +145,21 @@ class Lane implements AnswerOwner {
 
   readonly #onDrain = (): void => this.#answer?.drained()
 
-  readonly #onTimeout = (): void => {
-    if (this.#call !== undefined) return
+  #wait(list: WaitList | undefined): void {
+    this.#list?.remove(this)
+    this.#list = list
+    list?.add(this, performance.now())
+  }
+
+  /** Nothing has come for so long. */
+  due(): void {
+    this.#list = undefined
     if (this.#wasUsed || this.isLast) this.socket.destroy()
     else this.#leave(undefined)
   }
 
   readonly #onClose = (): void => {
+    this.#wait(undefined)
     this.#rest = undefined
     this.#answer = undefined
     this.#call?.over()
@@ -142,10 +169,10 @@ class Lane implements AnswerOwner {
   /** The rest is `node:http`'s. */
   #leave(rest: Buffer | undefined): void {
     const { socket } = this
+    this.#wait(undefined)
     this.#rest = undefined
     socket.off("data", this.#onData).off("end", this.#onEnd).off("drain", this.#onDrain)
-    socket.off("timeout", this.#onTimeout).off("close", this.#onClose).off("error", ignore)
-    socket.setTimeout(0)
+    socket.off("close", this.#onClose).off("error", ignore)
     socket.pause()
     if (rest !== undefined) socket.unshift(rest)
     this.#handOver()

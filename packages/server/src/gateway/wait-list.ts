@@ -1,3 +1,6 @@
+/** The longest that a timer can run. */
+export const LONGEST_MS = 2 ** 31 - 1
+
 /** Somebody in a wait list, and those beside it there. */
 export interface Waiting {
   before: Waiting | undefined
@@ -44,8 +47,9 @@ export class WaitList {
 
   /** Not cleared when the list is empty: the next one comes soon, and is told late by nobody. */
   #arm(ms: number): void {
+    if (ms === Infinity) return
     this.#isArmed = true
-    setTimeout(() => this.#tell(), Math.max(1, Math.ceil(ms))).unref()
+    setTimeout(() => this.#tell(), Math.min(Math.max(1, Math.ceil(ms)), LONGEST_MS)).unref()
   }
 
   #tell(): void {
