@@ -1,5 +1,5 @@
 import type { DeniedAnswer, RequestDecision } from "./passage.js"
-import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
+import { denialBody, denialProblem, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
 import type { AnyRateLimitOptions, DeniedBody } from "./rate-limit-options.js"
 
 /** What a denied request is answered: by the middleware's options, else as its rule says, else a problem. */
@@ -17,7 +17,7 @@ export function deniedAnswer<Request>(
   if (text !== undefined) return answerWith(text, status, options.contentType ?? response?.contentType)
   return {
     status,
-    body: problemBody(denialProblem(decision, { status, rule: rule?.rule })),
+    body: denialBody(denialProblem(decision, { status, rule: rule?.rule })),
     contentType: PROBLEM_CONTENT_TYPE,
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { SluiceError } from "../errors.js"
 import { createLimiter } from "../limiter.js"
 import { ManualClock } from "../testing/manual-clock.js"
-import { denialProblem, errorProblem, problemBody, problemOf } from "./problem.js"
+import { denialBody, denialProblem, errorProblem, problemBody, problemOf } from "./problem.js"
 
 const QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
@@ -110,5 +110,21 @@ describe("problemBody", () => {
     const body = problemBody(problemOf(400, "X", detail))
     expect(body).not.toMatch(/[<>&\u2028\u2029\0]/)
     expect(JSON.parse(body)).toMatchObject({ detail })
+  })
+})
+
+describe("denialBody", () => {
+  it.each([
+    { retryAfterMs: 11_000.001, deniedBy: "per-minute" },
+    { retryAfterMs: 0.1 + 0.2, deniedBy: "block" },
+    { retryAfterMs: Infinity, deniedBy: '"a\\b"' },
+    { retryAfterMs: 1e21, degraded: "deny" },
+    { retryAfterMs: 5, deniedBy: "<script>&\u2028\ud800\n" },
+    { retryAfterMs: 5, limits: ["a", "b'\t", "größe", ""].map((name) => ({ name, retryAfterMs: 1 })) },
+  ])("is the text of problemBody: %j", (denial) => {
+    for (const rule of [undefined, "login", "<b>", "~!#$%&()*+"]) {
+      const problem = denialProblem(denial, { rule, status: 503 })
+      expect(denialBody(problem)).toBe(problemBody(problem))
+    }
   })
 })
