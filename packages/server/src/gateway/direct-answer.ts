@@ -16,8 +16,8 @@ export interface AnswerOwner {
   readonly isLast: boolean
   /** What says that the connection is kept, and for how long. */
   readonly keptAlive: string
-  /** The last byte is out. */
-  answered(isLast: boolean): void
+  /** Told when the last byte is out, or why it cannot be. */
+  readonly isOut: (error?: Error | null) => void
 }
 
 export class DirectAnswer implements ClientAnswer {
@@ -28,7 +28,8 @@ export class DirectAnswer implements ClientAnswer {
   #head = ""
   #isBodiless = false
   #isChunked = false
-  #isLast = false
+  /** Whether it says that the connection ends with it. */
+  isLast = false
   #onDrain: (() => void) | undefined
 
   constructor(owner: AnswerOwner, method: string) {
@@ -118,7 +119,7 @@ export class DirectAnswer implements ClientAnswer {
       else if (name.length === 14) hasLength ||= name.toLowerCase() === "content-length"
       else if (name.length === 10) closes ||= name === "connection"
     }
-    this.#isLast = closes || owner.isLast
+    this.isLast = closes || owner.isLast
     let head = lines(status, reason, headers)
     if (!hasDate) head += `Date: ${httpDate()}\r\n`
     if (!closes) head += owner.isLast ? "Connection: close\r\n" : owner.keptAlive
@@ -128,22 +129,18 @@ export class DirectAnswer implements ClientAnswer {
 
   /** The last that is written. */
   #out(text: string, body?: Buffer): void {
-    const { socket } = this.#owner
+    const { socket, isOut } = this.#owner
     this.#head = ""
     // It has hung up, and is told so by the end of the socket.
     if (!socket.writable) return
     if (body === undefined) {
-      socket.write(text, "latin1", this.#isOut)
+      socket.write(text, "latin1", isOut)
       return
     }
     socket.cork()
     if (text !== "") socket.write(text, "latin1")
-    socket.write(body, this.#isOut)
+    socket.write(body, isOut)
     socket.uncork()
-  }
-
-  readonly #isOut = (error?: Error | null): void => {
-    if (!error) this.#owner.answered(this.#isLast)
   }
 }
 

@@ -98,12 +98,15 @@ class Lane implements AnswerOwner, Waiting {
     if (this.#call === undefined) this.#wait(lastCall)
   }
 
-  answered(isLast: boolean): void {
-    const call = this.#call as Call
+  readonly isOut = (error?: Error | null): void => {
+    const call = this.#call
+    // It has hung up meanwhile.
+    if (error || call === undefined) return
+    const isLast = this.#answer?.isLast
     this.#call = undefined
     this.#answer = undefined
     call.over()
-    if (isLast) {
+    if (isLast === true) {
       this.socket.destroySoon()
       return
     }

@@ -65,12 +65,12 @@ export class Relay {
     this.#visit.bytesOut += piece.length
     if (answer.write(piece)) return true
     this.#awaitsClient = true
-    if (!this.#hearsDrain) answer.onDrain(this.#onDrain)
+    if (!this.#hearsDrain) answer.onDrain(() => this.#taken())
     this.#hearsDrain = true
     return false
   }
 
-  readonly #onDrain = (): void => {
+  #taken(): void {
     this.#awaitsClient = false
     this.#drained()
   }
