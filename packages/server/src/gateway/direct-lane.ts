@@ -12,7 +12,7 @@ import { type Waiting, WaitList } from "./wait-list.js"
 export interface DirectLaneOptions {
   readonly gateway: Pick<Gateway, "call">
   readonly maxHeaderBytes: number
-  /** How long an idle connection is kept. */
+  /** How long an idle connection is kept; 0 is for ever. */
   readonly keepAliveMs: number
 }
 
@@ -21,23 +21,37 @@ const FIRST_BYTES_MS = 1_000
 /** What a client may have sent ahead, while an answer is under way, before it is not listened to. */
 const MOST_AHEAD = 65_536
 
+/** What all lanes of a port share. */
+interface Shared {
+  readonly gateway: DirectLaneOptions["gateway"]
+  readonly maxHeaderBytes: number
+  readonly keptAlive: string
+  /** Connections on which nothing was asked yet. */
+  readonly silent: WaitList
+  /** Those on which nothing is asked now. */
+  readonly idle: WaitList
+}
+
 /** Takes connections in front of `node:http`. */
 export class DirectLanes {
-  readonly #options: DirectLaneOptions
+  readonly #shared: Shared
   readonly #lanes = new Set<Lane>()
-  readonly #silent = new WaitList(FIRST_BYTES_MS)
-  readonly #idle: WaitList
   /** Undefined until they close. */
   #lastCall: WaitList | undefined
 
-  constructor(options: DirectLaneOptions) {
-    this.#options = options
-    this.#idle = new WaitList(options.keepAliveMs || Infinity)
+  constructor({ gateway, maxHeaderBytes, keepAliveMs }: DirectLaneOptions) {
+    this.#shared = {
+      gateway,
+      maxHeaderBytes,
+      keptAlive: `Connection: keep-alive\r\n${keepAliveMs === 0 ? "" : `Keep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`}`,
+      silent: new WaitList(FIRST_BYTES_MS),
+      idle: new WaitList(keepAliveMs || Infinity),
+    }
   }
 
   /** `handOver` is called at most once, when the connection is `node:http`'s. */
   open(socket: Socket, handOver: () => void): void {
-    const lane = new Lane(socket, this.#options, this.#silent, this.#idle, () => {
+    const lane = new Lane(socket, this.#shared, () => {
       this.#lanes.delete(lane)
       handOver()
     })
@@ -62,9 +76,8 @@ class Lane implements AnswerOwner, Waiting {
   after: Waiting | undefined = undefined
   dueAt = 0
   readonly socket: Socket
-  readonly keptAlive: string
   isLast = false
-  readonly #options: DirectLaneOptions
+  readonly #shared: Shared
   readonly #handOver: () => void
   /** What has come and is not answered. */
   #rest: Buffer | undefined
@@ -75,21 +88,18 @@ class Lane implements AnswerOwner, Waiting {
   #list: WaitList | undefined
   #idle: WaitList
 
-  constructor(
-    socket: Socket,
-    options: DirectLaneOptions,
-    silent: WaitList,
-    idle: WaitList,
-    handOver: () => void,
-  ) {
+  constructor(socket: Socket, shared: Shared, handOver: () => void) {
     this.socket = socket
-    this.keptAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(options.keepAliveMs / 1000)}\r\n`
-    this.#options = options
+    this.#shared = shared
     this.#handOver = handOver
-    this.#idle = idle
+    this.#idle = shared.idle
     socket.on("data", this.#onData).on("end", this.#onEnd).on("drain", this.#onDrain)
     socket.on("close", this.#onClose).on("error", ignore)
-    this.#wait(silent)
+    this.#wait(shared.silent)
+  }
+
+  get keptAlive(): string {
+    return this.#shared.keptAlive
   }
 
   endAfterNext(lastCall: WaitList): void {
@@ -107,7 +117,8 @@ class Lane implements AnswerOwner, Waiting {
     this.#answer = undefined
     call.over()
     if (isLast === true) {
-      this.socket.destroySoon()
+      // What else comes was told that it comes too late.
+      this.socket.off("data", this.#onData).resume().destroySoon()
       return
     }
     if (this.socket.isPaused()) this.socket.resume()
@@ -127,7 +138,7 @@ class Lane implements AnswerOwner, Waiting {
 
   /** Takes the next request of those that have come. */
   #next(bytes: Buffer): void {
-    const { gateway, maxHeaderBytes } = this.#options
+    const { gateway, maxHeaderBytes } = this.#shared
     const request = directRequest(this.socket, bytes, 0, maxHeaderBytes)
     if (request === undefined) {
       this.#leave(bytes)
