@@ -1,19 +1,23 @@
 import { once } from "node:events"
+import { Agent, request } from "node:https"
 import { connect, type Socket } from "node:net"
 import { text } from "node:stream/consumers"
 import { noProxies } from "sluice/http"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { misdirected, smuggled } from "../../../../test/gateway/smuggling.js"
+import { makeCertificate } from "../../../../test/support/certificate.js"
 import { eventually } from "../../../../test/support/eventually.js"
+import type { Gateway } from "./gateway.js"
 import {
   LOOPBACK,
+  standstill,
   startGateway,
   startRawUpstream,
   startUpstream,
   type TestGatewayOptions,
 } from "./gateway.test-support.js"
 import type { Admission, Limiting } from "./limiting.js"
-import { listen } from "./listen.js"
+import { type GatewayListenerOptions, listen } from "./listen.js"
 
 async function open(port: number) {
   const socket = connect(port, LOOPBACK).setNoDelay(true)
@@ -237,6 +241,38 @@ it("ends the upstream's work for a client that leaves", async () => {
   await eventually(() => upstream.connections[0]?.destroyed)
 })
 
+it("takes a client that stops sending for one that has left, as node:http does", async () => {
+  for (const direct of [true, false]) {
+    const upstream = await startUpstream(() => undefined)
+    const { port, ended } = await startGateway(upstream.origin, { direct })
+    const client = await open(port)
+    client.send("GET /x HTTP/1.1\r\nhost: a\r\n\r\n")
+    await eventually(() => upstream.requests.length === 1)
+    client.socket.end()
+    await eventually(() => ended.length === 1)
+    expect(ended[0]).toMatchObject({ status: 499 })
+    expect(client.heard()).toBe("")
+  }
+})
+
+it("does not take an answer from the upstream faster than the client reads it", async () => {
+  const body = Buffer.alloc(32 * 1_048_576, "x")
+  const upstream = await startUpstream((_request, response) => void response.end(body))
+  const { port } = await startGateway(upstream.origin)
+  const client = connect(port, LOOPBACK)
+  onTestFinished(() => void client.destroy())
+  client.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+  await eventually(() => upstream.connections.length === 1)
+  const [connection] = upstream.connections
+  await standstill(() => connection?.bytesWritten ?? 0)
+  expect(connection?.writableLength).toBeGreaterThan(body.length / 4)
+  let received = 0
+  client.on("data", (bytes) => {
+    received += bytes.length
+  })
+  await eventually(() => received > body.length, { within: 10_000 })
+})
+
 it("writes a denial in one piece with the body that its rule has, whatever its letters", async () => {
   const denied = { status: 429, contentType: "text/plain; charset=utf-8", body: "zu viele, grüß dich" }
   const admission = {
@@ -257,16 +293,17 @@ it("writes a denial in one piece with the body that its rule has, whatever its l
 })
 
 describe("the port", () => {
-  async function startPort(gateway: Parameters<typeof listen>[0]["gateway"], keepAliveMs = 60_000) {
+  async function startPort(gateway: Gateway, options: Partial<GatewayListenerOptions> = {}) {
     const listener = await listen({
       host: LOOPBACK,
       port: 0,
       gateway,
       http2: true,
       headTimeoutMs: 300,
-      keepAliveMs,
+      keepAliveMs: 60_000,
       maxHeaderBytes: 16_384,
       maxConnections: 1_000,
+      ...options,
     })
     onTestFinished(() => listener.close(0))
     return { listener, port: Number(listener.address.split(":").at(-1)) }
@@ -275,13 +312,34 @@ describe("the port", () => {
 
   it("cuts a connection that says nothing, and one that was used and then idle for too long", async () => {
     const { gateway } = await startGateway((await startAnswering()).origin)
-    const { port } = await startPort(gateway, 50)
+    const { port } = await startPort(gateway, { keepAliveMs: 50 })
     const silent = connect(port, LOOPBACK)
     const used = await open(port)
     used.send(get)
     await once(used.socket, "close")
     expect(used.heard()).toMatch(/\/x$/)
     expect(await text(silent)).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  it("takes plain requests over TLS too", async () => {
+    const certificate = makeCertificate()
+    const { gateway } = await startGateway((await startAnswering()).origin)
+    const { handle, upgrade, connect, clientError, upgrades } = gateway
+    const direct: (string | undefined)[] = []
+    const call: typeof gateway.call = (request, answer) => {
+      direct.push(request.url)
+      return gateway.call(request, answer)
+    }
+    const counted = { handle, upgrade, connect, clientError, upgrades, call }
+    const { port } = await startPort(counted, { certificate })
+    const agent = new Agent({ ca: certificate.cert, keepAlive: true })
+    onTestFinished(() => agent.destroy())
+    for (const path of ["/1", "/2"]) {
+      const asked = request(`https://localhost:${port}${path}`, { agent }).end()
+      const [answer] = await once(asked, "response")
+      expect(await text(answer)).toBe(path)
+    }
+    expect(direct).toEqual(["/1", "/2"])
   })
 
   it("tells the next request of each connection that it is the last when it closes, and drops none", async () => {

@@ -6,6 +6,8 @@ import { clientIp, forwardedFacts, type TrustedProxies } from "sluice/http"
 import type { ClientRequest } from "./client-request.js"
 
 export interface Origin {
+  /** Who is connected. */
+  readonly peer: string | undefined
   /** Who asked, by the trusted proxies. */
   readonly clientIp: string | undefined
   readonly isFromProxy: boolean
@@ -40,11 +42,8 @@ export function originOf(request: ClientRequest, host: string, trusted: TrustedP
   if (!trusted.any || !trusted.trusts(peer, 0)) {
     if (known.origin === undefined || known.host !== host) {
       known.host = host
-      known.origin = {
-        clientIp: peer === "" ? undefined : peer,
-        isFromProxy: false,
-        lines: lines(peer, host, proto),
-      }
+      const ip = peer === "" ? undefined : peer
+      known.origin = { peer: ip, clientIp: ip, isFromProxy: false, lines: lines(peer, host, proto) }
     }
     return known.origin
   }
@@ -69,6 +68,7 @@ export function originOf(request: ClientRequest, host: string, trusted: TrustedP
       ? `${kept}, ${element(peer, host, proto)}`
       : [first, ...chain.slice(1).map((hop) => `for=${node(hop)}`)].join(", ")
   return {
+    peer: peer === "" ? undefined : peer,
     clientIp: facts.ip,
     isFromProxy: true,
     lines: write(xForwardedFor, facts.host ?? host, facts.proto ?? proto, forwarded),

@@ -230,7 +230,7 @@ class Front implements Gateway {
       host,
       path: withQuery(target.path, target.query),
       headers: request.headers,
-      ip: request.socket.remoteAddress,
+      ip: origin.peer,
     })
     if (!(admission instanceof Promise)) {
       this.#admit(visit, gone, way, admission, forward)

@@ -70,7 +70,10 @@ export type KindOf = (name: string) => number
 
 function kindOfWith(kinds: ReadonlyMap<string, number>, normal: (name: string) => string): KindOf {
   const remembered = new Map<string, number>()
+  // Most names are told from all of these by their length.
+  const lengths = new Set([...kinds.keys()].map((name) => name.length))
   return (name) => {
+    if (!lengths.has(name.length)) return PASS
     const known = remembered.get(name)
     if (known !== undefined) return known
     const kind = kinds.get(normal(name)) ?? PASS
