@@ -12,7 +12,8 @@ import { seededRandom, zipf } from "../harness/random.mjs"
  * @property {string} title
  * @property {(i: number) => MatchSpec} rule
  * @property {(i: number, random: () => number) => Ask} ask  a request that meets rule i
- * @property {number} [first]  the first rule that is asked for
+ * @property {number} [kinds]  of rules that take turns, 1 if not given: each kind is asked for as often as any other
+ * @property {readonly MatchSpec[]} [others]  rules beside those, in sets of every size
  */
 
 /** How many rules a set has: the figures of the two are compared. */
@@ -35,8 +36,12 @@ const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"]
 /** @param {number} i */
 const word = (i) => words[i % words.length]
 
-/** A number as letters and digits, as ids are. @param {number} i */
-const id = (i) => (i * 7919 + 104729).toString(36)
+/**
+ * Letters and digits, as ids are, no two the same. They are as long in a small set as in a large one: shorter texts are
+ * looked up faster, however many there are.
+ * @param {number} i
+ */
+const id = (i) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36)
 
 /** @type {readonly Mix[]} */
 export const mixes = [
@@ -103,16 +108,14 @@ export const mixes = [
   {
     name: "mixed",
     title: "all of these, and three catch-alls",
-    rule: (i) => catchAlls[i] ?? kindOf(i).rule(i),
+    rule: (i) => kindOf(i).rule(i),
     ask: (i, random) => kindOf(i).ask(i, random),
-    first: 3,
+    kinds: 10,
+    others: [{}, { path: "/**" }, { method: ["POST", "PUT"] }],
   },
 ]
 
-/** @type {readonly MatchSpec[]} */
-const catchAlls = [{}, { path: "/**" }, { method: ["POST", "PUT"] }]
-
-/** @param {number} i */
+/** The mixes above the last take turns. @param {number} i */
 function kindOf(i) {
   return mixes[i % (mixes.length - 1)]
 }
@@ -129,31 +132,34 @@ export function mixNamed(name) {
  * @param {number} size
  * @returns {MatchSpec[]}
  */
-export function rulesOf({ rule }, size) {
-  return Array.from({ length: size }, (_, i) => rule(i))
+export function rulesOf({ rule, others = [] }, size) {
+  return [...others, ...Array.from({ length: size }, (_, i) => rule(i))]
 }
 
 /** How many requests are drawn, over and over. A power of two. */
 const DRAWS = 2 ** 18
 
 /**
- * A source of requests. Each meets a rule drawn from all of them: by Zipf's law, as tenants and pages are asked for, or each
- * as often as any other, which no cache can help with. Their strings are new and flat, as if they came from a socket:
+ * A source of requests. Each meets a rule drawn from all of its kind: by Zipf's law, as tenants and pages are asked for, or
+ * each as often as any other, which no cache can help with. Their strings are new and flat, as if they came from a socket:
  * nothing is known of them from before.
  * @param {Mix} mix
  * @param {number} size
  * @param {"zipf" | "even"} draw
  * @returns {() => RequestFacts}
  */
-export function requestSource({ ask, first = 0 }, size, draw) {
+export function requestSource({ ask, kinds = 1 }, size, draw) {
   const random = seededRandom(1)
-  const rules = size - first
+  const rules = size / kinds
   const drawn =
     draw === "zipf"
       ? zipf(rules, DRAWS, random)
       : Uint32Array.from({ length: DRAWS }, () => Math.floor(random() * rules))
   let next = 0
-  return () => factsOf(ask(first + drawn[next++ & (DRAWS - 1)], random))
+  return () => {
+    const kind = kinds === 1 ? 0 : Math.floor(random() * kinds)
+    return factsOf(ask(drawn[next++ & (DRAWS - 1)] * kinds + kind, random))
+  }
 }
 
 /**
