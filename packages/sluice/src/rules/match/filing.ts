@@ -1,5 +1,6 @@
-import type { IndexNode } from "./index-node.js"
+import type { IndexNode, Leads } from "./leads.js"
 import type { RuleMatch } from "./rule-match.js"
+import { NONE } from "./text-table.js"
 
 /** What rules are filed under: two keys with the same id are the same. */
 export interface FilingKey {
@@ -7,13 +8,19 @@ export interface FilingKey {
 }
 
 /** The rules filed under one key. */
-export interface Folder<K extends FilingKey> {
+interface Folder<K extends FilingKey> {
   readonly key: K
   readonly rules: RuleMatch[]
 }
 
-/** Builds the node of rules in one folder. */
-export type Build = (rules: readonly RuleMatch[]) => IndexNode
+/** Where the index leads to from one key. */
+export interface Filed<K extends FilingKey> {
+  readonly key: K
+  readonly lead: number
+}
+
+/** Builds the index of some rules, and tells where it is. */
+type Build = (rules: readonly RuleMatch[]) => number
 
 /** Rules filed by one part of their match. */
 export interface Filing {
@@ -21,7 +28,8 @@ export interface Filing {
   readonly expectedRules: number
   /** How often a rule was filed, all in all. */
   readonly count: number
-  nodeOf(build: Build, buildRest: Build): IndexNode
+  /** Builds the index of all of them, and tells where it is. */
+  index(leads: Leads, build: Build, buildRest: Build): number
 }
 
 /** Files rules by one part of their match, such as the path. */
@@ -38,7 +46,7 @@ export interface Cabinet {
 export function cabinet<K extends FilingKey>(
   part: number,
   waysOf: (rule: RuleMatch) => readonly (readonly K[])[],
-  nodeOf: (folders: readonly Folder<K>[], rest: IndexNode | undefined, build: Build) => IndexNode,
+  nodeOf: (leads: Leads, folders: readonly Filed<K>[], rest: number) => IndexNode,
 ): Cabinet {
   const file = (rules: readonly RuleMatch[]): Filing => {
     const ways = rules.map(waysOf)
@@ -57,8 +65,10 @@ export function cabinet<K extends FilingKey>(
     return {
       expectedRules: rest.length + (count === 0 ? 0 : squares / count),
       count,
-      nodeOf: (build, buildRest) =>
-        nodeOf([...folders.values()], rest.length === 0 ? undefined : buildRest(rest), build),
+      index(leads, build, buildRest) {
+        const filed = [...folders.values()].map(({ key, rules }) => ({ key, lead: build(rules) }))
+        return leads.toNode(nodeOf(leads, filed, rest.length === 0 ? NONE : buildRest(rest)))
+      },
     }
   }
   return { part, file }

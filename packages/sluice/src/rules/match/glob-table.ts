@@ -1,123 +1,135 @@
-// Many globs that are tried on one text. They are filed under what they begin with and what they end with, so that of
-// `tenant-1-*`, `tenant-2-*` and ten thousand more only those are tried that can match. Globs that begin and end alike
-// and differ between their stars only are tried one after the other.
-//
-// Filed under numbers and not under the texts: to look up a text's beginnings of five lengths takes one walk along it, and
-// not five strings. Two that share a number are both tried, so a number decides nothing.
+// Many globs that are tried on one text. They are filed under what they begin with, and those that begin alike under what
+// they end with, so that of `tenant-1-*`, `tenant-2-*` and ten thousand more only those are tried that can match. Globs
+// that begin and end alike and differ between their stars only are tried one after the other.
 
 import { type Glob, matchesGlob } from "./glob.js"
+import { HASH_START, hashBackward, hashForward, hashFromEnd, hashFromStart } from "./text-hash.js"
+import { NONE, TextTable } from "./text-table.js"
 
-/** A glob and what is stored under it, in one object: with thousands of globs nearly all time is spent waiting for memory. */
-interface Entry<T> extends Glob {
-  readonly value: T
+/** A glob and the number that is found under it. */
+export interface GlobEntry {
+  readonly glob: Glob
+  readonly value: number
 }
 
-/** Several globs under one number: by what they end with. */
-class Crowd<T> {
-  readonly byLast = new Map<number, Entry<T>[]>()
+/** Words of a glob: its number, the place of what it ends with, and its own place if it has more than these two pieces. */
+const WORDS = 4
+const LAST = 1
+const WHOLE = 2
 
-  add(entry: Entry<T>): void {
-    const hash = hashOfEnd(entry)
-    const alike = this.byLast.get(hash)
-    if (alike === undefined) this.byLast.set(hash, [entry])
-    else alike.push(entry)
-  }
-}
+export class GlobTable {
+  /** Twice the place of the only glob that begins so, or twice the place of a crowd, and one. */
+  readonly #byFirst: TextTable
+  readonly #firstLengths: readonly number[]
+  readonly #words: Int32Array
+  readonly #lasts: readonly string[]
+  readonly #wholes: readonly GlobEntry[]
+  readonly #crowds: readonly Crowd[]
 
-export class GlobTable<T> {
-  readonly #byFirst = new Map<number, Entry<T> | Crowd<T>>()
-  /** The different lengths of beginnings and ends, ascending: at most as many as a glob has characters. */
-  readonly #firstLengths: number[] = []
-  readonly #lastLengths: number[] = []
-  /** Globs that end alike share the text, which then is at hand whichever is tried. */
-  readonly #ends = new Map<string, string>()
-
-  get isEmpty(): boolean {
-    return this.#firstLengths.length === 0
-  }
-
-  /** What is stored under a glob, made if there is nothing yet. */
-  at(glob: Glob, make: () => T): T {
-    const hash = hashForward(0, glob.first, 0, glob.first.length)
-    const filed = this.#byFirst.get(hash)
-    const known = filed instanceof Crowd ? filed.byLast.get(hashOfEnd(glob)) : filed && [filed]
-    const same = known?.find(({ text }) => text === glob.text)
-    if (same !== undefined) return same.value
-    const entry = this.#entry(glob, make())
-    if (filed instanceof Crowd) filed.add(entry)
-    else if (filed === undefined) this.#byFirst.set(hash, entry)
-    else {
-      const crowd = new Crowd<T>()
-      crowd.add(filed)
-      crowd.add(entry)
-      this.#byFirst.set(hash, crowd)
+  /** No glob twice. */
+  constructor(entries: readonly GlobEntry[]) {
+    const lasts = new Map<string, number>()
+    this.#words = new Int32Array(entries.length * WORDS)
+    entries.forEach(({ glob, value }, place) => {
+      if (!lasts.has(glob.last)) lasts.set(glob.last, lasts.size)
+      const more = glob.middle.length === 0 ? NONE : place
+      this.#words.set([value, lasts.get(glob.last) as number, more], place * WORDS)
+    })
+    this.#lasts = [...lasts.keys()]
+    this.#wholes = entries
+    const crowds: Crowd[] = []
+    const byFirst = new Map<string, number>()
+    for (const [first, places] of placesBy(entries, ({ glob }) => glob.first)) {
+      const [only] = places as [number]
+      if (places.length === 1) byFirst.set(first, 2 * only)
+      else
+        byFirst.set(first, 2 * crowds.push(new Crowd(places.map((place) => entries[place] as GlobEntry))) - 1)
     }
-    return entry.value
+    this.#crowds = crowds
+    this.#byFirst = new TextTable(byFirst, hashFromStart)
+    this.#firstLengths = lengthsOf(byFirst.keys())
   }
 
-  #entry({ text, first, middle, last }: Glob, value: T): Entry<T> {
-    addLength(this.#firstLengths, first.length)
-    addLength(this.#lastLengths, last.length)
-    const end = this.#ends.get(last) ?? last
-    this.#ends.set(end, end)
-    return { first, middle: middle.length === 0 ? NONE : middle, last: end, value, text }
-  }
-
-  /** What is stored under each glob that matches. */
-  find(text: string): T[] {
-    const found: T[] = []
-    let hash = 0
-    let behind = 0
+  /** Adds the number of each glob that matches the part of a text from `from` up to `to`. */
+  find(text: string, from: number, to: number, found: number[]): void {
+    let hash = HASH_START
+    let behind = from
     for (const length of this.#firstLengths) {
-      if (length > text.length) break
-      hash = hashForward(hash, text, behind, length)
-      behind = length
-      const filed = this.#byFirst.get(hash)
-      if (filed === undefined) continue
-      if (filed instanceof Crowd) this.#findByLast(filed, text, found)
-      else if (matchesGlob(filed, text)) found.push(filed.value)
+      const end = from + length
+      if (end > to) return
+      hash = hashForward(hash, text, behind, end)
+      behind = end
+      const filed = this.#byFirst.find(hash, text, from, end)
+      if (filed === NONE) continue
+      if (filed & 1) this.#crowds[filed >> 1]?.find(text, from, to, found)
+      else this.#try(filed >> 1, text, from, end, to, found)
     }
-    return found
   }
 
-  #findByLast({ byLast }: Crowd<T>, text: string, found: T[]): void {
-    let hash = 0
-    let ahead = text.length
+  /** Tries a glob of which the beginning is there, up to `end`. */
+  #try(place: number, text: string, from: number, end: number, to: number, found: number[]): void {
+    const at = place * WORDS
+    const last = this.#lasts[this.#words[at + LAST] as number] as string
+    if (to - last.length < end || !endsWith(text, to, last)) return
+    const whole = this.#words[at + WHOLE] as number
+    if (whole !== NONE && !matchesGlob((this.#wholes[whole] as GlobEntry).glob, text.slice(from, to))) return
+    found.push(this.#words[at] as number)
+  }
+}
+
+/** Globs that begin alike, by what they end with. */
+class Crowd {
+  readonly #byLast: TextTable
+  readonly #lastLengths: readonly number[]
+  readonly #alike: readonly (readonly GlobEntry[])[]
+
+  constructor(entries: readonly GlobEntry[]) {
+    const byLast = placesBy(entries, ({ glob }) => glob.last)
+    this.#alike = [...byLast.values()].map((places) => places.map((place) => entries[place] as GlobEntry))
+    this.#byLast = new TextTable(new Map([...byLast.keys()].map((last, i) => [last, i])), hashFromEnd)
+    this.#lastLengths = lengthsOf(byLast.keys())
+  }
+
+  find(text: string, from: number, to: number, found: number[]): void {
+    let hash = HASH_START
+    let ahead = to
     for (const length of this.#lastLengths) {
-      if (length > text.length) break
-      hash = hashBackward(hash, text, ahead, text.length - length)
-      ahead = text.length - length
-      const alike = byLast.get(hash)
-      if (alike === undefined) continue
-      for (const entry of alike) if (matchesGlob(entry, text)) found.push(entry.value)
+      const start = to - length
+      if (start < from) return
+      hash = hashBackward(hash, text, ahead, start)
+      ahead = start
+      const alike = this.#byLast.find(hash, text, start, to)
+      if (alike === NONE) continue
+      const part = text.slice(from, to)
+      for (const { glob, value } of this.#alike[alike] as readonly GlobEntry[]) {
+        if (matchesGlob(glob, part)) found.push(value)
+      }
     }
   }
 }
 
-const NONE: readonly string[] = []
-
-function addLength(lengths: number[], length: number): void {
-  if (lengths.includes(length)) return
-  lengths.push(length)
-  lengths.sort((a, b) => a - b)
+function placesBy(
+  entries: readonly GlobEntry[],
+  textOf: (entry: GlobEntry) => string,
+): Map<string, number[]> {
+  const places = new Map<string, number[]>()
+  entries.forEach((entry, place) => {
+    const text = textOf(entry)
+    const others = places.get(text)
+    if (others === undefined) places.set(text, [place])
+    else others.push(place)
+  })
+  return places
 }
 
-function hashOfEnd({ last }: Glob): number {
-  return hashBackward(0, last, last.length, 0)
+/** The different lengths, ascending: at most as many as a glob has characters. */
+function lengthsOf(texts: Iterable<string>): number[] {
+  return [...new Set([...texts].map(({ length }) => length))].sort((a, b) => a - b)
 }
 
-/** Goes on with a hash over the characters from `from` up to `to`. */
-function hashForward(hash: number, text: string, from: number, to: number): number {
-  let next = hash
-  for (let i = from; i < to; i++) next = Math.imul(next ^ text.charCodeAt(i), FNV_PRIME)
-  return next
+/** Whether the part of a text that ends at `to` ends with another, which is short: no call is faster than this. */
+function endsWith(text: string, to: number, last: string): boolean {
+  const start = to - last.length
+  for (let i = 0; i < last.length; i++) if (text.charCodeAt(start + i) !== last.charCodeAt(i)) return false
+  return true
 }
-
-/** The same from the end: over those before `from`, down to `to`. */
-function hashBackward(hash: number, text: string, from: number, to: number): number {
-  let next = hash
-  for (let i = from - 1; i >= to; i--) next = Math.imul(next ^ text.charCodeAt(i), FNV_PRIME)
-  return next
-}
-
-const FNV_PRIME = 0x01000193

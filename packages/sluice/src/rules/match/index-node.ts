@@ -1,204 +1,158 @@
-// The index of a rule set is a tree. A node knows one thing about a request and leads to the rules that may match because
-// of it, and to those that do not care. It may name rules that do not match, never miss one that does: at the end, each
-// rule is asked itself.
+// The nodes of the index, one for each part of a request that rules are told apart by.
 
 import type { ComparedRequest } from "./compared-request.js"
+import type { Found } from "./found.js"
 import type { GlobTable } from "./glob-table.js"
-import type { Matched } from "./match-spec.js"
-import { Params, type PathPattern } from "./path-pattern.js"
+import type { IndexNode, Leads } from "./leads.js"
 import type { PathTrie } from "./path-trie.js"
-import type { RuleMatch } from "./rule-match.js"
-
-export interface IndexNode {
-  /** Adds every rule below that matches, in any order; one with several patterns may come more than once. */
-  collect(request: ComparedRequest, found: Matched[]): void
-}
-
-/** The node of rules that are not told apart any further, for requests of which some parts are known to match. */
-export function leafOf(rules: readonly RuleMatch[], known: number): IndexNode {
-  const settled = rules.length === 1 ? rules[0]?.settledBy(known) : undefined
-  if (settled === undefined) return new Leaf(rules, known)
-  const { matched, pattern } = settled
-  return pattern === undefined ? new Settled(matched) : new Captured(matched, pattern)
-}
-
-/** One rule that has been found to match on the way. Not looking at it again saves waiting for its memory. */
-class Settled implements IndexNode {
-  readonly #matched: Matched
-
-  constructor(matched: Matched) {
-    this.#matched = matched
-  }
-
-  collect(_request: ComparedRequest, found: Matched[]): void {
-    found.push(this.#matched)
-  }
-}
-
-/** The same with parameters to capture, of which there usually is one. */
-class Captured implements IndexNode {
-  readonly #index: number
-  readonly #pattern: string
-  readonly #name: string
-  readonly #offset: number
-  readonly #others: PathPattern["params"]
-
-  constructor({ index }: Matched, { text, params: [first, ...others] }: PathPattern) {
-    this.#index = index
-    this.#pattern = text
-    this.#name = first?.name ?? ""
-    this.#offset = first?.offset ?? 0
-    this.#others = others.length === 0 ? NO_OTHERS : others
-  }
-
-  collect({ captured }: ComparedRequest, found: Matched[]): void {
-    const params: Record<string, string> = new Params()
-    params[this.#name] = captured[this.#offset] as string
-    for (const { name, offset } of this.#others) params[name] = captured[offset] as string
-    found.push({ index: this.#index, params, pattern: this.#pattern })
-  }
-}
-
-const NO_OTHERS: PathPattern["params"] = []
-
-/** A few rules, asked one after the other. */
-class Leaf implements IndexNode {
-  readonly #rules: readonly RuleMatch[]
-  /** What to ask each of them. */
-  readonly #ask: readonly number[]
-
-  constructor(rules: readonly RuleMatch[], known: number) {
-    this.#rules = rules
-    this.#ask = rules.map((rule) => rule.toAsk(known))
-  }
-
-  collect(request: ComparedRequest, found: Matched[]): void {
-    for (let i = 0; i < this.#rules.length; i++) {
-      const matched = this.#rules[i]?.match(request, this.#ask[i] as number)
-      if (matched !== undefined) found.push(matched)
-    }
-  }
-}
+import { HASH_START, hashFromEnd, hashFromStart, hashFurther } from "./text-hash.js"
+import { NONE, TextTable } from "./text-table.js"
 
 export class ByPath implements IndexNode {
-  readonly #trie: PathTrie<IndexNode>
-  readonly #rest: IndexNode | undefined
+  readonly #leads: Leads
+  readonly #trie: PathTrie
+  readonly #rest: number
 
-  constructor(trie: PathTrie<IndexNode>, rest: IndexNode | undefined) {
+  constructor(leads: Leads, trie: PathTrie, rest: number) {
+    this.#leads = leads
     this.#trie = trie
     this.#rest = rest
   }
 
-  collect(request: ComparedRequest, found: Matched[]): void {
-    for (const node of this.#trie.find(request)) node.collect(request, found)
-    this.#rest?.collect(request, found)
+  collect(request: ComparedRequest, found: Found): void {
+    for (const lead of this.#trie.find(request.compared)) this.#leads.follow(lead, request, found)
+    this.#leads.follow(this.#rest, request, found)
   }
 }
 
+const DOT = 46
+
 export class ByHost implements IndexNode {
-  readonly #nodes: ReadonlyMap<string, IndexNode>
-  readonly #rest: IndexNode | undefined
+  readonly #leads: Leads
+  readonly #hosts: TextTable
   /** Of what hosts must end with. */
-  readonly #shortest: number
-  readonly #longest: number
+  readonly #shortestEnd: number
+  readonly #rest: number
 
   /** Under a host, or under `.example.com` for all hosts that end so. */
-  constructor(nodes: ReadonlyMap<string, IndexNode>, rest: IndexNode | undefined) {
-    this.#nodes = nodes
+  constructor(leads: Leads, hosts: ReadonlyMap<string, number>, rest: number) {
+    this.#leads = leads
+    this.#hosts = new TextTable(hosts, hashFromEnd)
+    const ends = [...hosts.keys()].filter((host) => host.startsWith("."))
+    this.#shortestEnd = ends.reduce(
+      (shortest, { length }) => Math.min(shortest, length),
+      Number.MAX_SAFE_INTEGER,
+    )
     this.#rest = rest
-    const lengths = [...nodes.keys()].filter((host) => host.startsWith(".")).map(({ length }) => length)
-    this.#shortest = lengths.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
-    this.#longest = lengths.reduce((a, b) => Math.max(a, b), 0)
   }
 
-  collect(request: ComparedRequest, found: Matched[]): void {
+  collect(request: ComparedRequest, found: Found): void {
     const { host } = request
-    // A host that begins with a dot is none, and must not be taken for what others end with.
-    if (!host.startsWith(".")) this.#nodes.get(host)?.collect(request, found)
-    // From one dot to the next, where something could end so: never more than a host name has, whatever is sent as one.
-    let dot = this.#longest === 0 ? -1 : host.indexOf(".", Math.max(1, host.length - this.#longest))
-    while (dot >= 0 && host.length - dot >= this.#shortest) {
-      this.#nodes.get(host.slice(dot))?.collect(request, found)
-      dot = host.indexOf(".", dot + 1)
+    // One walk from the end, past no more than the longest pattern has, whatever is sent as a host.
+    const start = Math.max(0, host.length - this.#hosts.longest)
+    const lastEnd = host.length - this.#shortestEnd
+    let hash = HASH_START
+    for (let i = host.length - 1; i >= start; i--) {
+      const code = host.charCodeAt(i)
+      hash = hashFurther(hash, code)
+      // A host that begins with a dot is none, and must not be taken for what others end with.
+      if (code === DOT ? i > 0 && i <= lastEnd : i === 0) {
+        this.#leads.follow(this.#hosts.find(hash, host, i, host.length), request, found)
+      }
     }
-    this.#rest?.collect(request, found)
+    this.#leads.follow(this.#rest, request, found)
   }
 }
 
 /** By one word of the request: its method, its tier. */
 export class ByWord implements IndexNode {
+  readonly #leads: Leads
   readonly #wordOf: (request: ComparedRequest) => string | undefined
-  readonly #nodes: ReadonlyMap<string, IndexNode>
-  readonly #rest: IndexNode | undefined
+  readonly #words: TextTable
+  readonly #rest: number
 
   constructor(
+    leads: Leads,
     wordOf: (request: ComparedRequest) => string | undefined,
-    nodes: ReadonlyMap<string, IndexNode>,
-    rest: IndexNode | undefined,
+    words: ReadonlyMap<string, number>,
+    rest: number,
   ) {
+    this.#leads = leads
     this.#wordOf = wordOf
-    this.#nodes = nodes
+    this.#words = new TextTable(words, hashFromStart)
     this.#rest = rest
   }
 
-  collect(request: ComparedRequest, found: Matched[]): void {
+  collect(request: ComparedRequest, found: Found): void {
     const word = this.#wordOf(request)
-    if (word !== undefined) this.#nodes.get(word)?.collect(request, found)
-    this.#rest?.collect(request, found)
+    if (word !== undefined) this.#leads.follow(findWhole(this.#words, word), request, found)
+    this.#leads.follow(this.#rest, request, found)
   }
 }
 
 /** What is filed under the values of one header or query parameter. */
-export interface ValueNodes {
+export interface ValueLeads {
   readonly name: string
-  readonly exact: Map<string, IndexNode>
-  readonly globs: GlobTable<IndexNode>
+  readonly exact: TextTable
+  readonly globs: GlobTable | undefined
 }
 
 export class ByHeader implements IndexNode {
-  readonly #headers: readonly ValueNodes[]
-  readonly #rest: IndexNode | undefined
+  readonly #leads: Leads
+  readonly #headers: readonly ValueLeads[]
+  readonly #rest: number
 
-  constructor(headers: readonly ValueNodes[], rest: IndexNode | undefined) {
+  constructor(leads: Leads, headers: readonly ValueLeads[], rest: number) {
+    this.#leads = leads
     this.#headers = headers
     this.#rest = rest
   }
 
-  collect(request: ComparedRequest, found: Matched[]): void {
+  collect(request: ComparedRequest, found: Found): void {
     for (const values of this.#headers) {
       const value = request.facts.header(values.name)
-      if (value !== undefined) collectValue(values, value, request, found)
+      if (value !== undefined) collectValue(this.#leads, values, value, request, found)
     }
-    this.#rest?.collect(request, found)
+    this.#leads.follow(this.#rest, request, found)
   }
 }
 
 export class ByQuery implements IndexNode {
-  readonly #parameters: ReadonlyMap<string, ValueNodes>
-  readonly #rest: IndexNode | undefined
+  readonly #leads: Leads
+  readonly #parameters: ReadonlyMap<string, ValueLeads>
+  readonly #rest: number
 
-  constructor(parameters: readonly ValueNodes[], rest: IndexNode | undefined) {
+  constructor(leads: Leads, parameters: readonly ValueLeads[], rest: number) {
+    this.#leads = leads
     this.#parameters = new Map(parameters.map((values) => [values.name, values]))
     this.#rest = rest
   }
 
-  collect(request: ComparedRequest, found: Matched[]): void {
+  collect(request: ComparedRequest, found: Found): void {
     for (const [name, given] of request.query) {
       const values = this.#parameters.get(name)
       if (values === undefined) continue
-      for (const value of given) collectValue(values, value, request, found)
+      for (const value of given) collectValue(this.#leads, values, value, request, found)
     }
-    this.#rest?.collect(request, found)
+    this.#leads.follow(this.#rest, request, found)
   }
 }
 
 function collectValue(
-  { exact, globs }: ValueNodes,
+  leads: Leads,
+  { exact, globs }: ValueLeads,
   value: string,
   request: ComparedRequest,
-  found: Matched[],
+  found: Found,
 ): void {
-  exact.get(value)?.collect(request, found)
-  if (globs.isEmpty) return
-  for (const node of globs.find(value)) node.collect(request, found)
+  leads.follow(findWhole(exact, value), request, found)
+  if (globs === undefined) return
+  const met: number[] = []
+  globs.find(value, 0, value.length, met)
+  for (const lead of met) leads.follow(lead, request, found)
+}
+
+function findWhole(table: TextTable, text: string): number {
+  if (text.length > table.longest) return NONE
+  return table.find(hashFromStart(text), text, 0, text.length)
 }

@@ -2,6 +2,7 @@
 // there are, and each of those is then asked.
 
 import { ComparedRequest } from "./compared-request.js"
+import { Found } from "./found.js"
 import type { Matched, MatchReason, MatchSpec, RequestFacts } from "./match-spec.js"
 import { indexRules } from "./rule-index.js"
 import { RuleMatch } from "./rule-match.js"
@@ -23,9 +24,9 @@ export function compileMatcher(
   const index = indexRules(rules)
   return {
     match(facts) {
-      const found: Matched[] = []
+      const found = new Found()
       index.collect(new ComparedRequest(facts, queryNames), found)
-      return inRuleOrder(found)
+      return found.inRuleOrder()
     },
     explain(at, facts) {
       const rule = rules[at]
@@ -33,21 +34,4 @@ export function compileMatcher(
       return rule.explain(new ComparedRequest(facts, queryNames))
     },
   }
-}
-
-/** The index finds rules in any order, and one with several patterns perhaps more than once. */
-function inRuleOrder(found: Matched[]): Matched[] {
-  if (found.length > 32) found.sort((a, b) => a.index - b.index)
-  let kept = 0
-  for (const matched of found) {
-    // The usual few are put in their place one by one, without a call per comparison.
-    let place = kept
-    while (place > 0 && (found[place - 1] as Matched).index > matched.index) place--
-    if (place > 0 && (found[place - 1] as Matched).index === matched.index) continue
-    for (let i = kept; i > place; i--) found[i] = found[i - 1] as Matched
-    found[place] = matched
-    kept++
-  }
-  if (kept < found.length) found.length = kept
-  return found
 }

@@ -2,144 +2,165 @@
 // A node of the tree has one way to it, so that a walk comes to it at one place of the path only; behind a `**` it may
 // come at every place, each once. Nothing is tried twice at the same place, and the cost is at most the segments of the
 // path times the nodes behind `**` that were reached.
-//
-// With thousands of patterns nearly all time is spent waiting for memory, so what is read on the way to a value is kept
-// little: a node with a single literal below it has no Map, a `**` at the end has no node, and literals that are the same
-// are one string.
 
-import { GlobTable } from "./glob-table.js"
 import { joined } from "./path-form.js"
+import { type Branches, NODE, PathLayout, SEVERAL } from "./path-layout.js"
 import type { PathPattern, PathSegment } from "./path-pattern.js"
+import { addPattern, PathNode } from "./path-tree.js"
+import { HASH_START, hashForward, hashFromStart } from "./text-hash.js"
+import { NONE, TextTable } from "./text-table.js"
 
-/** What most nodes have. */
-class TrieNode<T> {
-  /** The only literal below, or the first of several. */
-  literal: string | undefined = undefined
-  next: TrieNode<T> | undefined = undefined
-  /** Behind any one segment. */
-  param: TrieNode<T> | undefined = undefined
-  /** What is stored under the pattern that ends here, and under the one that ends here with `**`. */
-  value: T | undefined = undefined
-  valueBelow: T | undefined = undefined
-  more: Branches<T> | undefined = undefined
-}
-
-/** What few nodes have. */
-class Branches<T> {
-  /** All literals, when there are several. */
-  literals: Map<string, TrieNode<T>> | undefined = undefined
-  globs: GlobTable<TrieNode<T>> | undefined = undefined
-  /** Behind a `**`. */
-  deep: TrieNode<T> | undefined = undefined
-  /** During a walk: the node behind `**` has been reached, at its first place. */
-  isReached = false
-}
-
-export class PathTrie<T> {
-  readonly #plain = new Map<string, T>()
-  readonly #literals = new Map<string, string>()
-  #root: TrieNode<T> | undefined = undefined
+export class PathTrie {
+  readonly #plain: TextTable
+  readonly #layout: PathLayout | undefined
+  readonly #segments = new Segments()
 
   /** No two patterns of the same form. */
-  constructor(entries: Iterable<readonly [PathPattern, T]>) {
-    for (const [{ runs }, value] of entries) {
-      const plain = plainPath(runs)
-      if (plain !== undefined) this.#plain.set(plain, value)
-      else this.#add(runs, value)
+  constructor(entries: Iterable<readonly [PathPattern, number]>) {
+    const plain = new Map<string, number>()
+    let root: PathNode | undefined
+    for (const [pattern, value] of entries) {
+      const path = plainPath(pattern.runs)
+      if (path === undefined) {
+        root ??= new PathNode()
+        addPattern(root, pattern, value)
+      } else plain.set(path, value)
     }
+    this.#plain = new TextTable(plain, hashFromStart)
+    this.#layout = root && new PathLayout(root)
   }
 
-  #add(runs: readonly (readonly PathSegment[])[], value: T): void {
-    this.#root ??= new TrieNode()
-    let node = this.#root
-    for (const [i, run] of runs.entries()) {
-      // A node behind another `**` may be reached more than once, and would tell its value each time.
-      if (i === 1 && runs.length === 2 && run.length === 0) {
-        node.valueBelow = value
-        return
-      }
-      if (i > 0) {
-        const branches = branchesOf(node)
-        branches.deep ??= new TrieNode()
-        node = branches.deep
-      }
-      for (const segment of run) node = this.#childFor(node, segment)
+  /** What is stored under each pattern that matches a path in its compared form, in no particular order, each once. */
+  find(path: string): readonly number[] {
+    const found: number[] = []
+    if (path.length <= this.#plain.longest) {
+      const plain = this.#plain.find(hashFromStart(path), path, 0, path.length)
+      if (plain !== NONE) found.push(plain)
     }
-    node.value = value
-  }
-
-  #childFor(node: TrieNode<T>, segment: PathSegment): TrieNode<T> {
-    if (segment.kind === "literal") return literalChild(node, this.#shared(segment.text))
-    if (segment.kind === "param") {
-      node.param ??= new TrieNode()
-      return node.param
+    if (this.#layout !== undefined) {
+      this.#segments.split(path)
+      new Walk(this.#layout, path, this.#segments, found).from(0)
     }
-    const branches = branchesOf(node)
-    branches.globs ??= new GlobTable()
-    return branches.globs.at(segment.glob, () => new TrieNode())
-  }
-
-  #shared(text: string): string {
-    const known = this.#literals.get(text)
-    if (known === undefined) this.#literals.set(text, text)
-    return known ?? text
-  }
-
-  /** What is stored under each pattern that matches a path, in no particular order, each once. */
-  find(path: { readonly compared: string; readonly segments: readonly string[] }): T[] {
-    const found: T[] = []
-    const plain = this.#plain.size === 0 ? undefined : this.#plain.get(path.compared)
-    if (plain !== undefined) found.push(plain)
-    if (this.#root !== undefined) new Walk(path.segments, found).from(this.#root)
     return found
   }
 }
 
-/** One path on its way through the tree. */
-class Walk<T> {
-  readonly #segments: readonly string[]
-  readonly #found: T[]
-  /** Where a `**` was reached, and at which segment first. Made when there is one. */
-  #deep: { readonly branches: Branches<T>; readonly at: number }[] | undefined = undefined
+const SLASH = 47
+/** Of a segment, before it is looked up which literal it is. */
+const UNKNOWN = -2
 
-  constructor(segments: readonly string[], found: T[]) {
+/** Where the segments of a path are, and which literals. Used again for the next path: nothing is kept of one. */
+class Segments {
+  count = 0
+  /** Each segment ends one before the next starts. */
+  starts = new Int32Array(64)
+  literals = new Int32Array(64)
+
+  split(path: string): void {
+    if (this.starts.length < path.length / 2 + 2) {
+      this.starts = new Int32Array(path.length)
+      this.literals = new Int32Array(path.length)
+    }
+    let count = 0
+    this.starts[0] = 1
+    for (let i = 1; i < path.length; i++) {
+      if (path.charCodeAt(i) === SLASH) this.starts[++count] = i + 1
+    }
+    if (path.length > 1) this.starts[++count] = path.length + 1
+    for (let i = 0; i < count; i++) this.literals[i] = UNKNOWN
+    this.count = count
+  }
+}
+
+/** One path on its way through the tree. */
+class Walk {
+  readonly #layout: PathLayout
+  readonly #words: Int32Array
+  readonly #path: string
+  readonly #segments: Segments
+  readonly #found: number[]
+  /** Where a `**` was reached, and at which segment first. Made when there is one. */
+  #deep: { readonly branches: Branches; readonly at: number }[] | undefined = undefined
+
+  constructor(layout: PathLayout, path: string, segments: Segments, found: number[]) {
+    this.#layout = layout
+    this.#words = layout.words
+    this.#path = path
     this.#segments = segments
     this.#found = found
   }
 
-  from(root: TrieNode<T>): void {
+  from(root: number): void {
     this.#reach(root, 0)
     if (this.#deep === undefined) return
     // The list grows while it is gone through: behind one `**` there may be another.
     for (const { branches, at } of this.#deep) {
-      const node = branches.deep as TrieNode<T>
-      for (let i = at; i < this.#segments.length; i++) this.#leave(node, i)
+      for (let i = at; i < this.#segments.count; i++) this.#leave(branches.deep, i)
     }
     for (const { branches } of this.#deep) branches.isReached = false
   }
 
   /** Comes to a node with all segments before `at` behind it. */
-  #reach(node: TrieNode<T>, at: number): void {
-    const { value, valueBelow, more } = node
-    if (valueBelow !== undefined) this.#found.push(valueBelow)
-    if (more?.deep !== undefined && !more.isReached) {
-      more.isReached = true
-      this.#deep ??= []
-      this.#deep.push({ branches: more, at })
-      if (more.deep.value !== undefined) this.#found.push(more.deep.value)
-    }
-    if (at < this.#segments.length) this.#leave(node, at)
-    else if (value !== undefined) this.#found.push(value)
+  #reach(node: number, at: number): void {
+    this.#add(this.#words[node + NODE.valueBelow] as number)
+    const branches = this.#words[node + NODE.branches] as number
+    if (branches !== NONE) this.#reachDeep(this.#layout.branches[branches] as Branches, at)
+    if (at < this.#segments.count) this.#leave(node, at)
+    else this.#add(this.#words[node + NODE.value] as number)
+  }
+
+  #reachDeep(branches: Branches, at: number): void {
+    if (branches.deep === NONE || branches.isReached) return
+    branches.isReached = true
+    this.#deep ??= []
+    this.#deep.push({ branches, at })
+    this.#add(this.#words[branches.deep + NODE.value] as number)
+  }
+
+  #add(value: number): void {
+    if (value !== NONE) this.#found.push(value)
   }
 
   /** Goes every way on from a node with the segment at `at`. */
-  #leave({ literal, next, param, more }: TrieNode<T>, at: number): void {
-    const segment = this.#segments[at] as string
-    const same =
-      more?.literals !== undefined ? more.literals.get(segment) : literal === segment ? next : undefined
-    if (same !== undefined) this.#reach(same, at + 1)
-    if (param !== undefined) this.#reach(param, at + 1)
-    if (more?.globs !== undefined) for (const next of more.globs.find(segment)) this.#reach(next, at + 1)
+  #leave(node: number, at: number): void {
+    const only = this.#words[node + NODE.literal] as number
+    if (only !== NONE) this.#leaveByLiteral(node, only, at)
+    const param = this.#words[node + NODE.param] as number
+    if (param !== NONE) this.#reach(param, at + 1)
+    const branches = this.#words[node + NODE.branches] as number
+    if (branches !== NONE) this.#leaveByGlob(this.#layout.branches[branches] as Branches, at)
+  }
+
+  #leaveByLiteral(node: number, only: number, at: number): void {
+    const literal = this.#literalAt(at)
+    if (literal === NONE) return
+    if (only === literal) this.#reach(this.#words[node + NODE.next] as number, at + 1)
+    if (only !== SEVERAL) return
+    const next = this.#layout.ways.find(node, literal)
+    if (next !== NONE) this.#reach(next, at + 1)
+  }
+
+  #leaveByGlob({ globs }: Branches, at: number): void {
+    if (globs === undefined) return
+    const { starts } = this.#segments
+    const nodes: number[] = []
+    globs.find(this.#path, starts[at] as number, (starts[at + 1] as number) - 1, nodes)
+    for (const node of nodes) this.#reach(node, at + 1)
+  }
+
+  /** The number of the literal that a segment is. */
+  #literalAt(at: number): number {
+    const { starts, literals } = this.#segments
+    const known = literals[at] as number
+    if (known !== UNKNOWN) return known
+    const from = starts[at] as number
+    const to = (starts[at + 1] as number) - 1
+    const table = this.#layout.literals
+    const isTooLong = to - from > table.longest
+    const hash = isTooLong ? 0 : hashForward(HASH_START, this.#path, from, to)
+    const literal = isTooLong ? NONE : table.find(hash, this.#path, from, to)
+    literals[at] = literal
+    return literal
   }
 }
 
@@ -147,24 +168,4 @@ class Walk<T> {
 function plainPath(runs: readonly (readonly PathSegment[])[]): string | undefined {
   const texts = runs.flat().flatMap((segment) => (segment.kind === "literal" ? [segment.text] : []))
   return runs.length === 1 && texts.length === runs[0]?.length ? joined(texts) : undefined
-}
-
-function literalChild<T>(node: TrieNode<T>, text: string): TrieNode<T> {
-  const known = node.literal === text ? node.next : node.more?.literals?.get(text)
-  if (known !== undefined) return known
-  const child = new TrieNode<T>()
-  if (node.literal === undefined || node.next === undefined) {
-    node.literal = text
-    node.next = child
-  } else {
-    const branches = branchesOf(node)
-    branches.literals ??= new Map([[node.literal, node.next]])
-    branches.literals.set(text, child)
-  }
-  return child
-}
-
-function branchesOf<T>(node: TrieNode<T>): Branches<T> {
-  node.more ??= new Branches()
-  return node.more
 }

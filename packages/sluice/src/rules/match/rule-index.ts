@@ -2,20 +2,15 @@
 // of a header. What that leaves together is told apart by the next part, and so on, until only a few rules are left.
 
 import type { ComparedRequest } from "./compared-request.js"
-import { type Build, type Cabinet, cabinet, type Filing, type Folder } from "./filing.js"
-import { GlobTable } from "./glob-table.js"
-import {
-  ByHeader,
-  ByHost,
-  ByPath,
-  ByQuery,
-  ByWord,
-  type IndexNode,
-  leafOf,
-  type ValueNodes,
-} from "./index-node.js"
+import { type Cabinet, cabinet, type Filed, type Filing } from "./filing.js"
+import { type GlobEntry, GlobTable } from "./glob-table.js"
+import { ByHeader, ByHost, ByPath, ByQuery, ByWord, type ValueLeads } from "./index-node.js"
+import { type IndexNode, Leads } from "./leads.js"
+import { leadToFew } from "./leaf.js"
 import { PathTrie } from "./path-trie.js"
 import { PART, type RuleMatch, type ValueTest } from "./rule-match.js"
+import { hashFromStart } from "./text-hash.js"
+import { TextTable } from "./text-table.js"
 import type { ValuePattern } from "./value-pattern.js"
 
 /** So few rules are asked faster than told apart. */
@@ -31,13 +26,13 @@ const cabinets: readonly Cabinet[] = [
   cabinet(
     PART.path,
     ({ paths }) => (paths === undefined ? [] : [paths.map(({ pattern }) => ({ id: pattern.form, pattern }))]),
-    (folders, rest, build) =>
-      new ByPath(new PathTrie(folders.map(({ key, rules }) => [key.pattern, build(rules)])), rest),
+    (leads, filed, rest) =>
+      new ByPath(leads, new PathTrie(filed.map(({ key, lead }) => [key.pattern, lead])), rest),
   ),
   cabinet(
     PART.host,
     ({ hosts }) => (hosts === undefined ? [] : [hosts.map(({ host }) => ({ id: host }))]),
-    (folders, rest, build) => new ByHost(nodesById(folders, build), rest),
+    (leads, filed, rest) => new ByHost(leads, leadsById(filed), rest),
   ),
   cabinetByWord(
     PART.method,
@@ -52,20 +47,21 @@ const cabinets: readonly Cabinet[] = [
   cabinetByValue(
     PART.header,
     ({ headers }) => headers,
-    (values, rest) => new ByHeader(values, rest),
+    (leads, values, rest) => new ByHeader(leads, values, rest),
   ),
   cabinetByValue(
     PART.query,
     ({ queries }) => queries,
-    (values, rest) => new ByQuery(values, rest),
+    (leads, values, rest) => new ByQuery(leads, values, rest),
   ),
 ]
 
 export function indexRules(rules: readonly RuleMatch[]): IndexNode {
+  const leads = new Leads()
   let filingsLeft = rules.length * MOST_FILINGS_PER_RULE
 
-  function build(rules: readonly RuleMatch[], left: readonly Cabinet[], known: number): IndexNode {
-    if (rules.length <= FEW) return leafOf(rules, known)
+  function build(rules: readonly RuleMatch[], left: readonly Cabinet[], known: number): number {
+    if (rules.length <= FEW) return leadToFew(leads, rules, known)
     let best: { readonly cabinet: Cabinet; readonly filing: Filing } | undefined
     for (const cabinet of left) {
       const filing = cabinet.file(rules)
@@ -73,17 +69,19 @@ export function indexRules(rules: readonly RuleMatch[]): IndexNode {
       const toBeat = best?.filing.expectedRules ?? rules.length - FEW
       if (filing.expectedRules < toBeat && filing.count <= filingsLeft) best = { cabinet, filing }
     }
-    if (best === undefined) return leafOf(rules, known)
+    if (best === undefined) return leadToFew(leads, rules, known)
     const { cabinet, filing } = best
     filingsLeft -= filing.count
     const others = left.filter((other) => other !== cabinet)
-    return filing.nodeOf(
+    return filing.index(
+      leads,
       (filed) => build(filed, others, known | cabinet.part),
       (rest) => build(rest, others, known),
     )
   }
 
-  return build(rules, cabinets, 0)
+  const lead = build(rules, cabinets, 0)
+  return { collect: (request, found) => leads.follow(lead, request, found) }
 }
 
 /** By a word that a request has one of. */
@@ -98,7 +96,7 @@ function cabinetByWord(
       const words = wordsOf(rule)
       return words === undefined ? [] : [words.map((id) => ({ id }))]
     },
-    (folders, rest, build) => new ByWord(wordOf, nodesById(folders, build), rest),
+    (leads, filed, rest) => new ByWord(leads, wordOf, leadsById(filed), rest),
   )
 }
 
@@ -106,28 +104,41 @@ function cabinetByWord(
 function cabinetByValue(
   part: number,
   testsOf: (rule: RuleMatch) => readonly ValueTest[],
-  nodeOf: (values: readonly ValueNodes[], rest: IndexNode | undefined) => IndexNode,
+  nodeOf: (leads: Leads, values: readonly ValueLeads[], rest: number) => IndexNode,
 ): Cabinet {
   return cabinet(
     part,
     (rule) =>
       testsOf(rule).flatMap(({ name, patterns }) => (patterns === true ? [] : [valueKeys(name, patterns)])),
-    (folders, rest, build) => {
-      const byName = new Map<string, ValueNodes>()
-      for (const { key, rules } of folders) {
-        const { name, pattern } = key
-        const values = byName.get(name) ?? { name, exact: new Map(), globs: new GlobTable() }
-        byName.set(name, values)
-        if (typeof pattern === "string") values.exact.set(pattern, build(rules))
-        else values.globs.at(pattern, () => build(rules))
-      }
-      return nodeOf([...byName.values()], rest)
-    },
+    (leads, filed, rest) => nodeOf(leads, valueLeads(filed), rest),
   )
 }
 
+interface ValueKey {
+  readonly id: string
+  readonly name: string
+  readonly pattern: ValuePattern
+}
+
+function valueLeads(filed: readonly Filed<ValueKey>[]): ValueLeads[] {
+  type Values = { readonly exact: Map<string, number>; readonly globs: GlobEntry[] }
+  const byName = new Map<string, Values>()
+  for (const { key, lead } of filed) {
+    const { name, pattern } = key
+    const values: Values = byName.get(name) ?? { exact: new Map(), globs: [] }
+    byName.set(name, values)
+    if (typeof pattern === "string") values.exact.set(pattern, lead)
+    else values.globs.push({ glob: pattern, value: lead })
+  }
+  return [...byName].map(([name, { exact, globs }]) => ({
+    name,
+    exact: new TextTable(exact, hashFromStart),
+    globs: globs.length === 0 ? undefined : new GlobTable(globs),
+  }))
+}
+
 /** A name has no control characters, and a value that is no glob has no star. */
-function valueKeys(name: string, patterns: readonly ValuePattern[]) {
+function valueKeys(name: string, patterns: readonly ValuePattern[]): ValueKey[] {
   return patterns.map((pattern) => ({
     id: `${name}\0${typeof pattern === "string" ? pattern : pattern.text}`,
     name,
@@ -135,9 +146,6 @@ function valueKeys(name: string, patterns: readonly ValuePattern[]) {
   }))
 }
 
-function nodesById(
-  folders: readonly Folder<{ readonly id: string }>[],
-  build: Build,
-): Map<string, IndexNode> {
-  return new Map(folders.map(({ key, rules }) => [key.id, build(rules)]))
+function leadsById(filed: readonly Filed<{ readonly id: string }>[]): Map<string, number> {
+  return new Map(filed.map(({ key, lead }) => [key.id, lead]))
 }
