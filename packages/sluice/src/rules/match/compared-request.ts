@@ -1,6 +1,7 @@
 import { comparedHost } from "./host-pattern.js"
 import type { RequestFacts } from "./match-spec.js"
-import { capturedSegments, comparedPath, segmentsOf } from "./path-form.js"
+import { capturedSegments } from "./path-form.js"
+import { pathScan, segmentsOf } from "./path-scan.js"
 import { readQuery } from "./query.js"
 
 const NO_QUERY: ReadonlyMap<string, readonly string[]> = new Map()
@@ -34,7 +35,7 @@ export class ComparedRequest {
 
   /** The path in its compared form. */
   get compared(): string {
-    this.#compared ??= comparedPath(this.facts.path)
+    this.#compared ??= pathScan.comparedFormOf(this.facts.path)
     return this.#compared
   }
 

@@ -6,14 +6,15 @@
 import { joined } from "./path-form.js"
 import { type Branches, NODE, PathLayout, SEVERAL } from "./path-layout.js"
 import type { PathPattern, PathSegment } from "./path-pattern.js"
+import { hashOfPath, pathScan } from "./path-scan.js"
 import { addPattern, PathNode } from "./path-tree.js"
-import { HASH_START, hashForward, hashFromStart } from "./text-hash.js"
 import { NONE, TextTable } from "./text-table.js"
 
 export class PathTrie {
   readonly #plain: TextTable
   readonly #layout: PathLayout | undefined
-  readonly #segments = new Segments()
+  /** Of the path that is looked up: the number of the literal that each segment is. */
+  #literals = new Int32Array(64)
 
   /** No two patterns of the same form. */
   constructor(entries: Iterable<readonly [PathPattern, number]>) {
@@ -26,7 +27,7 @@ export class PathTrie {
         addPattern(root, pattern, value)
       } else plain.set(path, value)
     }
-    this.#plain = new TextTable(plain, hashFromStart)
+    this.#plain = new TextTable(plain, hashOfPath)
     this.#layout = root && new PathLayout(root)
   }
 
@@ -34,59 +35,40 @@ export class PathTrie {
   find(path: string): readonly number[] {
     const found: number[] = []
     if (path.length <= this.#plain.longest) {
-      const plain = this.#plain.find(hashFromStart(path), path, 0, path.length)
+      const plain = this.#plain.find(hashOfPath(path), path, 0, path.length)
       if (plain !== NONE) found.push(plain)
     }
-    if (this.#layout !== undefined) {
-      this.#segments.split(path)
-      new Walk(this.#layout, path, this.#segments, found).from(0)
-    }
+    if (this.#layout !== undefined) new Walk(this.#layout, path, this.#unknownLiterals(path), found).from(0)
     return found
   }
-}
 
-const SLASH = 47
-/** Of a segment, before it is looked up which literal it is. */
-const UNKNOWN = -2
-
-/** Where the segments of a path are, and which literals. Used again for the next path: nothing is kept of one. */
-class Segments {
-  count = 0
-  /** Each segment ends one before the next starts. */
-  starts = new Int32Array(64)
-  literals = new Int32Array(64)
-
-  split(path: string): void {
-    if (this.starts.length < path.length / 2 + 2) {
-      this.starts = new Int32Array(path.length)
-      this.literals = new Int32Array(path.length)
-    }
-    let count = 0
-    this.starts[0] = 1
-    for (let i = 1; i < path.length; i++) {
-      if (path.charCodeAt(i) === SLASH) this.starts[++count] = i + 1
-    }
-    if (path.length > 1) this.starts[++count] = path.length + 1
-    for (let i = 0; i < count; i++) this.literals[i] = UNKNOWN
-    this.count = count
+  #unknownLiterals(path: string): Int32Array {
+    pathScan.see(path)
+    if (this.#literals.length < pathScan.count) this.#literals = new Int32Array(pathScan.count)
+    for (let i = 0; i < pathScan.count; i++) this.#literals[i] = UNKNOWN
+    return this.#literals
   }
 }
+
+/** Of a segment, before it is looked up which literal it is. */
+const UNKNOWN = -2
 
 /** One path on its way through the tree. */
 class Walk {
   readonly #layout: PathLayout
   readonly #words: Int32Array
   readonly #path: string
-  readonly #segments: Segments
+  readonly #literals: Int32Array
   readonly #found: number[]
   /** Where a `**` was reached, and at which segment first. Made when there is one. */
   #deep: { readonly branches: Branches; readonly at: number }[] | undefined = undefined
 
-  constructor(layout: PathLayout, path: string, segments: Segments, found: number[]) {
+  /** The path is the one that was scanned last. */
+  constructor(layout: PathLayout, path: string, literals: Int32Array, found: number[]) {
     this.#layout = layout
     this.#words = layout.words
     this.#path = path
-    this.#segments = segments
+    this.#literals = literals
     this.#found = found
   }
 
@@ -95,7 +77,7 @@ class Walk {
     if (this.#deep === undefined) return
     // The list grows while it is gone through: behind one `**` there may be another.
     for (const { branches, at } of this.#deep) {
-      for (let i = at; i < this.#segments.count; i++) this.#leave(branches.deep, i)
+      for (let i = at; i < pathScan.count; i++) this.#leave(branches.deep, i)
     }
     for (const { branches } of this.#deep) branches.isReached = false
   }
@@ -105,7 +87,7 @@ class Walk {
     this.#add(this.#words[node + NODE.valueBelow] as number)
     const branches = this.#words[node + NODE.branches] as number
     if (branches !== NONE) this.#reachDeep(this.#layout.branches[branches] as Branches, at)
-    if (at < this.#segments.count) this.#leave(node, at)
+    if (at < pathScan.count) this.#leave(node, at)
     else this.#add(this.#words[node + NODE.value] as number)
   }
 
@@ -142,7 +124,7 @@ class Walk {
 
   #leaveByGlob({ globs }: Branches, at: number): void {
     if (globs === undefined) return
-    const { starts } = this.#segments
+    const { starts } = pathScan
     const nodes: number[] = []
     globs.find(this.#path, starts[at] as number, (starts[at + 1] as number) - 1, nodes)
     for (const node of nodes) this.#reach(node, at + 1)
@@ -150,16 +132,12 @@ class Walk {
 
   /** The number of the literal that a segment is. */
   #literalAt(at: number): number {
-    const { starts, literals } = this.#segments
-    const known = literals[at] as number
+    const known = this.#literals[at] as number
     if (known !== UNKNOWN) return known
-    const from = starts[at] as number
-    const to = (starts[at + 1] as number) - 1
-    const table = this.#layout.literals
-    const isTooLong = to - from > table.longest
-    const hash = isTooLong ? 0 : hashForward(HASH_START, this.#path, from, to)
-    const literal = isTooLong ? NONE : table.find(hash, this.#path, from, to)
-    literals[at] = literal
+    const { starts, hashes } = pathScan
+    const end = (starts[at + 1] as number) - 1
+    const literal = this.#layout.literals.find(hashes[at] as number, this.#path, starts[at] as number, end)
+    this.#literals[at] = literal
     return literal
   }
 }
