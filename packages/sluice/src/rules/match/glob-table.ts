@@ -17,6 +17,9 @@ const WORDS = 4
 const LAST = 1
 const WHOLE = 2
 
+/** A table of texts is for many nodes; here it has one. */
+const NODE = 0
+
 export class GlobTable {
   /** Twice the place of the only glob that begins so, or twice the place of a crowd, and one. */
   readonly #byFirst: TextTable
@@ -46,7 +49,10 @@ export class GlobTable {
         byFirst.set(first, 2 * crowds.push(new Crowd(places.map((place) => entries[place] as GlobEntry))) - 1)
     }
     this.#crowds = crowds
-    this.#byFirst = new TextTable(byFirst, hashFromStart)
+    this.#byFirst = new TextTable(
+      [...byFirst].map(([text, number]) => ({ node: NODE, text, number })),
+      hashFromStart,
+    )
     this.#firstLengths = lengthsOf(byFirst.keys())
   }
 
@@ -59,7 +65,7 @@ export class GlobTable {
       if (end > to) return
       hash = hashForward(hash, text, behind, end)
       behind = end
-      const filed = this.#byFirst.find(hash, text, from, end)
+      const filed = this.#byFirst.find(NODE, hash, text, from, end)
       if (filed === NONE) continue
       if (filed & 1) this.#crowds[filed >> 1]?.find(text, from, to, found)
       else this.#try(filed >> 1, text, from, end, to, found)
@@ -86,7 +92,10 @@ class Crowd {
   constructor(entries: readonly GlobEntry[]) {
     const byLast = placesBy(entries, ({ glob }) => glob.last)
     this.#alike = [...byLast.values()].map((places) => places.map((place) => entries[place] as GlobEntry))
-    this.#byLast = new TextTable(new Map([...byLast.keys()].map((last, i) => [last, i])), hashFromEnd)
+    this.#byLast = new TextTable(
+      [...byLast.keys()].map((text, number) => ({ node: NODE, text, number })),
+      hashFromEnd,
+    )
     this.#lastLengths = lengthsOf(byLast.keys())
   }
 
@@ -98,7 +107,7 @@ class Crowd {
       if (start < from) return
       hash = hashBackward(hash, text, ahead, start)
       ahead = start
-      const alike = this.#byLast.find(hash, text, start, to)
+      const alike = this.#byLast.find(NODE, hash, text, start, to)
       if (alike === NONE) continue
       const part = text.slice(from, to)
       for (const { glob, value } of this.#alike[alike] as readonly GlobEntry[]) {

@@ -5,8 +5,7 @@ import type { Found } from "./found.js"
 import type { GlobTable } from "./glob-table.js"
 import type { IndexNode, Leads } from "./leads.js"
 import type { PathTrie } from "./path-trie.js"
-import { HASH_START, hashFromEnd, hashFromStart, hashFurther } from "./text-hash.js"
-import { NONE, TextTable } from "./text-table.js"
+import { HASH_START, hashFromStart, hashFurther } from "./text-hash.js"
 
 export class ByPath implements IndexNode {
   readonly #leads: Leads
@@ -29,7 +28,7 @@ const DOT = 46
 
 export class ByHost implements IndexNode {
   readonly #leads: Leads
-  readonly #hosts: TextTable
+  readonly #node: number
   /** Of what hosts must end with. */
   readonly #shortestEnd: number
   readonly #rest: number
@@ -37,7 +36,7 @@ export class ByHost implements IndexNode {
   /** Under a host, or under `.example.com` for all hosts that end so. */
   constructor(leads: Leads, hosts: ReadonlyMap<string, number>, rest: number) {
     this.#leads = leads
-    this.#hosts = new TextTable(hosts, hashFromEnd)
+    this.#node = leads.byHost.add(hosts)
     const ends = [...hosts.keys()].filter((host) => host.startsWith("."))
     this.#shortestEnd = ends.reduce(
       (shortest, { length }) => Math.min(shortest, length),
@@ -48,8 +47,9 @@ export class ByHost implements IndexNode {
 
   collect(request: ComparedRequest, found: Found): void {
     const { host } = request
+    const { table } = this.#leads.byHost
     // One walk from the end, past no more than the longest pattern has, whatever is sent as a host.
-    const start = Math.max(0, host.length - this.#hosts.longest)
+    const start = Math.max(0, host.length - table.longest)
     const lastEnd = host.length - this.#shortestEnd
     let hash = HASH_START
     for (let i = host.length - 1; i >= start; i--) {
@@ -57,7 +57,7 @@ export class ByHost implements IndexNode {
       hash = hashFurther(hash, code)
       // A host that begins with a dot is none, and must not be taken for what others end with.
       if (code === DOT ? i > 0 && i <= lastEnd : i === 0) {
-        this.#leads.follow(this.#hosts.find(hash, host, i, host.length), request, found)
+        this.#leads.follow(table.find(this.#node, hash, host, i, host.length), request, found)
       }
     }
     this.#leads.follow(this.#rest, request, found)
@@ -68,7 +68,7 @@ export class ByHost implements IndexNode {
 export class ByWord implements IndexNode {
   readonly #leads: Leads
   readonly #wordOf: (request: ComparedRequest) => string | undefined
-  readonly #words: TextTable
+  readonly #node: number
   readonly #rest: number
 
   constructor(
@@ -79,13 +79,13 @@ export class ByWord implements IndexNode {
   ) {
     this.#leads = leads
     this.#wordOf = wordOf
-    this.#words = new TextTable(words, hashFromStart)
+    this.#node = leads.byText.add(words)
     this.#rest = rest
   }
 
   collect(request: ComparedRequest, found: Found): void {
     const word = this.#wordOf(request)
-    if (word !== undefined) this.#leads.follow(findWhole(this.#words, word), request, found)
+    if (word !== undefined) followText(this.#leads, this.#node, word, request, found)
     this.#leads.follow(this.#rest, request, found)
   }
 }
@@ -93,7 +93,8 @@ export class ByWord implements IndexNode {
 /** What is filed under the values of one header or query parameter. */
 export interface ValueLeads {
   readonly name: string
-  readonly exact: TextTable
+  /** Of the values that are no globs. */
+  readonly node: number
   readonly globs: GlobTable | undefined
 }
 
@@ -140,19 +141,20 @@ export class ByQuery implements IndexNode {
 
 function collectValue(
   leads: Leads,
-  { exact, globs }: ValueLeads,
+  { node, globs }: ValueLeads,
   value: string,
   request: ComparedRequest,
   found: Found,
 ): void {
-  leads.follow(findWhole(exact, value), request, found)
+  followText(leads, node, value, request, found)
   if (globs === undefined) return
   const met: number[] = []
   globs.find(value, 0, value.length, met)
   for (const lead of met) leads.follow(lead, request, found)
 }
 
-function findWhole(table: TextTable, text: string): number {
-  if (text.length > table.longest) return NONE
-  return table.find(hashFromStart(text), text, 0, text.length)
+function followText(leads: Leads, node: number, text: string, request: ComparedRequest, found: Found): void {
+  const { table } = leads.byText
+  if (text.length > table.longest) return
+  leads.follow(table.find(node, hashFromStart(text), text, 0, text.length), request, found)
 }

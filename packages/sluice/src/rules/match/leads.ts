@@ -5,6 +5,8 @@
 import type { ComparedRequest } from "./compared-request.js"
 import type { Found } from "./found.js"
 import type { Matched } from "./match-spec.js"
+import { hashFromEnd, hashFromStart } from "./text-hash.js"
+import { TextLeads } from "./text-leads.js"
 
 export interface IndexNode {
   /** Adds every rule below that matches, in any order; one with several patterns may come more than once. */
@@ -18,6 +20,9 @@ export interface IndexNode {
 export class Leads {
   readonly #settled: Matched[] = []
   readonly #nodes: IndexNode[] = []
+  /** By a method, a tier, the value of a header or parameter. */
+  readonly byText = new TextLeads(hashFromStart)
+  readonly byHost = new TextLeads(hashFromEnd)
 
   toSettled(matched: Matched): number {
     return 2 * (this.#settled.push(matched) - 1)
@@ -25,6 +30,12 @@ export class Leads {
 
   toNode(node: IndexNode): number {
     return 2 * this.#nodes.push(node) - 1
+  }
+
+  /** When there is a lead to everything. */
+  seal(): void {
+    this.byText.seal()
+    this.byHost.seal()
   }
 
   follow(lead: number, request: ComparedRequest, found: Found): void {

@@ -4,28 +4,26 @@
 // path times the nodes behind `**` that were reached.
 
 import { joined } from "./path-form.js"
-import { type Branches, NODE, PathLayout, SEVERAL } from "./path-layout.js"
+import { type Branches, NODE, PathLayout } from "./path-layout.js"
 import type { PathPattern, PathSegment } from "./path-pattern.js"
 import { hashOfPath, pathScan } from "./path-scan.js"
 import { addPattern, PathNode } from "./path-tree.js"
-import { NONE, TextTable } from "./text-table.js"
+import { NONE, type TextEntry, TextTable } from "./text-table.js"
 
 export class PathTrie {
   readonly #plain: TextTable
   readonly #layout: PathLayout | undefined
-  /** Of the path that is looked up: the number of the literal that each segment is. */
-  #literals = new Int32Array(64)
 
   /** No two patterns of the same form. */
   constructor(entries: Iterable<readonly [PathPattern, number]>) {
-    const plain = new Map<string, number>()
+    const plain: TextEntry[] = []
     let root: PathNode | undefined
     for (const [pattern, value] of entries) {
       const path = plainPath(pattern.runs)
       if (path === undefined) {
         root ??= new PathNode()
         addPattern(root, pattern, value)
-      } else plain.set(path, value)
+      } else plain.push({ node: WHOLE, text: path, number: value })
     }
     this.#plain = new TextTable(plain, hashOfPath)
     this.#layout = root && new PathLayout(root)
@@ -35,40 +33,34 @@ export class PathTrie {
   find(path: string): readonly number[] {
     const found: number[] = []
     if (path.length <= this.#plain.longest) {
-      const plain = this.#plain.find(hashOfPath(path), path, 0, path.length)
+      const plain = this.#plain.find(WHOLE, hashOfPath(path), path, 0, path.length)
       if (plain !== NONE) found.push(plain)
     }
-    if (this.#layout !== undefined) new Walk(this.#layout, path, this.#unknownLiterals(path), found).from(0)
+    if (this.#layout !== undefined) {
+      pathScan.see(path)
+      new Walk(this.#layout, path, found).from(0)
+    }
     return found
-  }
-
-  #unknownLiterals(path: string): Int32Array {
-    pathScan.see(path)
-    if (this.#literals.length < pathScan.count) this.#literals = new Int32Array(pathScan.count)
-    for (let i = 0; i < pathScan.count; i++) this.#literals[i] = UNKNOWN
-    return this.#literals
   }
 }
 
-/** Of a segment, before it is looked up which literal it is. */
-const UNKNOWN = -2
+/** Plain paths have a table of their own, in which they are all at one node. */
+const WHOLE = 0
 
 /** One path on its way through the tree. */
 class Walk {
   readonly #layout: PathLayout
   readonly #words: Int32Array
   readonly #path: string
-  readonly #literals: Int32Array
   readonly #found: number[]
   /** Where a `**` was reached, and at which segment first. Made when there is one. */
   #deep: { readonly branches: Branches; readonly at: number }[] | undefined = undefined
 
   /** The path is the one that was scanned last. */
-  constructor(layout: PathLayout, path: string, literals: Int32Array, found: number[]) {
+  constructor(layout: PathLayout, path: string, found: number[]) {
     this.#layout = layout
     this.#words = layout.words
     this.#path = path
-    this.#literals = literals
     this.#found = found
   }
 
@@ -105,20 +97,18 @@ class Walk {
 
   /** Goes every way on from a node with the segment at `at`. */
   #leave(node: number, at: number): void {
-    const only = this.#words[node + NODE.literal] as number
-    if (only !== NONE) this.#leaveByLiteral(node, only, at)
+    if (this.#words[node + NODE.literals] !== NONE) this.#leaveByLiteral(node, at)
     const param = this.#words[node + NODE.param] as number
     if (param !== NONE) this.#reach(param, at + 1)
     const branches = this.#words[node + NODE.branches] as number
     if (branches !== NONE) this.#leaveByGlob(this.#layout.branches[branches] as Branches, at)
   }
 
-  #leaveByLiteral(node: number, only: number, at: number): void {
-    const literal = this.#literalAt(at)
-    if (literal === NONE) return
-    if (only === literal) this.#reach(this.#words[node + NODE.next] as number, at + 1)
-    if (only !== SEVERAL) return
-    const next = this.#layout.ways.find(node, literal)
+  #leaveByLiteral(node: number, at: number): void {
+    const { starts, hashes } = pathScan
+    const end = (starts[at + 1] as number) - 1
+    const hash = hashes[at] as number
+    const next = this.#layout.literals.find(node, hash, this.#path, starts[at] as number, end)
     if (next !== NONE) this.#reach(next, at + 1)
   }
 
@@ -128,17 +118,6 @@ class Walk {
     const nodes: number[] = []
     globs.find(this.#path, starts[at] as number, (starts[at + 1] as number) - 1, nodes)
     for (const node of nodes) this.#reach(node, at + 1)
-  }
-
-  /** The number of the literal that a segment is. */
-  #literalAt(at: number): number {
-    const known = this.#literals[at] as number
-    if (known !== UNKNOWN) return known
-    const { starts, hashes } = pathScan
-    const end = (starts[at + 1] as number) - 1
-    const literal = this.#layout.literals.find(hashes[at] as number, this.#path, starts[at] as number, end)
-    this.#literals[at] = literal
-    return literal
   }
 }
 

@@ -9,12 +9,10 @@ import { type IndexNode, Leads } from "./leads.js"
 import { leadToFew } from "./leaf.js"
 import { PathTrie } from "./path-trie.js"
 import { PART, type RuleMatch, type ValueTest } from "./rule-match.js"
-import { hashFromStart } from "./text-hash.js"
-import { TextTable } from "./text-table.js"
 import type { ValuePattern } from "./value-pattern.js"
 
-/** So few rules are asked faster than told apart. */
-const FEW = 4
+/** Rules are told apart where a request then has to ask so many fewer: a rule is an object, and its parts are more. */
+const LEAST_SPARED = 1
 
 /**
  * A rule with a list of ten hosts is filed ten times, and with ten paths a hundred times. This bounds the index of rules
@@ -61,13 +59,13 @@ export function indexRules(rules: readonly RuleMatch[]): IndexNode {
   let filingsLeft = rules.length * MOST_FILINGS_PER_RULE
 
   function build(rules: readonly RuleMatch[], left: readonly Cabinet[], known: number): number {
-    if (rules.length <= FEW) return leadToFew(leads, rules, known)
+    if (rules.length === 1) return leadToFew(leads, rules, known)
     let best: { readonly cabinet: Cabinet; readonly filing: Filing } | undefined
     for (const cabinet of left) {
       const filing = cabinet.file(rules)
-      // It must at least spare asking a few rules.
-      const toBeat = best?.filing.expectedRules ?? rules.length - FEW
-      if (filing.expectedRules < toBeat && filing.count <= filingsLeft) best = { cabinet, filing }
+      const { expectedRules, count } = filing
+      if (count > filingsLeft || rules.length - expectedRules < LEAST_SPARED) continue
+      if (best === undefined || expectedRules < best.filing.expectedRules) best = { cabinet, filing }
     }
     if (best === undefined) return leadToFew(leads, rules, known)
     const { cabinet, filing } = best
@@ -81,6 +79,7 @@ export function indexRules(rules: readonly RuleMatch[]): IndexNode {
   }
 
   const lead = build(rules, cabinets, 0)
+  leads.seal()
   return { collect: (request, found) => leads.follow(lead, request, found) }
 }
 
@@ -110,7 +109,7 @@ function cabinetByValue(
     part,
     (rule) =>
       testsOf(rule).flatMap(({ name, patterns }) => (patterns === true ? [] : [valueKeys(name, patterns)])),
-    (leads, filed, rest) => nodeOf(leads, valueLeads(filed), rest),
+    (leads, filed, rest) => nodeOf(leads, valueLeads(leads, filed), rest),
   )
 }
 
@@ -120,7 +119,7 @@ interface ValueKey {
   readonly pattern: ValuePattern
 }
 
-function valueLeads(filed: readonly Filed<ValueKey>[]): ValueLeads[] {
+function valueLeads(leads: Leads, filed: readonly Filed<ValueKey>[]): ValueLeads[] {
   type Values = { readonly exact: Map<string, number>; readonly globs: GlobEntry[] }
   const byName = new Map<string, Values>()
   for (const { key, lead } of filed) {
@@ -132,7 +131,7 @@ function valueLeads(filed: readonly Filed<ValueKey>[]): ValueLeads[] {
   }
   return [...byName].map(([name, { exact, globs }]) => ({
     name,
-    exact: new TextTable(exact, hashFromStart),
+    node: leads.byText.add(exact),
     globs: globs.length === 0 ? undefined : new GlobTable(globs),
   }))
 }

@@ -3,8 +3,11 @@ import { HASH_START, hashBackward, hashForward, hashFromEnd, hashFromStart } fro
 import { NONE, TextTable } from "./text-table.js"
 
 function tableOf(texts: readonly string[], hashOf = hashFromStart): (text: string) => number {
-  const table = new TextTable(new Map(texts.map((text, i) => [text, i])), hashOf)
-  return (text) => table.find(hashOf(text), text, 0, text.length)
+  const table = new TextTable(
+    texts.map((text, number) => ({ node: 3, text, number })),
+    hashOf,
+  )
+  return (text) => table.find(3, hashOf(text), text, 0, text.length)
 }
 
 describe("a table of texts", () => {
@@ -22,6 +25,14 @@ describe("a table of texts", () => {
     expect(["c", "bb", "abd", "abcd", "\0"].map(find)).toEqual([NONE, NONE, NONE, NONE, NONE])
   })
 
+  it("keeps apart what nodes have under the same text", () => {
+    const entries = Array.from({ length: 1_000 }, (_, node) => ({ node, text: "GET", number: 2 * node }))
+    const table = new TextTable(entries, hashFromStart)
+    const find = (node: number) => table.find(node, hashFromStart("GET"), "GET", 0, 3)
+    expect(entries.map(({ node }) => find(node))).toEqual(entries.map(({ number }) => number))
+    expect(find(1_000)).toBe(NONE)
+  })
+
   it("finds nothing when it is empty", () => {
     expect(tableOf([])("")).toBe(NONE)
   })
@@ -31,23 +42,22 @@ describe("a table of texts", () => {
     expect(["é", "ũ", "i", "😀", "😁"].map(find)).toEqual([0, 1, 2, 3, NONE])
   })
 
+  it("tells texts apart whose lengths have the same low bits", () => {
+    const long = "a".repeat(2 ** 16)
+    const find = tableOf(["", long], () => 7)
+    expect([find(""), find(long), find(`${long}a`), find("a")]).toEqual([0, 1, NONE, NONE])
+  })
+
   it("knows the length of the longest", () => {
-    expect(
-      new TextTable(
-        new Map([
-          ["abc", 0],
-          ["a", 1],
-        ]),
-        hashFromStart,
-      ).longest,
-    ).toBe(3)
+    const entries = ["abc", "a"].map((text, number) => ({ node: 0, text, number }))
+    expect(new TextTable(entries, hashFromStart).longest).toBe(3)
   })
 
   it("looks up a part of a text, by a hash from its start or from its end", () => {
-    const numbers = new Map([["bc", 5]])
-    const hash = hashForward(hashForward(HASH_START, "abcd", 1, 2), "abcd", 2, 3)
-    expect(new TextTable(numbers, hashFromStart).find(hash, "abcd", 1, 3)).toBe(5)
+    const entries = [{ node: 1, text: "bc", number: 5 }]
+    const forward = hashForward(hashForward(HASH_START, "abcd", 1, 2), "abcd", 2, 3)
+    expect(new TextTable(entries, hashFromStart).find(1, forward, "abcd", 1, 3)).toBe(5)
     const backward = hashBackward(hashBackward(HASH_START, "abcd", 3, 2), "abcd", 2, 1)
-    expect(new TextTable(numbers, hashFromEnd).find(backward, "abcd", 1, 3)).toBe(5)
+    expect(new TextTable(entries, hashFromEnd).find(1, backward, "abcd", 1, 3)).toBe(5)
   })
 })
