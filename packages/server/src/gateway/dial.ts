@@ -9,8 +9,8 @@ import type { UpstreamTls } from "./upstream-tls.js"
 export type Dial = (read?: (bytes: Buffer) => void) => Socket
 
 /**
- * Where all connections read to, one after the other: what is kept is copied. A buffer of its own for each read, and the
- * stream that it would pass through, take a tenth of a small exchange.
+ * Where all connections read to, one after the other: what is kept is copied. Else each read would have a buffer of this size
+ * of its own, and pass through a stream, for bytes that are nearly always gone when the read returns.
  */
 const shared = Buffer.allocUnsafeSlow(65_536)
 

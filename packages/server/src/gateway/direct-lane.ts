@@ -1,7 +1,7 @@
-// The short way through the gateway: a plain request is read from the bytes of its connection, and answered with bytes. Over
-// `node:http` it takes twice the processor time, for request and response objects of which little is used. Everything else
-// goes to `node:http`: a connection that sends anything but plain requests, each whole, is handed over with all that has not
-// been answered, and stays there.
+// The short way through the gateway: a plain request is read from the bytes of its connection, and answered with bytes, without
+// the request and response objects of `node:http`, of which little would be used. Everything else goes to `node:http`: a
+// connection that sends anything but plain requests, each whole, is handed over with all that has not been answered, and stays
+// there.
 
 import type { Socket } from "node:net"
 import { type AnswerOwner, DirectAnswer } from "./direct-answer.js"
