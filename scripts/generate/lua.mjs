@@ -11,6 +11,7 @@ const rules = "packages/sluice/src/rules/source"
 /** In the order of their dependence: Lua sees only what was defined before. */
 const parts = [
   "lone",
+  "plain",
   "uniform",
   "exact",
   "bucket",

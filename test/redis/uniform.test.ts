@@ -81,13 +81,15 @@ it(`decides as memory does over ${STEPS} checks (SLUICE_SEED=${seed})`, async ()
       ]
       now += gaps[pick(0, gaps.length - 1)] as number
       const used = pick(0, 9) === 0 ? changed : policy
-      const checks: Check[] = Array.from({ length: pick(1, 6) }, () => ({
+      // Half of the calls are plain: every key once, at cost 1.
+      const isPlain = pick(0, 1) === 1
+      const checks: Check[] = Array.from({ length: pick(1, isPlain ? KEYS.length : 6) }, (_, i) => ({
         charges: [
           {
             space,
-            key: KEYS[pick(0, 3)] as string,
+            key: KEYS[isPlain ? i : pick(0, 3)] as string,
             policy: used,
-            cost: [0, 1, 1, 2, 3, 200][pick(0, 5)] as number,
+            cost: isPlain ? 1 : ([0, 1, 1, 2, 3, 200][pick(0, 5)] as number),
           },
         ],
         at: now,

@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "3c1f2b340d4f596868801cd3d4e7b76867227ebb"
+export const SCRIPT_DIGEST = "3c678015052b5f7bd39db8094530df0237d50b99"
 
 export const SCRIPT = `local policy = ARGV[1]
 if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
@@ -38,12 +38,67 @@ if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
       local ttl = math.ceil((t + math.ceil(charged / leak) - now) / 1000) + sub(policy, 50, 65)
       local least = sub(policy, 66, 81) + 0
       if ttl < least then ttl = least end
-      call("SET", key, struct.pack("<ddd", charged, t, token), "PX", ttl)
+      call("SET", key, struct.pack("<ddd", charged, t, token), "PX", string.format("%d", ttl))
     else
       local ttl = math.max(math.ceil(sub(policy, 2, 17) / 500) + sub(policy, 50, 65), sub(policy, 66, 81) + 0)
       call("PEXPIRE", key, ttl, "NX")
     end
     return struct.pack("<ddd", now, debt, t - now)
+  end
+end
+if not ARGV[3] and string.byte(policy) == 98 then
+  local call, keys, pack, unpack_struct, ceil, sub = redis.call, KEYS, struct.pack, struct.unpack, math.ceil, string.sub
+  local now = ARGV[2]
+  if now then
+    now = now + 0
+  else
+    local time = call("TIME")
+    now = time[1] * 1000000 + time[2]
+  end
+  local count, values = #keys, call("MGET", unpack(keys))
+  local window, unit, leak = sub(policy, 2, 17) + 0, sub(policy, 18, 33) + 0, sub(policy, 82, 97) + 0
+  local full = sub(policy, 34, 49) * unit
+  local reply, usual = { now }, true
+  for i = 1, count do
+    local value, debt, ahead = values[i], 0, 0
+    if value then
+      local time, written = 0, 0
+      if #value == 24 then debt, time, written = unpack_struct("<ddd", value) end
+      ahead = time - now
+      if not (written == unit and debt >= 0 and debt <= full and time >= 0 and ahead <= window) then
+        usual = false
+        break
+      end
+      if ahead <= 0 then
+        debt = debt + ahead * leak
+        if debt < 0 then debt = 0 end
+        ahead = 0
+      elseif debt == 0 then
+        ahead = 0
+      end
+    end
+    reply[i * 2], reply[i * 2 + 1] = debt, ahead
+  end
+  if usual then
+    local buffer, least, format = sub(policy, 50, 65) + 0, sub(policy, 66, 81) + 0, string.format
+    for i = 1, count do
+      local debt, ahead = reply[i * 2], reply[i * 2 + 1]
+      if unit <= full - debt then
+        debt = debt + unit
+        local state = pack("<ddd", debt, now + ahead, unit)
+        local ttl = ceil((ahead + ceil(debt / leak)) / 1000) + buffer
+        if ttl < least then ttl = least end
+        ttl = format("%d", ttl)
+        if values[i] then
+          call("SET", keys[i], state, "PX", ttl)
+        elseif not call("SET", keys[i], state, "PX", ttl, "NX") then
+          reply[i * 2] = -1
+        end
+      else
+        call("PEXPIRE", keys[i], math.max(ceil(window / 500) + buffer, least), "NX")
+      end
+    end
+    return pack("<" .. string.rep("d", #reply), unpack(reply))
   end
 end
 local blob, reply_head = ARGV[2], ""

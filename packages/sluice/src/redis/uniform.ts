@@ -31,7 +31,6 @@ export class UniformCodec {
     if (text === undefined) return undefined
     const keys: string[] = []
     const places = requests.length === 1 ? undefined : new Map<string, number>()
-    let order = ""
     let isPlain = true
     for (const request of requests) {
       const charge = request.charges[0] as Charge
@@ -46,17 +45,17 @@ export class UniformCodec {
         return undefined
       }
       const key = request.keys[0] as string
-      let place = places?.get(key)
-      if (place === undefined) {
-        place = keys.push(key)
-        places?.set(key, place)
-      } else isPlain = false
       if (cost !== 1) isPlain = false
-      order += String.fromCharCode(SPACE + place, SPACE + cost)
+      if (places?.has(key)) {
+        isPlain = false
+        continue
+      }
+      const place = keys.push(key)
+      places?.set(key, place)
     }
     const args = [text]
     if (at !== undefined || !isPlain) args.push(at === undefined ? "" : String(at))
-    if (!isPlain) args.push(order)
+    if (!isPlain) args.push(orderOf(requests, places))
     return { keys, args }
   }
 
@@ -90,6 +89,16 @@ function ownField(policy: Policy): { kind: "b" | "w" | "c"; number: number } | u
   }
 }
 
+/** Place and cost of each request. */
+function orderOf(requests: readonly Request[], places: ReadonlyMap<string, number> | undefined): string {
+  let order = ""
+  for (const { charges, keys } of requests) {
+    const place = places?.get(keys[0] as string) ?? 1
+    order += String.fromCharCode(SPACE + place, SPACE + (charges[0] as Charge).cost)
+  }
+  return order
+}
+
 function digits(number: number): string {
   return String(number).padStart(DIGITS, "0")
 }
@@ -98,7 +107,9 @@ const cells = new Float64Array(4)
 
 /** One outcome per request, in order, or the failure of that request alone. */
 export function decodeUniform(requests: readonly Request[], reply: Buffer): (Outcome | StoreFailure)[] {
-  const now = reply.readDoubleLE(0)
+  // Several times as fast as the methods of Buffer.
+  const view = new DataView(reply.buffer, reply.byteOffset, reply.length)
+  const now = view.getFloat64(0, true)
   // Something was not usual, and the server went on in the general form.
   if (now < 0) return decode(requests, reply.subarray(8))
   const { policy } = (requests[0] as Request).charges[0] as Charge
@@ -107,10 +118,10 @@ export function decodeUniform(requests: readonly Request[], reply: Buffer): (Out
   const size = isCounter ? 24 : 16
   return requests.map(({ charges, keys }, i) => {
     const at = 8 + i * size
-    const count = reply.readDoubleLE(at)
+    const count = view.getFloat64(at, true)
     if (count < 0)
       return new StoreFailure("wrong-type", `the key of this check holds something else: ${keys[0]}`)
-    const time = now + reply.readDoubleLE(at + 8)
+    const time = now + view.getFloat64(at + 8, true)
     if (isBucket) {
       cells[0] = count
       cells[1] = time
@@ -119,7 +130,7 @@ export function decodeUniform(requests: readonly Request[], reply: Buffer): (Out
       cells[0] = time
       cells[1] = isCounter ? policy.bucketSize : policy.window
       cells[2] = count
-      if (isCounter) cells[3] = reply.readDoubleLE(at + 16)
+      if (isCounter) cells[3] = view.getFloat64(at + 16, true)
     }
     const verdict = newVerdict()
     policy.algorithm.decide(policy, cells, 0, (charges[0] as Charge).cost, now, verdict)

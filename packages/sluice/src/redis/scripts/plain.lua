@@ -1,0 +1,62 @@
+-- Purpose: checks of cost 1, each on a bucket of its own: what many requests at once make. Decides as bucket.lua does; when
+-- anything is not usual nothing is touched, and the call goes on in uniform.lua.
+-- KEYS: every key once.
+-- ARGV, reply: as in uniform.lua.
+
+if not ARGV[3] and string.byte(policy) == 98 then
+  local call, keys, pack, unpack_struct, ceil, sub = redis.call, KEYS, struct.pack, struct.unpack, math.ceil, string.sub
+  local now = ARGV[2]
+  if now then
+    now = now + 0
+  else
+    local time = call("TIME")
+    now = time[1] * 1000000 + time[2]
+  end
+  local count, values = #keys, call("MGET", unpack(keys))
+  local window, unit, leak = sub(policy, 2, 17) + 0, sub(policy, 18, 33) + 0, sub(policy, 82, 97) + 0
+  local full = sub(policy, 34, 49) * unit
+  local reply, usual = { now }, true
+  for i = 1, count do
+    local value, debt, ahead = values[i], 0, 0
+    if value then
+      local time, written = 0, 0
+      if #value == 24 then debt, time, written = unpack_struct("<ddd", value) end
+      ahead = time - now
+      if not (written == unit and debt >= 0 and debt <= full and time >= 0 and ahead <= window) then
+        usual = false
+        break
+      end
+      if ahead <= 0 then
+        debt = debt + ahead * leak
+        if debt < 0 then debt = 0 end
+        ahead = 0
+      elseif debt == 0 then
+        ahead = 0
+      end
+    end
+    reply[i * 2], reply[i * 2 + 1] = debt, ahead
+  end
+  if usual then
+    local buffer, least, format = sub(policy, 50, 65) + 0, sub(policy, 66, 81) + 0, string.format
+    for i = 1, count do
+      local debt, ahead = reply[i * 2], reply[i * 2 + 1]
+      if unit <= full - debt then
+        debt = debt + unit
+        local state = pack("<ddd", debt, now + ahead, unit)
+        local ttl = ceil((ahead + ceil(debt / leak)) / 1000) + buffer
+        if ttl < least then ttl = least end
+        ttl = format("%d", ttl)
+        if values[i] then
+          call("SET", keys[i], state, "PX", ttl)
+        elseif not call("SET", keys[i], state, "PX", ttl, "NX") then
+          -- Not a string, so MGET did not see it.
+          reply[i * 2] = -1
+        end
+      else
+        -- A key somebody made permanent gets its expiry back.
+        call("PEXPIRE", keys[i], math.max(ceil(window / 500) + buffer, least), "NX")
+      end
+    end
+    return pack("<" .. string.rep("d", #reply), unpack(reply))
+  end
+end
