@@ -126,11 +126,14 @@ it.each(ALGORITHMS)("$algorithm $anchor takes the short form for one check and f
   const watched = new Proxy(client, {
     get(target, name) {
       const value = Reflect.get(target, name)
-      if (name !== "evalshaBuffer") return typeof value === "function" ? value.bind(target) : value
-      return async (...args: string[]) => {
-        const reply: Buffer = await value.apply(target, args)
-        isShort.push(args[Number(args[1]) + 2] !== "" && reply.readDoubleLE(0) > 0)
-        return reply
+      if (name !== "sendCommand") return typeof value === "function" ? value.bind(target) : value
+      return (command: { args: string[]; resolve: (reply: Buffer) => void }) => {
+        const { args, resolve } = command
+        command.resolve = (reply) => {
+          isShort.push(args[Number(args[1]) + 2] !== "" && reply.readDoubleLE(0) > 0)
+          resolve(reply)
+        }
+        value.call(target, command)
       }
     },
   })

@@ -59,7 +59,6 @@ export class Call extends Timed {
       this.#reject(new StoreFailure("breaker-open", "the breaker is open"))
       return
     }
-    this.#lane.deadlines.start(this)
     try {
       const connecting = this.#lane.connection.ready()
       if (connecting === undefined) this.#send()
@@ -67,6 +66,8 @@ export class Call extends Timed {
     } catch (error) {
       this.#refused(error)
     }
+    // After it is sent: the server is at work meanwhile. It may have been refused already.
+    if (!this.isOver) this.#lane.deadlines.start(this)
   }
 
   expire(): void {
@@ -93,8 +94,7 @@ export class Call extends Timed {
   /** Not when nobody waits any more: it would be counted all the same. */
   #send(): void {
     if (this.isOver) return
-    const { args, keys } = this.#message
-    this.#lane.connection.runScript(SCRIPT_DIGEST, keys, args).then(this.#answered, this.#refused)
+    this.#lane.connection.runScript(SCRIPT_DIGEST, this.#message, this.#answered, this.#refused)
   }
 
   readonly #answered = (reply: unknown): void => {

@@ -1,7 +1,9 @@
+import { tracingChannel } from "node:diagnostics_channel"
 import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../policy.js"
 import { Space } from "../stores/store.js"
 import { redisStore } from "./redis-store.js"
+import type { ScriptCommand } from "./script-command.js"
 import { ScriptedStore } from "./scripted-store.js"
 
 const policy = compilePolicy({ algorithm: "gcra", limit: 1, window: "1m" }, "test")
@@ -86,6 +88,91 @@ describe("a check", () => {
       await store.close()
     },
   )
+})
+
+describe("a check by ioredis", () => {
+  /** A client that takes commands, as a real one does. */
+  function takingClient(options = {}, isCluster = false) {
+    const commands: ScriptCommand[] = []
+    const client = {
+      ...silentClient(),
+      options,
+      isCluster,
+      sendCommand: (command: ScriptCommand) => void commands.push(command),
+    }
+    return { client, commands }
+  }
+
+  async function sentBy(client: object, key = "key", cost = 1): Promise<ScriptedStore> {
+    const store = new ScriptedStore(client, { heartbeat: 0 })
+    store.check([{ space: new Space("test"), key, policy, cost }]).catch(() => undefined)
+    await turnOfTheLoop()
+    return store
+  }
+
+  it("is a command written as Redis reads it, its lengths in bytes", async () => {
+    const { client, commands } = takingClient()
+    const store = await sentBy(client, "größe")
+    const command = commands[0] as ScriptCommand
+    const [digest, count, key, text] = command.args
+    expect([count, key]).toEqual(["1", "s1:test:{größe}"])
+    expect(command.toWritable()).toBe(
+      `*5\r\n$7\r\nevalsha\r\n$40\r\n${digest}\r\n$1\r\n1\r\n$17\r\n${key}\r\n$97\r\n${text}\r\n`,
+    )
+    expect(client.sent).toEqual([])
+    await store.close()
+  })
+
+  it("fails at once when the client refuses the command", async () => {
+    const { client, commands } = takingClient()
+    client.sendCommand = (command) => {
+      commands.push(command)
+      command.reject(new Error("Connection is closed."))
+    }
+    const store = new ScriptedStore(client, { heartbeat: 0, deadline: "10s" })
+    await expect(store.check(charges)).rejects.toMatchObject({ kind: "connection" })
+    expect(commands).toHaveLength(1)
+    await store.close()
+  })
+
+  it.each([
+    { keyPrefix: "p:" },
+    { commandTimeout: 0 },
+    { enableAutoPipelining: true },
+    { showFriendlyErrorStack: true },
+  ])("goes the way of all commands with %o", async (options) => {
+    const { client, commands } = takingClient(options)
+    const store = await sentBy(client)
+    expect([client.sent.length, commands.length]).toEqual([1, 0])
+    await store.close()
+  })
+
+  it("goes the way of all commands in a Cluster, which routes it", async () => {
+    const { client, commands } = takingClient({}, true)
+    const store = await sentBy(client)
+    expect([client.sent.length, commands.length]).toEqual([1, 0])
+    await store.close()
+  })
+
+  it("goes the way of all commands in the general form, which is not text", async () => {
+    const { client, commands } = takingClient()
+    const store = await sentBy(client, "key", 1_000)
+    expect([client.sent.length, commands.length]).toEqual([1, 0])
+    await store.close()
+  })
+
+  it("goes the way of all commands while they are traced, and only then", async () => {
+    const { client, commands } = takingClient()
+    const listeners = { asyncEnd: () => undefined } as never
+    tracingChannel("ioredis:command").subscribe(listeners)
+    const store = await sentBy(client)
+    expect([client.sent.length, commands.length]).toEqual([1, 0])
+    tracingChannel("ioredis:command").unsubscribe(listeners)
+    store.check(charges).catch(() => undefined)
+    await turnOfTheLoop()
+    expect([client.sent.length, commands.length]).toEqual([1, 1])
+    await store.close()
+  })
 })
 
 describe("redisStore refuses", () => {

@@ -4,7 +4,9 @@
 import { SluiceError } from "../errors.js"
 import { hasMethods } from "../options.js"
 import { StoreFailure } from "../resilience/store-failure.js"
+import type { Message } from "./codec.js"
 import { failureOf } from "./failure.js"
+import { ScriptCommand } from "./script-command.js"
 
 export interface RedisConnection {
   readonly isCluster: boolean
@@ -12,8 +14,13 @@ export interface RedisConnection {
   readonly keepsOrder: boolean
   /** Runs a command and returns strings as bytes. In a Cluster it goes to the node of `key`. */
   send(key: string | undefined, args: (string | Buffer)[]): Promise<unknown>
-  /** Runs a script that the server is thought to have. */
-  runScript(digest: string, keys: readonly string[], args: readonly (string | Buffer)[]): Promise<unknown>
+  /** Runs a script that the server is thought to have. Calls back once, with its reply or an error, perhaps at once. */
+  runScript(
+    digest: string,
+    message: Message,
+    answered: (reply: unknown) => void,
+    refused: (error: unknown) => void,
+  ): void
   /** Resolves when commands can be sent, rejects with a StoreFailure when that is known to be hopeless. */
   ready(): Promise<void> | undefined
 }
@@ -26,7 +33,9 @@ interface EventSource {
 interface IoRedis extends EventSource {
   readonly status: string
   readonly isCluster?: boolean
+  readonly options?: Readonly<Record<string, unknown>>
   connect(): Promise<unknown>
+  sendCommand(command: ScriptCommand): unknown
   callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
   unlink(...keys: (string | Buffer)[]): Promise<unknown>
   evalshaBuffer(digest: string, numberOfKeys: string, ...args: (string | Buffer)[]): Promise<unknown>
@@ -73,6 +82,8 @@ export function connectionOf(client: UserClient, place = "redisStore"): RedisCon
 }
 
 function ioRedisConnection(client: IoRedis): RedisConnection {
+  const isPlain = sendsAsIs(client)
+  const traced = process.getBuiltinModule("node:diagnostics_channel").tracingChannel("ioredis:command")
   /** The first attempt to connect has ended, one way or the other. */
   let tried = false
   let connecting: Promise<void> | undefined
@@ -88,8 +99,12 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
       if (command === "UNLINK") return client.unlink(...rest)
       return client.callBuffer(command, ...rest)
     },
-    runScript(digest, keys, args) {
-      return client.evalshaBuffer(digest, String(keys.length), ...keys, ...args)
+    runScript(digest, { keys, args }, answered, refused) {
+      if (isPlain && !traced.hasSubscribers && args.every(isString))
+        client.sendCommand(
+          new ScriptCommand([digest, String(keys.length), ...keys, ...args], answered, refused),
+        )
+      else client.evalshaBuffer(digest, String(keys.length), ...keys, ...args).then(answered, refused)
     },
     ready() {
       if (client.status === "ready") {
@@ -111,6 +126,18 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
   }
 }
 
+/** Whether a client of ioredis sends what it is given. A Cluster routes it, and these options have it changed or timed. */
+function sendsAsIs(client: IoRedis): boolean {
+  const { commandTimeout, enableAutoPipelining, keyPrefix, showFriendlyErrorStack } = client.options ?? {}
+  const isChanged = enableAutoPipelining || keyPrefix || showFriendlyErrorStack
+  const isTimed = commandTimeout !== undefined
+  return !client.isCluster && !isChanged && !isTimed && hasMethods("sendCommand")(client)
+}
+
+function isString(arg: string | Buffer): arg is string {
+  return typeof arg === "string"
+}
+
 function nodeRedisConnection(client: NodeRedis): RedisConnection {
   const isCluster = isNodeRedisCluster(client)
   const isSentinel = !isCluster && isNodeRedisSentinel(client)
@@ -125,8 +152,9 @@ function nodeRedisConnection(client: NodeRedis): RedisConnection {
     // A sentinel client lends its connection to one command, and others of that tick wait while later ones pass them.
     keepsOrder: !isCluster && !isSentinel,
     send,
-    runScript: (digest, keys, args) =>
-      send(keys[0], ["EVALSHA", digest, String(keys.length), ...keys, ...args]),
+    runScript(digest, { keys, args }, answered, refused) {
+      send(keys[0], ["EVALSHA", digest, String(keys.length), ...keys, ...args]).then(answered, refused)
+    },
     ready() {
       if (client.isReady ?? client.isOpen) return undefined
       throw notConnected(client, client.isOpen ? "connecting" : "not connected; call its connect() first")

@@ -4,6 +4,7 @@ import { compilePolicy } from "../policy.js"
 import type { Outcome } from "../stores/store.js"
 import { Space } from "../stores/store.js"
 import type { RedisConnection } from "./client.js"
+import type { Message } from "./codec.js"
 import { CHECK } from "./codec.js"
 import { Lane } from "./lane.js"
 
@@ -20,8 +21,13 @@ class Wire implements RedisConnection {
   readonly events: string[] = []
   readonly calls: { answer: (reply: unknown) => void; refuse: (error: Error) => void }[] = []
 
-  runScript(): Promise<unknown> {
-    return this.#sent("evalsha")
+  runScript(
+    _digest: string,
+    _message: Message,
+    answered: (reply: unknown) => void,
+    refused: (error: unknown) => void,
+  ): void {
+    this.#sent("evalsha").then(answered, refused)
   }
 
   send(_key: string | undefined, [command]: (string | Buffer)[]): Promise<unknown> {
