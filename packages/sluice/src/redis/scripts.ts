@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "3c678015052b5f7bd39db8094530df0237d50b99"
+export const SCRIPT_DIGEST = "13414d7e616fb07c091096d856cfbe9f7a57ef57"
 
 export const SCRIPT = `local policy = ARGV[1]
 if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
@@ -103,17 +103,19 @@ if not ARGV[3] and string.byte(policy) == 98 then
 end
 local blob, reply_head = ARGV[2], ""
 local function uniform(kind, window, unit, capacity, buffer, least, own)
+  local call, pack_struct, unpack_struct = redis.call, struct.pack, struct.unpack
+  local ceil, floor, byte, format = math.ceil, math.floor, string.byte, string.format
   local is_bucket, is_counter = kind == "b", kind == "c"
   local now = tonumber(ARGV[2] or "")
   if not now then
-    local time = redis.call("TIME")
+    local time = call("TIME")
     now = time[1] * 1000000 + time[2]
   end
   local order, full, keys, most = ARGV[3], capacity * unit, #KEYS, 9007199254740992
-  local values = redis.call("MGET", unpack(KEYS))
+  local values = call("MGET", unpack(KEYS))
   local used, times, oldest, weights, changes = {}, {}, {}, {}, {}
   local fresh = now
-  if is_counter then fresh = math.floor(now / own) * own elseif not is_bucket and own ~= 1 then fresh = math.floor(now / window) * window end
+  if is_counter then fresh = floor(now / own) * own elseif not is_bucket and own ~= 1 then fresh = floor(now / window) * window end
   for i = 1, keys do
     local value = values[i]
     local amount, t, old, weight = 0, fresh, 0, 0
@@ -121,7 +123,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
       if value then
         if #value ~= 24 then return nil end
         local time, written
-        amount, time, written = struct.unpack("<ddd", value)
+        amount, time, written = unpack_struct("<ddd", value)
         if not (written == unit and amount >= 0 and amount <= full and time >= 0 and time - now <= window) then return nil end
         if time <= now then
           amount = amount - (now - time) * own
@@ -134,7 +136,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
       if value then
         if #value ~= 32 then return nil end
         local written, newest
-        t, written, newest, old = struct.unpack("<dddd", value)
+        t, written, newest, old = unpack_struct("<dddd", value)
         if not (written == own and t >= 0 and t - now <= window) then return nil end
         if not (newest >= 0 and newest < most and old >= 0 and old < most) then return nil end
         if now >= t + own then
@@ -147,7 +149,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
         if old ~= 0 then
           local product = old * (own - math.max(now - t, 0))
           if product >= most then return nil end
-          weight = math.floor(product / own)
+          weight = floor(product / own)
         end
         amount = weight + newest
       end
@@ -155,7 +157,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
     elseif value then
       if #value ~= 24 then return nil end
       local start, written
-      start, written, amount = struct.unpack("<ddd", value)
+      start, written, amount = unpack_struct("<ddd", value)
       if not (written == window and amount >= 0 and amount < most and start >= 0 and start - now <= window) then return nil end
       if now >= start + window then amount = 0 elseif amount > 0 then t = start end
     end
@@ -168,7 +170,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
   for c = 1, checks do
     local i, cost = c, 1
     if order then
-      i, cost = string.byte(order, c * 2 - 1, c * 2)
+      i, cost = byte(order, c * 2 - 1, c * 2)
       i, cost = i - 32, cost - 32
     end
     local amount = used[i]
@@ -193,32 +195,33 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
       local amount, t = used[i], times[i]
       local value, expires
       if is_bucket then
-        value, expires = struct.pack("<ddd", amount, t, unit), t + math.ceil(amount / own)
+        value, expires = pack_struct("<ddd", amount, t, unit), t + ceil(amount / own)
       elseif is_counter then
-        value, expires = struct.pack("<dddd", t, own, amount - weights[i], oldest[i]), t + 2 * own
+        value, expires = pack_struct("<dddd", t, own, amount - weights[i], oldest[i]), t + 2 * own
       else
-        value, expires = struct.pack("<ddd", t, window, amount), t + window
+        value, expires = pack_struct("<ddd", t, window, amount), t + window
       end
-      local ttl = math.ceil((expires - now) / 1000) + buffer
+      local ttl = ceil((expires - now) / 1000) + buffer
       if ttl < least then ttl = least end
+      ttl = format("%d", ttl)
       if values[i] then
-        redis.call("SET", KEYS[i], value, "PX", ttl)
-      elseif not redis.call("SET", KEYS[i], value, "PX", ttl, "NX") then
+        call("SET", KEYS[i], value, "PX", ttl)
+      elseif not call("SET", KEYS[i], value, "PX", ttl, "NX") then
         foreign = foreign or {}
         foreign[i] = true
       end
     elseif changes[i] == 0 and values[i] then
-      redis.call("PEXPIRE", KEYS[i], math.max(math.ceil(window / 500) + buffer, least), "NX")
+      call("PEXPIRE", KEYS[i], math.max(ceil(window / 500) + buffer, least), "NX")
     end
   end
   if foreign then
     for c = 1, checks do
       local i = c
-      if order then i = string.byte(order, c * 2 - 1) - 32 end
+      if order then i = byte(order, c * 2 - 1) - 32 end
       if foreign[i] then reply[2 + (c - 1) * width] = -1 end
     end
   end
-  return struct.pack("<" .. string.rep("d", #reply), unpack(reply))
+  return pack_struct("<" .. string.rep("d", #reply), unpack(reply))
 end
 if policy ~= "" then
   local function number(place)
