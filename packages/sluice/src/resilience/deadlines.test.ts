@@ -124,6 +124,37 @@ describe("deadlines", () => {
     expect(lost.next).toBeUndefined()
   })
 
+  it("are not put off by a call that starts while answers are still being read", async () => {
+    const { clock, start } = open()
+    start()
+    clock.advance(20)
+    const second = start()
+    clock.advance(30)
+    start()
+    await turns()
+    clock.advance(20)
+    await turns()
+    expect(second.expired).toBe(1)
+  })
+
+  it("are not put off by a call that starts as another expires", async () => {
+    const { clock, deadlines, start } = open()
+    deadlines.start(
+      new (class extends Timed {
+        expire(): void {
+          start()
+        }
+      })(),
+    )
+    clock.advance(20)
+    const second = start()
+    clock.advance(30)
+    await turns()
+    clock.advance(20)
+    await turns()
+    expect(second.expired).toBe(1)
+  })
+
   it("go on when a call starts another as it expires", async () => {
     const { clock, deadlines, start } = open()
     const again: Question[] = []

@@ -72,9 +72,12 @@ export class Deadlines {
     this.#alarm.set(ms)
   }
 
+  /** Until the answers are read the timer counts as set: what starts meanwhile must not put off what is due before it. */
   #ring(): void {
-    this.#isSet = false
-    if (this.#oldest === undefined) return
+    if (this.#oldest === undefined) {
+      this.#isSet = false
+      return
+    }
     const now = this.#now()
     const early = this.#oldest.due - now
     if (early > 0) this.#set(early)
@@ -88,6 +91,7 @@ export class Deadlines {
       this.end(call)
       call.expire()
     }
-    if (this.#oldest !== undefined && !this.#isSet) this.#set(Math.max(0, this.#oldest.due - this.#now()))
+    if (this.#oldest === undefined) this.#isSet = false
+    else this.#set(Math.max(0, this.#oldest.due - this.#now()))
   }
 }
