@@ -3,7 +3,7 @@
 
 import { ConnectionError } from "./error-code.js"
 
-/** As nghttp2 has it: a client may take back a thousand calls at once, and 33 a second. */
+/** As nghttp2 has it: a client may take back a thousand calls at once, and 33 a second. Here also one for each it lets be answered. */
 const MOST_RESETS = 1_000
 const RESETS_PER_SECOND = 33
 /** Pings, settings, windows, priorities, DATA without a byte: some of them come with every call. */
@@ -18,6 +18,11 @@ export class FloodGuard {
   /** A call that was taken back, or had to be ended for what the client did on it. */
   reset(): void {
     if (--this.#resets < 0) throw new ConnectionError("ENHANCE_YOUR_CALM", "too many streams are reset")
+  }
+
+  /** A call that was answered to its end. Who asks for much may also take back much: many clients of a proxy give up. */
+  answered(): void {
+    if (this.#resets < MOST_RESETS) this.#resets++
   }
 
   /** A frame that asks for nothing. */

@@ -113,6 +113,23 @@ describe("a client that works a lot is not mistaken for one", () => {
     expect(await client.answer(2_001)).toBe("x")
     expect(client.of(FRAME.DATA)).toHaveLength(1)
   })
+
+  it("may take back every other request, as a proxy does whose clients give up", async () => {
+    const client = await dial(await start())
+    for (let round = 0; round < 20; round++) {
+      const answered = (i: number) => 4 * (round * 100 + i) + 1
+      client.send(
+        times(100, (i) => {
+          const takenBack = answered(i) + 2
+          const reset = frame(FRAME.RST_STREAM, 0, takenBack, uint32(8))
+          return Buffer.concat([request(answered(i), "/large/1"), request(takenBack, "/later"), reset])
+        }),
+      )
+      expect(await client.answer(answered(99))).toBe("x")
+      client.frames.length = 0
+    }
+    expect(client.isClosed).toBe(false)
+  })
 })
 
 describe("what a client can make the server keep or repeat is bounded", () => {

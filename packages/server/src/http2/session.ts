@@ -155,6 +155,7 @@ export class Session implements Streams {
     stream.isOver = true
     this.streams.delete(stream.id)
     this.outgoing.forget(stream)
+    if (stream.serverHasEnded) this.guard.answered()
     stream.reader?.closed()
   }
 
