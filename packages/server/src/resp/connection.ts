@@ -6,6 +6,7 @@ import { SluiceError } from "sluice"
 import { AnswerQueue } from "./answer-queue.js"
 import { type Call, type Command, type Host, hasArity, unknownCommand, wrongArity } from "./command.js"
 import { commands } from "./commands.js"
+import { viewOf } from "./repeated-throttle.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import { BROKEN, type RequestLimits, type RequestParser } from "./request-parser.js"
 import { newSession, type Session } from "./session.js"
@@ -117,20 +118,24 @@ export class Connection {
   }
 
   #work(bytes: Buffer): void {
-    const { parser, reply, limits } = this.#turns
+    const { parser, reply, limits, throttle } = this.#turns
     const session = this.#session
     reply.protocol = session.protocol
+    const view = viewOf(bytes)
     let at = 0
     let done = 0
     let began = 0
     while (at < bytes.length && !session.isEnding && this.#mayGoOn()) {
-      const next = parser.parse(bytes, at, session.isLoggedIn ? limits : BEFORE_LOGIN)
+      let next = session.isLoggedIn ? throttle.find(view, at, limits.bytes) : 0
+      const isRepeated = next > 0
+      if (!isRepeated) next = parser.parse(bytes, at, session.isLoggedIn ? limits : BEFORE_LOGIN)
       if (next < 0) {
         if (next === BROKEN) this.#refuse(`ERR ${parser.mistake}`)
         break
       }
       at = next
-      if (parser.count > 0) this.#execute(parser, reply)
+      if (isRepeated) this.#execute(bytes, reply)
+      else if (parser.count > 0) this.#execute(undefined, reply)
       if (++done % COMMANDS_PER_LOOK !== 0) continue
       const now = performance.now()
       if (done === COMMANDS_PER_LOOK) began = now
@@ -151,14 +156,16 @@ export class Connection {
     this.#endIfDone()
   }
 
-  #execute(request: RequestParser, reply: ReplyWriter): void {
+  /** Runs the command in the parser, or the one found in the bytes `repeated`. */
+  #execute(repeated: Buffer | undefined, reply: ReplyWriter): void {
+    const { parser, throttle } = this.#turns
+    const { isLoggedIn, database } = this.#session
     const start = reply.length
     let later: Promise<Answer> | undefined
     try {
-      later =
-        this.#session.isLoggedIn && isThrottle(request)
-          ? this.#turns.throttle.run(request, this.#session.database, reply)
-          : this.#run(request, reply)
+      if (repeated !== undefined) later = throttle.repeat(repeated, database, reply)
+      else if (isLoggedIn && isThrottle(parser)) later = throttle.run(parser, database, reply)
+      else later = this.#run(parser, reply)
     } catch (error) {
       reply.error(this.#messageOf(error))
     }

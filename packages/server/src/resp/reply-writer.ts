@@ -9,6 +9,9 @@ const LF = 0x0a
 const COLON = 0x3a
 const MINUS = 0x2d
 const ZERO = 0x30
+const BILLION = 1_000_000_000
+/** 00, 01 and so on to 99. */
+const PAIRS = Buffer.from(Array.from({ length: 100 }, (_, i) => String(i).padStart(2, "0")).join(""))
 /** The sign and digits of any number, with what goes around it. */
 const NUMBER_BYTES = 24
 
@@ -149,17 +152,32 @@ export class ReplyWriter {
 
 /** Any whole number within 2^53. Returns where it ends. */
 function writeDigits(bytes: Buffer, at: number, value: number): number {
-  let left = value
-  if (left < 0) {
-    bytes[at++] = MINUS
-    left = -left
+  if (value < 0) {
+    bytes[at] = MINUS
+    return writeDigits(bytes, at + 1, -value)
   }
-  let end = at + 1
-  for (let bound = 10; bound <= left; bound *= 10) end++
-  for (let i = end - 1; i >= at; i--) {
-    const rest = Math.floor(left / 10)
-    bytes[i] = ZERO + (left - rest * 10)
+  if (value < BILLION) return writeSmall(bytes, at, value | 0, digitsOf(value))
+  const billions = Math.floor(value / BILLION)
+  return writeSmall(bytes, writeDigits(bytes, at, billions), (value - billions * BILLION) | 0, 9)
+}
+
+/** So many digits of a number below a billion, two at a time: on 32 bits a division by 100 is a multiplication. */
+function writeSmall(bytes: Buffer, at: number, value: number, digits: number): number {
+  let left = value
+  let end = at + digits
+  while (end - at >= 2) {
+    const rest = (left / 100) | 0
+    const pair = (left - rest * 100) * 2
+    bytes[--end] = PAIRS[pair + 1] as number
+    bytes[--end] = PAIRS[pair] as number
     left = rest
   }
-  return end
+  if (end > at) bytes[at] = ZERO + left
+  return at + digits
+}
+
+function digitsOf(value: number): number {
+  let digits = 1
+  for (let bound = 10; bound <= value && digits < 9; bound *= 10) digits++
+  return digits
 }

@@ -31,6 +31,8 @@ export class RequestParser {
   count = 0
   /** The bytes the arguments lie in: those given, or others for a command typed by hand. */
   bytes: Buffer
+  /** Where the command starts in the bytes given. */
+  start = 0
   readonly starts: Int32Array
   readonly ends: Int32Array
   mistake = ""
@@ -48,6 +50,7 @@ export class RequestParser {
   /** Reads the command at `at`. Returns where the next one starts, `INCOMPLETE` or `BROKEN`. */
   parse(bytes: Buffer, at: number, limits: RequestLimits = this.#limits): number {
     this.count = 0
+    this.start = at
     if (bytes[at] !== ASTERISK) return this.#parseInline(bytes, at, limits)
     const count = this.#length(bytes, at + 1)
     if (count === INCOMPLETE) return INCOMPLETE

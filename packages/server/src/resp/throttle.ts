@@ -11,6 +11,7 @@
 import { isUtf8 } from "node:buffer"
 import { type ByteKeys, byteKeys, type Charge, type Outcome, Space, type Store, type SyncStore } from "sluice"
 import { parseInteger } from "./integer.js"
+import { RepeatedThrottle } from "./repeated-throttle.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import type { RequestParser } from "./request-parser.js"
 import { type Terms, TermsCache, TermsError } from "./terms.js"
@@ -37,6 +38,7 @@ export class Throttle {
   readonly #sync: SyncStore | undefined
   readonly #bytes: ByteKeys | undefined
   readonly #terms = new TermsCache()
+  readonly #repeated = new RepeatedThrottle()
   readonly #spaces: readonly Space[]
   #counts: ThrottleCounts = { allowed: 0, denied: 0, degraded: 0 }
 
@@ -55,6 +57,19 @@ export class Throttle {
     return counts
   }
 
+  /** Where the next command starts, if the one at `at` was answered before but for its key: `repeat` answers it. Else 0. */
+  find(bytes: DataView, at: number, mostBytes: number): number {
+    const repeated = this.#repeated
+    // As the parser counts: without the last CRLF.
+    return repeated.find(bytes, at) && repeated.next - 2 - at <= mostBytes ? repeated.next : 0
+  }
+
+  /** Answers the command that `find` has found in `bytes`, as `run` would. */
+  repeat(bytes: Buffer, database: number, reply: ReplyWriter): Promise<Answer> | undefined {
+    const { keyStart, keyEnd, terms, cost } = this.#repeated
+    return this.#check(bytes, keyStart, keyEnd, terms as Terms, cost, database, reply)
+  }
+
   /** Answers the command in `request`; a promise where the store needs one. Throws what the client has to be told. */
   run(request: RequestParser, database: number, reply: ReplyWriter): Promise<Answer> | undefined {
     const { count, bytes, starts, ends } = request
@@ -63,16 +78,28 @@ export class Throttle {
     const cost = count === 6 ? integer(request, 5) : 1
     if (!(cost >= 0 && cost <= Number.MAX_SAFE_INTEGER))
       throw new TermsError(`quantity must be from 0 to 2^53, got ${cost}`)
+    this.#repeated.remember(request, terms, cost)
+    return this.#check(bytes, starts[1] as number, ends[1] as number, terms, cost, database, reply)
+  }
+
+  /** Checks the key in `bytes` from `start` to `end`. */
+  #check(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    terms: Terms,
+    cost: number,
+    database: number,
+    reply: ReplyWriter,
+  ): Promise<Answer> | undefined {
     const { policy } = terms
     const space = this.#spaces[database] as Space
-    const start = starts[1] as number
-    const end = ends[1] as number
     const verdict = this.#bytes?.checkOneSync(space, bytes, start, end, policy, cost)
     if (verdict !== undefined) {
       this.#answer(reply, terms, cost, verdict, verdict.degraded)
       return undefined
     }
-    const key = keyOf(request)
+    const key = keyOf(bytes.subarray(start, end))
     if (this.#sync !== undefined) {
       const single = this.#sync.checkOneSync(space, key, policy, cost)
       this.#answer(reply, terms, cost, single, single.degraded)
@@ -112,9 +139,9 @@ function integer(request: RequestParser, index: number): number {
 }
 
 /** Text, as everywhere else: a key that is none would meet the counter of another, since what is no UTF-8 reads alike. */
-function keyOf(request: RequestParser): string {
-  if (!isUtf8(request.raw(1))) throw new TermsError("the key must be UTF-8")
-  return request.text(1)
+function keyOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new TermsError("the key must be UTF-8")
+  return bytes.toString()
 }
 
 function shown(text: string): string {
