@@ -92,10 +92,6 @@ export class DescriptorIndex {
     })
   }
 
-  get isEmpty(): boolean {
-    return this.#rules.size === 0
-  }
-
   match(domain: string, descriptors: readonly Descriptor[]): MatchedRule[] {
     const matched: MatchedRule[] = []
     const known = this.#domains.get(domain)

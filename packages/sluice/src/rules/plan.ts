@@ -47,26 +47,34 @@ export function planOf(set: RuleSet, identity: Identity, nowMs: number, cost: nu
   if (set.deny.get(identity) !== undefined) return early(false, "deny-list")
   if (set.allow.get(identity) !== undefined) return early(true, "allow-list")
   if (identity.badPath !== undefined) return early(false, "bad-path")
-  const enforced: Step[] = []
-  const shadows: Step[] = []
-  const shadowDenied: string[] = []
+  let enforced = NO_STEPS
+  let shadows = NO_STEPS
+  let shadowDenied = NOBODY
   for (const matched of standing(set, set.match(identity))) {
     const rule = set.rules[matched.index] as CompiledRule
     const result = stepOf(set, rule, identity, matched, nowMs, cost)
     if (result === undefined) continue
     if (typeof result === "string") {
       if (rule.mode === "enforce") return early(false, result, rule)
-      shadowDenied.push(rule.id)
+      shadowDenied = added(shadowDenied, rule.id)
       continue
     }
-    if (rule.mode === "shadow") shadows.push(result)
+    if (rule.mode === "shadow") shadows = added(shadows, result)
     else {
-      if (result.limits.length > 0) enforced.push(result)
+      if (result.limits.length > 0) enforced = added(enforced, result)
       if (rule.candidate !== undefined && rule.candidate !== "unlimited")
-        shadows.push({ ...result, limits: rule.candidate, from: "candidate" })
+        shadows = added(shadows, { ...result, limits: rule.candidate, from: "candidate" })
     }
   }
   return { early: undefined, enforced, shadows, shadowDenied }
+}
+
+/** The list with one more, which is the same list but for the first. One made empty would get room for 17 with its first. */
+function added<T>(list: readonly T[], item: T): readonly T[] {
+  if (list.length === 0) return [item]
+  const own = list as T[]
+  own.push(item)
+  return own
 }
 
 /** Without rules that are off, and those whose place another has taken. A shadow takes nobody's place. */
@@ -139,8 +147,21 @@ interface Described {
 /** The limits of a plan as headers describe them: the same list for the same limits, so that others may keep it. */
 export class HeaderPolicies {
   readonly #described: Described = { policies: [], further: new WeakMap() }
+  /** Of the single step asked about last: mostly it is asked about again. */
+  #limits: readonly RuleLimitPolicy[] | undefined
+  #policies: readonly HeaderPolicy[] = []
 
   of(steps: readonly Step[]): readonly HeaderPolicy[] {
+    if (steps.length !== 1) return this.#find(steps)
+    const { limits } = steps[0] as Step
+    if (limits !== this.#limits) {
+      this.#policies = this.#find(steps)
+      this.#limits = limits
+    }
+    return this.#policies
+  }
+
+  #find(steps: readonly Step[]): readonly HeaderPolicy[] {
     let described = this.#described
     for (const { limits } of steps) {
       let next = described.further.get(limits)

@@ -69,6 +69,8 @@ export class RuleSet {
   readonly #matcher: Matcher
   /** The index in the set of each rule that the matcher knows. */
   readonly #indexes: readonly number[]
+  /** Whether all that the matcher knows stand before those about descriptors: what it says is right as it is. */
+  readonly #arePlainFirst: boolean
   readonly #descriptors: DescriptorIndex
   /** Whether any rule counts by an API key, or another credential. */
   readonly countsApiKeys: boolean
@@ -101,6 +103,7 @@ export class RuleSet {
     this.#byId = new Map(this.rules.map((rule) => [rule.id, rule]))
     const isPlain = (rule: RuleSpec) => rule.match?.descriptor === undefined
     this.#indexes = document.rules.flatMap((rule, i) => (isPlain(rule) ? [i] : []))
+    this.#arePlainFirst = this.#indexes.every((index, i) => index === i)
     this.#matcher = compileMatcher(
       document.rules.filter(isPlain).map((rule) => rule.match ?? {}),
       (i) => `rules[${this.#indexes[i]}].match`,
@@ -119,7 +122,7 @@ export class RuleSet {
   match(identity: Identity): readonly MatchedRule[] {
     const plain = this.#matcher.match(identity)
     const { descriptors } = identity
-    if (descriptors === undefined && this.#descriptors.isEmpty) return plain
+    if (descriptors === undefined && this.#arePlainFirst) return plain
     const matched = descriptors === undefined ? [] : this.#descriptors.match(identity.domain, descriptors)
     for (const { index, params, pattern } of plain)
       matched.push({ index: this.#indexes[index] as number, params, pattern })
