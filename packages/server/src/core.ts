@@ -92,3 +92,33 @@ function told(
   watch.decided({ decision, protocol, request, durationMs: performance.now() - started, cost })
   return decision
 }
+
+/**
+ * Decisions made one after the other in one turn. Each is told of with its share of the time: to read the clock for every
+ * one of them takes a tenth of the time of a decision.
+ */
+export class DecidedTogether {
+  readonly #made: { -readonly [Field in keyof Decided]: Decided[Field] }[] = []
+  readonly #protocol: Protocol
+  readonly #started = performance.now()
+
+  constructor(protocol: Protocol) {
+    this.#protocol = protocol
+  }
+
+  get made(): readonly Decided[] {
+    return this.#made
+  }
+
+  add(decision: RuleDecision, request: RuleRequest | undefined, cost: number | undefined): void {
+    this.#made.push({ decision, protocol: this.#protocol, request, durationMs: 0, cost })
+  }
+
+  tell(watch: Watch): void {
+    const durationMs = (performance.now() - this.#started) / this.#made.length
+    for (const event of this.#made) {
+      event.durationMs = durationMs
+      watch.decided(event)
+    }
+  }
+}

@@ -17,6 +17,16 @@ afterEach(() => plane.close())
 
 const item = { path: "/items/7", user: "42" }
 
+/** What those who watch were told of each question. */
+function toldOf({ core }: TestPlane): unknown[] {
+  return core.decided.map(({ request, cost, protocol, decision }) => [
+    request,
+    cost,
+    protocol,
+    decision.allowed,
+  ])
+}
+
 describe.each([
   ["at once", () => ({})],
   ["with a promise", () => ({ store: waitingStore() })],
@@ -93,6 +103,36 @@ describe.each([
 })
 
 describe("POST /v1/check/batch", () => {
+  it("answers each check byte for byte as a check by itself is answered", async () => {
+    const asked = Array.from({ length: 40 }, (_, i) => [
+      { path: `/items/${i % 7}`, user: ["42", "7", 'q"uo\\te', "é"][i % 4] },
+      { path: "/items/9", user: "9", cost: i % 3, at: 1_767_225_600_000 + i * 1.234 },
+      { rule: "per-user", key: `user:${i % 5}`, cost: 2 },
+      { method: "GET", path: "/free" },
+      { path: "/%zz" },
+    ]).flat()
+    plane = await startPlane(testCore(RULES))
+    const { text } = await plane.post("/v1/check/batch", { checks: asked })
+    const told = toldOf(plane)
+    await plane.close()
+    plane = await startPlane(testCore(RULES))
+    const singles: string[] = []
+    for (const question of asked) singles.push((await plane.post("/v1/check", question)).text)
+    const whole = `{"results":[${singles.join(",")}]}`
+    for (let i = 0; i < whole.length; i += 100) expect(text.slice(i, i + 100)).toBe(whole.slice(i, i + 100))
+    expect(text.length).toBe(whole.length)
+    expect(told).toEqual(toldOf(plane))
+  })
+
+  it("tells who watches that each check took its share of the time", async () => {
+    plane = await startPlane(testCore(RULES))
+    await plane.post("/v1/check/batch", { checks: [item, 7, item, item] })
+    const durations = plane.core.decided.map(({ durationMs }) => durationMs)
+    expect(durations).toHaveLength(3)
+    expect(durations[0]).toBeGreaterThan(0)
+    expect(new Set(durations).size).toBe(1)
+  })
+
   it.each([
     ["[]", 400, "BODY_NOT_OBJECT"],
     [{}, 400, "BODY_FIELD_INVALID"],

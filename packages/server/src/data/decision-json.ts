@@ -4,13 +4,37 @@
 // JSON has no infinity. A wait that never ends is "never", and a limit that does not exist is null.
 
 import type { Explanation, RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
+import { frameOf } from "./decision-frame.js"
+import { millis, quoted, wait } from "./json-text.js"
 
 export function decisionJson(decision: RuleDecision): string {
-  const { rules, reason, rule, limitName, deniedBy, degraded, tier, limits, shadowDenied } = decision
+  const { rules } = decision
+  const only = rules.length === 1 && decision.limits === undefined ? rules[0] : undefined
+  return only !== undefined && isSimple(decision, only)
+    ? simpleJson(decision, only.key)
+    : fullJson(decision, only)
+}
+
+/** Whether it is about one limit of one rule, and nothing is to be said beside it. */
+function isSimple(
+  { limit, degraded, shadowDenied }: RuleDecision,
+  { mode, descriptor }: RuleOutcome,
+): boolean {
+  const isPlain = mode === "enforce" && descriptor === undefined
+  return isPlain && degraded === undefined && shadowDenied.length === 0 && limit < Number.POSITIVE_INFINITY
+}
+
+function simpleJson(decision: RuleDecision, key: string): string {
+  const { head, about, end } = frameOf(decision)
+  const { remaining, retryAfterMs, resetAfterMs, resetAt, delayMs } = decision
+  return `${head}${remaining},"retryAfterMs":${wait(retryAfterMs)},"resetAfterMs":${wait(resetAfterMs)},"resetAt":${millis(resetAt)},"delayMs":${millis(delayMs)}${about}${quoted(key)}${end}`
+}
+
+function fullJson(decision: RuleDecision, only: RuleOutcome | undefined): string {
+  const { rules, reason, rule, limitName, deniedBy, degraded, tier, shadowDenied } = decision
   let json = `{"allowed":${decision.allowed},"limit":${amount(decision.limit)},"remaining":${amount(decision.remaining)},"retryAfterMs":${wait(decision.retryAfterMs)},"resetAfterMs":${wait(decision.resetAfterMs)},"resetAt":${millis(decision.resetAt)},"delayMs":${millis(decision.delayMs)},"reason":"${reason}"`
   if (rule !== undefined) json += `,"rule":${quoted(rule)}`
   if (limitName !== undefined) json += `,"limitName":${quoted(limitName)}`
-  const only = rules.length === 1 && limits === undefined ? rules[0] : undefined
   if (only !== undefined && only.mode === "enforce" && only.descriptor === undefined) {
     // One limit of one rule: what stands above says it all but these.
     json += `,"key":${quoted(only.key)}`
@@ -37,36 +61,6 @@ function limitJson(limit: RuleLimit): string {
 
 function amount(value: number): number | null {
   return value === Number.POSITIVE_INFINITY ? null : value
-}
-
-function wait(ms: number): string {
-  return ms === Number.POSITIVE_INFINITY ? '"never"' : millis(ms)
-}
-
-/** Beyond this, milliseconds have no room for exact decimals. */
-const MOST_EXACT_MS = 2 ** 43
-const THREE_DIGITS = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, "0"))
-
-/**
- * Milliseconds, of which three decimals are known. From whole seconds and two times three digits: to find the shortest text
- * for any fraction, as the language does, takes longer than all the rest of a decision.
- */
-function millis(ms: number): string {
-  if (!(ms >= 0 && ms < MOST_EXACT_MS)) return String(ms)
-  const micros = Math.round(ms * 1_000)
-  const seconds = Math.floor(micros / 1_000_000)
-  const rest = micros - seconds * 1_000_000
-  const thousandth = Math.floor(rest / 1_000)
-  const whole = seconds === 0 ? String(thousandth) : `${seconds}${THREE_DIGITS[thousandth]}`
-  const decimals = rest - thousandth * 1_000
-  return decimals === 0 ? whole : `${whole}.${THREE_DIGITS[decimals]}`
-}
-
-/** No control characters, quotes or backslashes, and no halves of a character, which are not to stand alone. */
-const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
-
-function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
 /** Not on the path of every answer, so by JSON.stringify; but the decision in it is the same as anywhere. */

@@ -1,7 +1,7 @@
 // What a caller asks: about a request that it describes, or about one rule and a key by name.
 
 import { SluiceError } from "sluice"
-import type { KeyCheckOptions, RuleCheckOptions, RuleDecision, RuleRequest } from "sluice/rules"
+import type { KeyCheckOptions, RuleCheckOptions, RuleDecision, RuleEngine, RuleRequest } from "sluice/rules"
 import { ask, askKey, type Core, type Protocol } from "../core.js"
 
 export type AskedRequest = RuleRequest & RuleCheckOptions
@@ -82,6 +82,13 @@ export function decide(
   return isAboutKey(question)
     ? askKey(core, protocol, question.rule, question.key, question)
     : ask(core, protocol, question, question)
+}
+
+/** The decision without a promise, which nobody is told of. */
+export function decideSync(engine: RuleEngine, question: Question): RuleDecision {
+  return isAboutKey(question)
+    ? engine.checkKeySync(question.rule, question.key, question)
+    : engine.checkSync(question, question)
 }
 
 function checkKeyQuestion(body: Body, place: string): void {
