@@ -1,7 +1,7 @@
 import { SluiceError } from "sluice"
 import { problemBody } from "sluice/http"
-import { type Core, DecidedTogether } from "../core.js"
-import { type Answer, jsonAnswer } from "../http/answer.js"
+import { type Core, type Decided, DecidedTogether } from "../core.js"
+import { jsonAnswer } from "../http/answer.js"
 import { requestProblem } from "../http/request-problem.js"
 import { decisionJson } from "./decision-json.js"
 import type { BodyRoute } from "./plane.js"
@@ -17,15 +17,11 @@ export function batchRoute(core: Core, most: number): BodyRoute {
   return (query, body) => {
     noParameters(query)
     const checks = readChecks(body, most)
-    if (core.engine.isSync) return batchAnswer(resultsOf(core, checks, places))
+    if (core.engine.isSync) return jsonAnswer(`{"results":[${resultsOf(core, checks, places)}]}`)
     // All in one tick, so that a shared store takes them in as few calls as it can.
     const results = checks.map((check, i) => resultOf(core, check, places[i] as string))
-    return Promise.all(results).then(batchAnswer)
+    return Promise.all(results).then((all) => jsonAnswer(`{"results":[${all.join(",")}]}`))
   }
-}
-
-function batchAnswer(results: readonly string[]): Answer {
-  return jsonAnswer(`{"results":[${results.join(",")}]}`)
 }
 
 function readChecks(body: Record<string, unknown>, most: number): readonly unknown[] {
@@ -56,25 +52,30 @@ function readChecks(body: Record<string, unknown>, most: number): readonly unkno
 }
 
 /** Without promises: all are decided, then those who watch are told, then all are written. */
-function resultsOf(core: Core, checks: readonly unknown[], places: readonly string[]): string[] {
+function resultsOf(core: Core, checks: readonly unknown[], places: readonly string[]): string {
   const together = new DecidedTogether("http")
-  const problems = new Map<number, string>()
+  /** Where a check was no question, or one without an answer. */
+  const problems: (string | undefined)[] = new Array(checks.length)
   try {
-    checks.forEach((check, i) => {
+    for (let i = 0; i < checks.length; i++) {
       try {
-        const question = questionOf(check, places[i] as string)
+        const question = questionOf(checks[i], places[i] as string)
         const decision = decideSync(core.engine, question)
         together.add(decision, isAboutKey(question) ? undefined : question, question.cost)
       } catch (error) {
-        problems.set(i, problemJson(error))
+        problems[i] = problemJson(error)
       }
-    })
+    }
   } finally {
     together.tell(core.watch)
   }
-  const results = together.made.map(({ decision }) => decisionJson(decision))
-  for (const [i, problem] of problems) results.splice(i, 0, problem)
-  return results
+  let json = ""
+  let next = 0
+  for (let i = 0; i < checks.length; i++) {
+    if (i > 0) json += ","
+    json += problems[i] ?? decisionJson((together.made[next++] as Decided).decision)
+  }
+  return json
 }
 
 async function resultOf(core: Core, check: unknown, place: string): Promise<string> {

@@ -8,9 +8,11 @@ import { quoted } from "./json-text.js"
 export interface DecisionFrame {
   /** Up to what remains. */
   readonly head: string
-  /** From the reason to the key. */
+  /** From the reason to the quote before the key. */
   readonly about: string
-  /** What follows the key. */
+  /** The same, from a delay of none. */
+  readonly aboutAtOnce: string
+  /** From the quote behind the key. */
   readonly end: string
   readonly of: Pick<
     RuleDecision,
@@ -56,11 +58,13 @@ function makeFrame(decision: RuleDecision): DecisionFrame {
   let about = `,"reason":"${reason}"`
   if (rule !== undefined) about += `,"rule":${quoted(rule)}`
   if (limitName !== undefined) about += `,"limitName":${quoted(limitName)}`
-  let end = deniedBy === undefined ? "" : `,"deniedBy":${quoted(deniedBy)}`
+  about += ',"key":"'
+  let end = deniedBy === undefined ? '"' : `","deniedBy":${quoted(deniedBy)}`
   if (tier !== undefined) end += `,"tier":${quoted(tier)}`
   return {
     head: flat(`{"allowed":${allowed},"limit":${limit},"remaining":`),
-    about: flat(`${about},"key":`),
+    about: flat(about),
+    aboutAtOnce: flat(`,"delayMs":0${about}`),
     end: flat(`${end},"revision":${revision}}`),
     of: { reason, limit, rule, limitName, deniedBy, tier, revision },
   }

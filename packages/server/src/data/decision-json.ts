@@ -5,7 +5,7 @@
 
 import type { Explanation, RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
 import { frameOf } from "./decision-frame.js"
-import { millis, quoted, wait } from "./json-text.js"
+import { inQuotes, millis, quoted, wait } from "./json-text.js"
 
 export function decisionJson(decision: RuleDecision): string {
   const { rules } = decision
@@ -24,10 +24,16 @@ function isSimple(
   return isPlain && degraded === undefined && shadowDenied.length === 0 && limit < Number.POSITIVE_INFINITY
 }
 
+/** In as few pieces as can be: each takes about as long as to find its digits. */
 function simpleJson(decision: RuleDecision, key: string): string {
-  const { head, about, end } = frameOf(decision)
+  const { head, about, aboutAtOnce, end } = frameOf(decision)
   const { remaining, retryAfterMs, resetAfterMs, resetAt, delayMs } = decision
-  return `${head}${remaining},"retryAfterMs":${wait(retryAfterMs)},"resetAfterMs":${wait(resetAfterMs)},"resetAt":${millis(resetAt)},"delayMs":${millis(delayMs)}${about}${quoted(key)}${end}`
+  const retry =
+    retryAfterMs === 0
+      ? ',"retryAfterMs":0,"resetAfterMs":'
+      : `,"retryAfterMs":${wait(retryAfterMs)},"resetAfterMs":`
+  const rest = delayMs === 0 ? aboutAtOnce : `,"delayMs":${millis(delayMs)}${about}`
+  return `${head}${remaining}${retry}${wait(resetAfterMs)},"resetAt":${millis(resetAt)}${rest}${inQuotes(key)}${end}`
 }
 
 function fullJson(decision: RuleDecision, only: RuleOutcome | undefined): string {

@@ -4,7 +4,12 @@
 const SHORT = 64
 
 export function quoted(text: string): string {
-  return text.length <= SHORT && isPlain(text) ? `"${text}"` : JSON.stringify(text)
+  return `"${inQuotes(text)}"`
+}
+
+/** What stands between the quotes. */
+export function inQuotes(text: string): string {
+  return text.length <= SHORT && isPlain(text) ? text : JSON.stringify(text).slice(1, -1)
 }
 
 /** No control characters, quotes or backslashes, and no halves of a character, which are not to stand alone. */
@@ -23,6 +28,7 @@ export function wait(ms: number): string {
 /** Beyond this, milliseconds have no room for exact decimals. */
 const MOST_EXACT_MS = 2 ** 43
 const THREE_DIGITS = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, "0"))
+const DECIMALS = THREE_DIGITS.map((digits) => `.${digits}`)
 
 /**
  * Milliseconds, of which three decimals are known. From whole seconds and two times three digits: to find the shortest text
@@ -37,5 +43,5 @@ export function millis(ms: number): string {
   const thousandth = Math.floor(rest / 1_000)
   const whole = seconds === 0 ? String(thousandth) : `${seconds}${THREE_DIGITS[thousandth]}`
   const decimals = rest - thousandth * 1_000
-  return decimals === 0 ? whole : `${whole}.${THREE_DIGITS[decimals]}`
+  return decimals === 0 ? whole : `${whole}${DECIMALS[decimals]}`
 }
