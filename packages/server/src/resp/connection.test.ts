@@ -43,6 +43,19 @@ describe("commands", () => {
     await client.gets(`${FIRST}+PONG\r\n`)
   })
 
+  it("of several clients that come in halves are not mixed up", async () => {
+    const { open } = await start()
+    const clients = await Promise.all(["a", "bb", "ccc"].map(async (key) => ({ key, client: await open() })))
+    for (const part of [0, 1, 2]) {
+      for (const { key, client } of clients) {
+        const text = ask(key) + encode("ECHO", `${key}!`)
+        client.send(text.slice(part * 15, part === 2 ? undefined : (part + 1) * 15))
+        await new Promise(setImmediate)
+      }
+    }
+    for (const { key, client } of clients) await client.gets(`${FIRST}$${key.length + 1}\r\n${key}!\r\n`)
+  })
+
   it("are answered in order, however many come at once", async () => {
     const { open } = await start()
     const client = await open()

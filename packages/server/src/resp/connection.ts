@@ -10,6 +10,7 @@ import { viewOf } from "./repeated-throttle.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import { BROKEN, type RequestLimits, type RequestParser } from "./request-parser.js"
 import { newSession, type Session } from "./session.js"
+import type { SharedReads } from "./shared-reads.js"
 import { TermsError } from "./terms.js"
 import type { Answer, Throttle } from "./throttle.js"
 
@@ -18,6 +19,7 @@ export interface Turns extends Host {
   readonly parser: RequestParser
   readonly reply: ReplyWriter
   readonly throttle: Throttle
+  readonly reads: SharedReads
   readonly limits: RequestLimits
   /** Seconds since the start. */
   readonly seconds: number
@@ -55,8 +57,9 @@ export class Connection {
   readonly #openedAt: number
   #owingSince: number | undefined
 
-  constructor(socket: Socket, turns: Turns, id: number) {
-    const address = socket.remoteAddress ?? ""
+  constructor(accepted: Socket, turns: Turns, id: number) {
+    const address = accepted.remoteAddress ?? ""
+    const socket = turns.reads.open(accepted, (bytes) => this.#take(bytes))
     this.#socket = socket
     this.#turns = turns
     this.#session = newSession(id, address, !turns.login.isRequired)
@@ -64,7 +67,6 @@ export class Connection {
     this.#call = { host: turns, session: this.#session, request, reply }
     this.#heardAt = turns.seconds
     this.#openedAt = turns.seconds
-    socket.on("data", (chunk: Buffer) => this.#take(chunk))
     socket.on("drain", () => this.#goOn())
     socket.on("end", () => {
       this.#hasEnded = true
@@ -73,6 +75,10 @@ export class Connection {
     socket.on("close", () => this.#answers.clear())
     // Always followed by "close"; a client that goes away is nothing to report.
     socket.on("error", () => {})
+  }
+
+  onClose(listener: () => void): void {
+    this.#socket.on("close", listener)
   }
 
   get ageSeconds(): number {
@@ -103,13 +109,14 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  #take(chunk: Buffer): void {
+  /** `read` is valid until this returns. */
+  #take(read: Buffer): void {
     this.#heardAt = this.#turns.seconds
     if (this.#session.isEnding) return
     if (this.#rest === undefined) {
-      this.#work(chunk)
+      this.#work(read)
     } else {
-      const bytes = Buffer.concat([this.#rest, chunk])
+      const bytes = Buffer.concat([this.#rest, read])
       this.#rest = undefined
       // What comes while it is stalled was on its way when reading stopped.
       if (this.#isStalled) this.#rest = bytes
@@ -148,8 +155,8 @@ export class Connection {
     this.#flush()
     if (at < bytes.length && !session.isEnding) {
       if (at > 0 || this.#owingSince === undefined) this.#owingSince = this.#turns.seconds
-      // A copy: a few bytes must not keep the whole chunk.
-      this.#rest = at === 0 ? bytes : Buffer.from(bytes.subarray(at))
+      // A copy: the next read is written over these.
+      this.#rest = Buffer.from(bytes.subarray(at))
     } else {
       this.#owingSince = undefined
     }

@@ -7,6 +7,7 @@ import { Connection, type Turns } from "./connection.js"
 import { Login } from "./login.js"
 import { ReplyWriter } from "./reply-writer.js"
 import { RequestParser } from "./request-parser.js"
+import { SharedReads } from "./shared-reads.js"
 import { Throttle } from "./throttle.js"
 
 export interface RespOptions {
@@ -53,6 +54,7 @@ class RespListener implements Listener, Turns {
   readonly limits: { readonly arguments: number; readonly bytes: number }
   readonly parser: RequestParser
   readonly reply = new ReplyWriter()
+  readonly reads = new SharedReads()
   readonly throttle: Throttle
   readonly onError: (error: unknown) => void
   address = ""
@@ -62,6 +64,7 @@ class RespListener implements Listener, Turns {
   readonly #schedule: NonNullable<Clock["schedule"]>
   readonly #patience: { readonly idle: number; readonly slow: number; readonly login: number }
   #cancelSweep = () => {}
+  #onEmpty = () => {}
   #ids = 0
   #closed: Promise<void> | undefined
 
@@ -81,8 +84,9 @@ class RespListener implements Listener, Turns {
       login: secondsOf(options.loginMs ?? 60_000),
     }
     // Half open: who closes its side after the last command still gets its replies.
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
-      this.#accept(socket),
+    this.#server = createServer(
+      { allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true },
+      (socket) => this.#accept(socket),
     )
   }
 
@@ -116,11 +120,18 @@ class RespListener implements Listener, Turns {
       for (const connection of this.#connections) connection.cut()
     }, deadlineMs)
     await closed
+    if (this.#connections.size > 0) await this.#emptied()
     clearTimeout(lastCall)
     clearTimeout(hangUp)
     this.#cancelSweep()
     this.#tellCounts()
     await this.login.close()
+  }
+
+  #emptied(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve
+    })
   }
 
   #accept(socket: Socket): void {
@@ -132,7 +143,10 @@ class RespListener implements Listener, Turns {
     }
     const connection = new Connection(socket, this, ++this.#ids)
     this.#connections.add(connection)
-    socket.on("close", () => this.#connections.delete(connection))
+    connection.onClose(() => {
+      this.#connections.delete(connection)
+      if (this.#connections.size === 0) this.#onEmpty()
+    })
   }
 
   /** Once a second, for all: a timer per connection would be moved with every command. */
