@@ -4,9 +4,9 @@
 import type { Socket } from "node:net"
 import { SluiceError } from "sluice"
 import { AnswerQueue } from "./answer-queue.js"
+import { viewOf } from "./byte-view.js"
 import { type Call, type Command, type Host, hasArity, unknownCommand, wrongArity } from "./command.js"
 import { commands } from "./commands.js"
-import { viewOf } from "./repeated-throttle.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import { BROKEN, type RequestLimits, type RequestParser } from "./request-parser.js"
 import { newSession, type Session } from "./session.js"
@@ -133,7 +133,7 @@ export class Connection {
     let done = 0
     let began = 0
     while (at < bytes.length && !session.isEnding && this.#mayGoOn()) {
-      let next = session.isLoggedIn ? throttle.find(view, at, limits.bytes) : 0
+      let next = session.isLoggedIn ? throttle.find(view, at, bytes.length, limits.bytes) : 0
       const isRepeated = next > 0
       if (!isRepeated) next = parser.parse(bytes, at, session.isLoggedIn ? limits : BEFORE_LOGIN)
       if (next < 0) {

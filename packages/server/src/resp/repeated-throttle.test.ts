@@ -1,7 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { viewOf } from "./byte-view.js"
 import { parseInteger } from "./integer.js"
-import { RepeatedThrottle, viewOf } from "./repeated-throttle.js"
+import { RepeatedThrottle } from "./repeated-throttle.js"
 import { RequestParser } from "./request-parser.js"
 import { encode } from "./started.test-support.js"
 import { type Terms, TermsCache } from "./terms.js"
@@ -29,7 +30,7 @@ function numbers(): number[] {
 /** What is found in a text: the key, its terms and its cost. */
 function find(repeated: RepeatedThrottle, text: string, at = 0) {
   const bytes = Buffer.from(text, "latin1")
-  if (!repeated.find(viewOf(bytes), at)) return undefined
+  if (!repeated.find(viewOf(bytes), at, bytes.length)) return undefined
   const { keyStart, keyEnd, next, terms, cost } = repeated
   return { key: bytes.toString("latin1", keyStart, keyEnd), next, terms, cost }
 }

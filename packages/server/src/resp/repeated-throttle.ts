@@ -1,6 +1,7 @@
 // CL.THROTTLE as nearly all of them come: one that was there before, with another key. Its bytes are compared, four at a
 // time, with those of commands that were read; that takes a quarter of the time of reading its numbers again.
 
+import { viewOf } from "./byte-view.js"
 import type { RequestParser } from "./request-parser.js"
 import type { Terms } from "./terms.js"
 
@@ -33,9 +34,8 @@ export class RepeatedThrottle {
   readonly #costs = new Float64Array(SLOTS)
   readonly #terms: (Terms | undefined)[] = new Array(SLOTS).fill(undefined)
 
-  /** Whether the command at `at` is all there, and was there before but for its key. */
-  find(bytes: DataView, at: number): boolean {
-    const end = bytes.byteLength
+  /** Whether the command at `at` is all there before `end`, and was there before but for its key. */
+  find(bytes: DataView, at: number, end: number): boolean {
     const head = at + HEAD
     if (head + KEY + SHORTEST_TAIL > end || bytes.getUint8(head) !== DOLLAR) return false
     const first = bytes.getUint8(head + 1)
@@ -81,11 +81,6 @@ export class RepeatedThrottle {
     this.#terms[slot] = terms
     this.#costs[slot] = cost
   }
-}
-
-/** The same bytes, to be read four at a time. */
-export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength)
 }
 
 /** From the first numbers of a tail: at least that much there is of each. */

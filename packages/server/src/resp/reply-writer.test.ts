@@ -19,6 +19,25 @@ describe("a reply", () => {
     )
   })
 
+  it("has the limit of its own decision, whatever the one before was on", () => {
+    const limit = fc.oneof(
+      fc.constantFrom(1, 9_999, 10_000, 1_000_000_000, 2 ** 50),
+      fc.nat({ max: 2 ** 31 }),
+    )
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), limit), { maxLength: 9 }), (decisions) => {
+        const text = written((reply) => {
+          for (const [allowed, most] of decisions) reply.decision(allowed, most, 3, allowed ? -1 : 4, 5)
+        })
+        const expected = decisions.map(
+          ([allowed, most]) =>
+            `*5\r\n:${allowed ? 0 : 1}\r\n:${most}\r\n:3\r\n:${allowed ? -1 : 4}\r\n:5\r\n`,
+        )
+        expect(text).toBe(expected.join(""))
+      }),
+    )
+  })
+
   it("has every whole number as it is written by hand", () => {
     const numbers = fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.integer({ min: -1_000, max: 1_000 }))
     fc.assert(

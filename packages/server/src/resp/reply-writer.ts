@@ -1,5 +1,7 @@
 // Replies as bytes, in RESP2 or RESP3, one behind the other in a single buffer: a turn of a connection is one write.
 
+import { viewOf } from "./byte-view.js"
+
 const FIRST_BYTES = 16_384
 /** A buffer that one large reply has made larger than this is not kept. */
 const MOST_KEPT = 65_536
@@ -10,20 +12,28 @@ const COLON = 0x3a
 const MINUS = 0x2d
 const ZERO = 0x30
 const BILLION = 1_000_000_000
-/** 00, 01 and so on to 99. */
-const PAIRS = Buffer.from(Array.from({ length: 100 }, (_, i) => String(i).padStart(2, "0")).join(""))
+/** Numbers below are written as soon as looked up. */
+const SHORT = 10_000
 /** The sign and digits of any number, with what goes around it. */
 const NUMBER_BYTES = 24
 
-const ARRAY_OF_FIVE = Buffer.from("*5\r\n")
-const WITHOUT_RETRY = Buffer.from(":-1\r\n")
+/** Four bytes at once, the first one lowest. */
+const ARRAY_OF_FIVE = Buffer.from("*5\r\n").readInt32LE()
+const ALLOWED = Buffer.from(":0\r\n").readInt32LE()
+const DENIED = Buffer.from(":1\r\n").readInt32LE()
+const MINUS_ONE = Buffer.from(":-1\r").readInt32LE()
 
 export class ReplyWriter {
   /** 2 or 3, as the client that is being answered has asked for. */
   protocol: 2 | 3 = 2
   /** Bytes written and not yet taken. */
   length = 0
-  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #view = viewOf(this.#bytes)
+  /** The limit of the last decision, and as it was written. */
+  #limit = Number.NaN
+  #limitLength = 0
+  readonly #limitBytes = new DataView(new ArrayBuffer(NUMBER_BYTES))
 
   /** What was written from `start` on, valid until something else is written. */
   written(start = 0): Buffer {
@@ -33,7 +43,7 @@ export class ReplyWriter {
   /** Starts anew. With `kept` somebody still reads the bytes: they are left to them. */
   clear(kept: boolean): void {
     this.length = 0
-    if (kept || this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    if (kept || this.#bytes.length > MOST_KEPT) this.#use(Buffer.allocUnsafeSlow(FIRST_BYTES))
   }
 
   simple(text: string): void {
@@ -94,24 +104,39 @@ export class ReplyWriter {
   /** The five integers of a decision. Seconds; a wait of -1 is none, or one without end. */
   decision(allowed: boolean, limit: number, remaining: number, retry: number, reset: number): void {
     this.#room(NUMBER_BYTES * 6)
-    const bytes = this.#bytes
+    const view = this.#view
     let at = this.length
-    for (let i = 0; i < 4; i++) bytes[at++] = ARRAY_OF_FIVE[i] as number
-    bytes[at++] = COLON
-    bytes[at++] = allowed ? ZERO : ZERO + 1
-    bytes[at++] = CR
-    bytes[at++] = LF
-    this.length = at
-    this.#integer(limit)
+    view.setInt32(at, ARRAY_OF_FIVE, true)
+    view.setInt32(at + 4, allowed ? ALLOWED : DENIED, true)
+    this.length = at + 8
+    if (limit < SHORT) this.#integer(limit)
+    else this.#sameLimit(limit)
     this.#integer(remaining)
     if (retry === -1) {
       at = this.length
-      for (let i = 0; i < 5; i++) bytes[at++] = WITHOUT_RETRY[i] as number
-      this.length = at
+      view.setInt32(at, MINUS_ONE, true)
+      this.#bytes[at + 4] = LF
+      this.length = at + 5
     } else {
       this.#integer(retry)
     }
     this.#integer(reset)
+  }
+
+  /** Most decisions are on the limit of the one before: its digits are known. */
+  #sameLimit(limit: number): void {
+    const start = this.length
+    if (limit !== this.#limit) {
+      this.#integer(limit)
+      this.#limit = limit
+      this.#limitLength = this.length - start
+      for (let i = 0; i < this.#limitLength; i++)
+        this.#limitBytes.setUint8(i, this.#bytes[start + i] as number)
+      return
+    }
+    for (let i = 0; i < this.#limitLength; i += 4)
+      this.#view.setInt32(start + i, this.#limitBytes.getInt32(i, true), true)
+    this.length = start + this.#limitLength
   }
 
   /** Where there is room for it. */
@@ -146,7 +171,12 @@ export class ReplyWriter {
     if (needed <= this.#bytes.length) return
     const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
     this.#bytes.copy(larger, 0, 0, this.length)
-    this.#bytes = larger
+    this.#use(larger)
+  }
+
+  #use(bytes: Buffer): void {
+    this.#bytes = bytes
+    this.#view = viewOf(bytes)
   }
 }
 
@@ -161,18 +191,14 @@ function writeDigits(bytes: Buffer, at: number, value: number): number {
   return writeSmall(bytes, writeDigits(bytes, at, billions), (value - billions * BILLION) | 0, 9)
 }
 
-/** So many digits of a number below a billion, two at a time: on 32 bits a division by 100 is a multiplication. */
+/** So many digits of a number below a billion: on 32 bits a division by ten is a multiplication. */
 function writeSmall(bytes: Buffer, at: number, value: number, digits: number): number {
   let left = value
-  let end = at + digits
-  while (end - at >= 2) {
-    const rest = (left / 100) | 0
-    const pair = (left - rest * 100) * 2
-    bytes[--end] = PAIRS[pair + 1] as number
-    bytes[--end] = PAIRS[pair] as number
+  for (let i = at + digits - 1; i >= at; i--) {
+    const rest = (left / 10) | 0
+    bytes[i] = ZERO + left - rest * 10
     left = rest
   }
-  if (end > at) bytes[at] = ZERO + left
   return at + digits
 }
 

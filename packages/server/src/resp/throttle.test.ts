@@ -4,7 +4,7 @@ import { redisStore } from "sluice/redis"
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"
 import { startRedis } from "../../../../test/support/redis/single.js"
-import { viewOf } from "./repeated-throttle.js"
+import { viewOf } from "./byte-view.js"
 import { ReplyWriter } from "./reply-writer.js"
 import { RequestParser } from "./request-parser.js"
 import { encode, start } from "./started.test-support.js"
@@ -198,7 +198,7 @@ function asking(throttle: Throttle): (...args: readonly (string | number)[]) => 
     reply.clear(false)
     const text = args.map((arg) => `$${Buffer.byteLength(String(arg))}\r\n${arg}\r\n`).join("")
     const bytes = Buffer.from(`*${args.length}\r\n${text}`)
-    if (throttle.find(viewOf(bytes), 0, 1_000) > 0) {
+    if (throttle.find(viewOf(bytes), 0, bytes.length, 1_000) > 0) {
       void throttle.repeat(bytes, 0, reply)
     } else {
       parser.parse(bytes, 0)

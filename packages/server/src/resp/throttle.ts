@@ -58,10 +58,10 @@ export class Throttle {
   }
 
   /** Where the next command starts, if the one at `at` was answered before but for its key: `repeat` answers it. Else 0. */
-  find(bytes: DataView, at: number, mostBytes: number): number {
+  find(bytes: DataView, at: number, end: number, mostBytes: number): number {
     const repeated = this.#repeated
     // As the parser counts: without the last CRLF.
-    return repeated.find(bytes, at) && repeated.next - 2 - at <= mostBytes ? repeated.next : 0
+    return repeated.find(bytes, at, end) && repeated.next - 2 - at <= mostBytes ? repeated.next : 0
   }
 
   /** Answers the command that `find` has found in `bytes`, as `run` would. */
