@@ -13,10 +13,12 @@ import { decide, decideSync, isAboutKey, type Question, readQuestion } from "./q
  * one is a problem in its place and spoils none of the others.
  */
 export function batchRoute(core: Core, most: number): BodyRoute {
-  const places = Array.from({ length: most }, (_, i) => `checks[${i}]`)
+  /** What is said of a mistake in each place, as far as there were batches so long. */
+  const places: string[] = []
   return (query, body) => {
     noParameters(query)
     const checks = readChecks(body, most)
+    while (places.length < checks.length) places.push(`checks[${places.length}]`)
     if (core.engine.isSync) return jsonAnswer(`{"results":[${resultsOf(core, checks, places)}]}`)
     // All in one tick, so that a shared store takes them in as few calls as it can.
     const results = checks.map((check, i) => resultOf(core, check, places[i] as string))

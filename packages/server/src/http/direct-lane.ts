@@ -206,8 +206,9 @@ class Lane {
 
   #write(text: string, isAscii: boolean): void {
     if (text === "") return
-    // Who sends and does not read is not read from either.
-    if (!this.#socket.write(text, isAscii ? "latin1" : "utf8")) this.#socket.pause()
+    // Who sends and does not read is not read from either. A long answer that the system took at once is no reason.
+    const isRoom = this.#socket.write(text, isAscii ? "latin1" : "utf8")
+    if (!isRoom && this.#socket.writableLength > 0) this.#socket.pause()
   }
 
   /** The rest is node:http's. */
