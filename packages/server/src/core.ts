@@ -94,8 +94,8 @@ function told(
 }
 
 /**
- * Decisions made one after the other in one turn. Each is told of with its share of the time: to read the clock for every
- * one of them takes a tenth of the time of a decision.
+ * Decisions made one after the other in one turn. Each is told of with its share of the time, so that the clock is read
+ * twice for all of them and not twice for each.
  */
 export class DecidedTogether {
   readonly #made: { -readonly [Field in keyof Decided]: Decided[Field] }[] = []

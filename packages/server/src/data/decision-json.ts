@@ -24,7 +24,7 @@ function isSimple(
   return isPlain && degraded === undefined && shadowDenied.length === 0 && limit < Number.POSITIVE_INFINITY
 }
 
-/** In as few pieces as can be: each takes about as long as to find its digits. */
+/** In as few pieces as can be: every one of them is added to the text, and copied when the text is sent. */
 function simpleJson(decision: RuleDecision, key: string): string {
   const { head, about, aboutAtOnce, end } = frameOf(decision)
   const { remaining, retryAfterMs, resetAfterMs, resetAt, delayMs } = decision

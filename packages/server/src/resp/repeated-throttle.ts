@@ -1,5 +1,5 @@
 // CL.THROTTLE as nearly all of them come: one that was there before, with another key. Its bytes are compared, four at a
-// time, with those of commands that were read; that takes a quarter of the time of reading its numbers again.
+// time, with those of commands that were read, and its numbers need not be read again.
 
 import { viewOf } from "./byte-view.js"
 import type { RequestParser } from "./request-parser.js"
