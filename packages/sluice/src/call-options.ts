@@ -24,13 +24,9 @@ export function costOf(cost: unknown): number {
   return cost as number
 }
 
-/** Small enough to be inlined on the hot path. */
 export function checkKey(key: unknown): void {
-  if (typeof key !== "string" || key.length === 0) throw badKey(key)
-}
-
-function badKey(key: unknown): SluiceError {
-  return new SluiceError("KEY_INVALID", {
+  if (typeof key === "string" && key) return
+  throw new SluiceError("KEY_INVALID", {
     place: "key",
     expected: "must be a string that is not empty",
     found: key,

@@ -31,11 +31,7 @@ function release(): void {
  * always reads the clock, and a replaced `Date` (fake timers in tests) is read every time.
  */
 export function systemMicros(): number {
-  if (shared > 0 && Date.now === nativeNow) {
-    shared--
-    return last
-  }
-  return readMicros()
+  return --shared >= 0 && Date.now === nativeNow ? last : readMicros()
 }
 
 function readMicros(): number {
@@ -48,7 +44,7 @@ function readMicros(): number {
     armed = true
     setImmediate(release)
   }
-  if (armed) shared = SHARED - 1
+  shared = armed ? SHARED - 1 : 0
   return now
 }
 

@@ -21,7 +21,7 @@ function outcome(verdicts: Verdict[]) {
 describe("a decision on one limit", () => {
   it("is the verdict in milliseconds, with the burst as its limit", () => {
     const single = verdict({ remaining: 7, resetAfter: 1_234_567, delay: 1 })
-    expect(decisionOfOne("narrow", narrow.policy, single, NOW, undefined)).toEqual({
+    expect(decisionOfOne("narrow", narrow.policy, single, { now: NOW, degraded: undefined })).toEqual({
       allowed: true,
       limit: 20,
       remaining: 7,
@@ -37,7 +37,7 @@ describe("a decision on one limit", () => {
 
   it("names the limit when denied, and keeps Infinity", () => {
     const never = verdict({ allowed: false, retryAfter: Number.POSITIVE_INFINITY })
-    const decision = decisionOfOne("narrow", narrow.policy, never, NOW, "deny")
+    const decision = decisionOfOne("narrow", narrow.policy, never, { now: NOW, degraded: "deny" })
     expect(decision).toMatchObject({
       deniedBy: "narrow",
       retryAfterMs: Number.POSITIVE_INFINITY,

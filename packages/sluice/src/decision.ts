@@ -43,36 +43,46 @@ export interface NamedPolicy {
   readonly policy: Policy
 }
 
-/** The decision of a limiter with a single limit. */
+/** The decision of a limiter with a single limit. What is not said takes no room: most decisions are plain. */
 export function decisionOfOne(
   name: string,
   policy: Policy,
   verdict: Verdict,
-  now: number,
-  degraded: Degraded | undefined,
+  outcome: Pick<Outcome, "now" | "degraded">,
 ): Decision {
-  const limit = policy.capacity
-  const { remaining } = verdict
-  const resetAfterMs = verdict.resetAfter / 1000
-  const resetAt = (now + verdict.resetAfter) / 1000
-  // What is not said takes no room: most decisions are plain, and there are many of them.
-  if (verdict.allowed) {
-    const delayMs = verdict.delay === 0 ? 0 : verdict.delay / 1000
-    const decision = { allowed: true, limit, remaining, retryAfterMs: 0, resetAfterMs, resetAt, delayMs }
-    return degraded === undefined ? decision : { ...decision, degraded }
+  if (!verdict.allowed) return denial(name, policy, verdict, outcome)
+  const decision: Decision = {
+    allowed: true,
+    limit: policy.capacity,
+    remaining: verdict.remaining,
+    retryAfterMs: 0,
+    resetAfterMs: verdict.resetAfter / 1000,
+    resetAt: (outcome.now + verdict.resetAfter) / 1000,
+    delayMs: verdict.delay / 1000,
   }
-  const retryAfterMs = verdict.retryAfter / 1000
-  const decision = {
+  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
+  return decision
+}
+
+/** Apart, because the engine inlines only so many bytes of code, whether they run or not. */
+function denial(
+  name: string,
+  policy: Policy,
+  verdict: Verdict,
+  outcome: Pick<Outcome, "now" | "degraded">,
+): Decision {
+  const decision: Decision = {
     allowed: false,
-    limit,
-    remaining,
-    retryAfterMs,
-    resetAfterMs,
-    resetAt,
+    limit: policy.capacity,
+    remaining: verdict.remaining,
+    retryAfterMs: verdict.retryAfter / 1000,
+    resetAfterMs: verdict.resetAfter / 1000,
+    resetAt: (outcome.now + verdict.resetAfter) / 1000,
     delayMs: 0,
     deniedBy: name,
   }
-  return degraded === undefined ? decision : { ...decision, degraded }
+  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
+  return decision
 }
 
 /** `blocked` is the verdict on the block of the key, if one was asked for. */

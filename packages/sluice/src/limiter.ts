@@ -94,8 +94,11 @@ export class Limiter {
   }
 
   /** Decides whether a request may pass, and charges it if so. */
-  async check(key: string, options?: CheckOptions): Promise<Decision> {
-    if (this.#sync !== undefined) return this.checkSync(key, options)
+  check(key: string, options?: CheckOptions): Promise<Decision> {
+    return this.#sync === undefined ? this.#ask(key, options) : this.#answer(key, options)
+  }
+
+  async #ask(key: string, options: CheckOptions | undefined): Promise<Decision> {
     const charges = this.#charges(key, options)
     return this.#decisionOf(
       options,
@@ -103,16 +106,41 @@ export class Limiter {
     )
   }
 
+  /**
+   * `checkSync` once more, written out instead of called: the engine then sees the decision being made, and need not look
+   * for a `then` on it, which takes a tenth of the time.
+   */
+  async #answer(key: string, options: CheckOptions | undefined): Promise<Decision> {
+    const plain = this.#plain
+    const store = this.#sync as SyncStore
+    if (
+      plain === undefined ||
+      options !== undefined ||
+      typeof key !== "string" ||
+      !key ||
+      store.mayBlock(this.#blocks)
+    ) {
+      return this.#checkWith(key, options)
+    }
+    const verdict = store.checkOneSync(plain.space, key, plain.policy, 1)
+    return decisionOfOne(plain.name, plain.policy, verdict, verdict)
+  }
+
   /** `check` without a promise, on a store in memory. */
   checkSync(key: string, options?: CheckOptions): Decision {
     const plain = this.#plain
     const store = this.#sync as SyncStore
-    if (plain === undefined || options !== undefined || store.mayBlock(this.#blocks)) {
+    if (
+      plain === undefined ||
+      options !== undefined ||
+      typeof key !== "string" ||
+      !key ||
+      store.mayBlock(this.#blocks)
+    ) {
       return this.#checkWith(key, options)
     }
-    checkKey(key)
     const verdict = store.checkOneSync(plain.space, key, plain.policy, 1)
-    return decisionOfOne(plain.name, plain.policy, verdict, verdict.now, verdict.degraded)
+    return decisionOfOne(plain.name, plain.policy, verdict, verdict)
   }
 
   /** Looks at a key: a check of cost 0. `remaining` is the largest cost that would pass. */
@@ -193,14 +221,14 @@ export class Limiter {
     checkCallOptions(options)
     const policy = this.#policyFor(only, options)
     const verdict = store.checkOneSync(only.space, key, policy, costOf(options?.cost), this.#at(options))
-    return decisionOfOne(only.name, policy, verdict, verdict.now, verdict.degraded)
+    return decisionOfOne(only.name, policy, verdict, verdict)
   }
 
   #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {
-    const { degraded, now, verdicts } = outcome
+    const { verdicts } = outcome
     const only = this.#only
     if (only !== undefined && verdicts.length === 1) {
-      return decisionOfOne(only.name, this.#policyFor(only, options), verdicts[0] as Verdict, now, degraded)
+      return decisionOfOne(only.name, this.#policyFor(only, options), verdicts[0] as Verdict, outcome)
     }
     const limits = this.#limits.map((limit) => ({
       name: limit.name,

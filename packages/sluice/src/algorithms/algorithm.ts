@@ -84,9 +84,9 @@ export function checkInTwoSteps(
   verdict: Verdict,
 ): void {
   this.decide(policy, cells, at, cost, now, verdict)
-  if (cost === 0) return
-  if (verdict.allowed) this.charge(policy, cells, at, cost, now)
-  else if (verdict.foreign) this.charge(policy, cells, at, 0, now)
+  if (cost > 0 && (verdict.allowed || verdict.foreign)) {
+    this.charge(policy, cells, at, verdict.allowed ? cost : 0, now)
+  }
 }
 
 /** The verdict on a cost that can never fit. */

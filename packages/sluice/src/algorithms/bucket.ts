@@ -7,7 +7,6 @@
 // State: [debt in ticks, time of the last update, ticks per unit when it was written].
 
 import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
-import { checkInTwoSteps } from "./algorithm.js"
 import { mulDivCeil } from "./exact.js"
 
 const DEBT = 0
@@ -16,26 +15,25 @@ const TOKEN = 2
 
 const CELLS = 3
 
-/** The time this state lives at: `now`, or its own if that is later by no more than one window. No debt, no time. */
-function settledTime(policy: Policy, cells: Float64Array, at: number, now: number): number {
-  const time = cells[at + TIME] as number
-  return time <= now || time - now > policy.window || cells[at + DEBT] === 0 ? now : time
-}
+/** A state as it is at some time in a policy's terms, so that deciding never touches the original. */
+const settled = new Float64Array(CELLS)
 
-/** The debt at `t`, in the ticks of this policy. */
-function settledDebt(policy: Policy, cells: Float64Array, at: number, t: number): number {
-  let debt = cells[at + DEBT] as number
-  if (debt === 0) return 0
+/** Settles a state, and returns the time it then lives at: `now`, or its own if that is later by no more than one window. */
+function settle(policy: Policy, cells: Float64Array, at: number, now: number): number {
+  const time = cells[at + TIME] as number
   const token = cells[at + TOKEN] as number
+  let debt = cells[at + DEBT] as number
+  // No debt, no time.
+  const t = time <= now || time - now > policy.window || debt === 0 ? now : time
   // Compared first: a debt many times the new bucket is beyond what translates exactly.
-  if (token !== policy.token)
+  if (debt > 0 && token !== policy.token)
     debt = debt >= policy.capacity * token ? policy.full : mulDivCeil(debt, policy.token, token)
   // A lowered burst must not lock a key out for longer than the new bucket takes to drain.
   if (debt > policy.full) debt = policy.full
-  const elapsed = t - (cells[at + TIME] as number)
-  if (elapsed <= 0) return debt
-  const drained = elapsed * policy.leak
-  return drained >= debt ? 0 : debt - drained
+  settled[DEBT] = t > time ? Math.max(debt - (t - time) * policy.leak, 0) : debt
+  settled[TIME] = t
+  settled[TOKEN] = policy.token
+  return t
 }
 
 function decide(
@@ -46,14 +44,18 @@ function decide(
   now: number,
   verdict: Verdict,
 ): void {
-  const t = settledTime(policy, cells, at, now)
-  judge(policy, settledDebt(policy, cells, at, t), t - now, cost, verdict)
+  const t = settle(policy, cells, at, now)
+  check(policy, settled, 0, cost, t, verdict)
+  // Waits are told from the caller's time. The state's may lie ahead of it, but never without a debt.
+  const ahead = t - now
+  if (!verdict.allowed) verdict.retryAfter += ahead
+  else if (policy.queue) verdict.delay += ahead
+  verdict.resetAfter += ahead
   verdict.foreign = (cells[at + TIME] as number) - now > policy.window
 }
 
 /** `decide`, then `charge`; in one go for a state in the policy's own terms that is not ahead of `now`: nearly all are. */
 function check(
-  this: Algorithm,
   policy: Policy,
   cells: Float64Array,
   at: number,
@@ -61,55 +63,57 @@ function check(
   now: number,
   verdict: Verdict,
 ): void {
+  const { full, token } = policy
   const time = cells[at + TIME] as number
-  let debt = cells[at + DEBT] as number
-  if (cells[at + TOKEN] !== policy.token || time > now || debt > policy.full) {
-    checkInTwoSteps.call(this, policy, cells, at, cost, now, verdict)
+  const written = cells[at + DEBT] as number
+  if (cells[at + TOKEN] !== token || time > now || written > full) {
+    checkOther(policy, cells, at, cost, now, verdict)
     return
   }
-  const drained = (now - time) * policy.leak
-  debt = drained < debt ? debt - drained : 0
-  const after = judge(policy, debt, 0, cost, verdict)
+  let debt = written - (now - time) * policy.leak
+  if (debt < 0) debt = 0
+  const need = cost * token
+  const room = full - debt
+  const allowed = need <= room
+  verdict.allowed = allowed
   verdict.foreign = false
-  if (verdict.allowed && cost > 0) {
-    cells[at + DEBT] = after
+  verdict.retryAfter = allowed ? 0 : waitFor(policy, cost, need - room)
+  verdict.delay = allowed && policy.queue ? drainTime(policy, debt) : 0
+  if (allowed) debt += need
+  verdict.remaining = Math.floor((full - debt) / token)
+  verdict.resetAfter = drainTime(policy, debt)
+  if (allowed && cost > 0) {
+    cells[at + DEBT] = debt
     cells[at + TIME] = now
   }
 }
 
-/** How long a debt takes to drain. Most limits divide their window, and then a tick drains in each µs. */
-function drainTime(policy: Policy, debt: number): number {
-  return policy.leak === 1 ? debt : Math.ceil(debt / policy.leak)
+/** How long until a cost fits for which `excess` ticks are too many. */
+function waitFor(policy: Policy, cost: number, excess: number): number {
+  return cost > policy.capacity ? Number.POSITIVE_INFINITY : drainTime(policy, excess)
 }
 
-/**
- * What a debt means for a cost; returns the debt after it. Waits are told from the caller's time, which may lie `ahead`
- * before the state's; never without a debt, which alone keeps a state ahead.
- */
-function judge(policy: Policy, debt: number, ahead: number, cost: number, verdict: Verdict): number {
-  const { full, token } = policy
-  const need = cost * token
-  const room = full - debt
-  verdict.retryAfter = 0
-  verdict.delay = 0
-  if (need <= room) {
-    verdict.allowed = true
-    if (policy.queue) verdict.delay = ahead + drainTime(policy, debt)
-    debt += need
-  } else {
-    verdict.allowed = false
-    const never = cost > policy.capacity
-    verdict.retryAfter = never ? Number.POSITIVE_INFINITY : ahead + drainTime(policy, need - room)
-  }
-  verdict.remaining = Math.floor((full - debt) / token)
-  verdict.resetAfter = ahead + drainTime(policy, debt)
-  return debt
+/** `check` in two steps: `decide` leaves in `settled` what is to be charged. */
+function checkOther(
+  policy: Policy,
+  cells: Float64Array,
+  at: number,
+  cost: number,
+  now: number,
+  verdict: Verdict,
+): void {
+  decide(policy, cells, at, cost, now, verdict)
+  if (cost > 0 && (verdict.allowed || verdict.foreign)) cells.set(settled, at)
+}
+
+/** How long a debt takes to drain. */
+function drainTime(policy: Policy, debt: number): number {
+  return Math.ceil(debt / policy.leak)
 }
 
 function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const t = settledTime(policy, cells, at, now)
-  cells[at + DEBT] = Math.max(0, settledDebt(policy, cells, at, t) + cost * policy.token)
-  cells[at + TIME] = t
+  cells[at + TIME] = settle(policy, cells, at, now)
+  cells[at + DEBT] = Math.max((settled[DEBT] as number) + cost * policy.token, 0)
   cells[at + TOKEN] = policy.token
 }
 
@@ -119,8 +123,8 @@ function refund(policy: Policy, cells: Float64Array, at: number, cost: number, n
 }
 
 function used(policy: Policy, cells: Float64Array, at: number, now: number): number {
-  const t = settledTime(policy, cells, at, now)
-  return Math.ceil(settledDebt(policy, cells, at, t) / policy.token)
+  settle(policy, cells, at, now)
+  return Math.ceil((settled[DEBT] as number) / policy.token)
 }
 
 /** Not clipped to this policy's burst: another may have let the debt grow beyond it. */

@@ -21,69 +21,40 @@ export function isCompact(policy: Policy): boolean {
   return policy.algorithm.name === "sliding-window-counter" && policy.buckets === 1 && policy.limit <= MOST
 }
 
+/** The state as the full algorithm takes it, while it does. */
+const wide = new Float64Array(4)
+
 /** The full state of a compact one, for `algorithms/sliding-window-counter.ts`. */
 export function widen(cells: Float64Array, at: number, to: Float64Array, toAt: number): void {
   const counts = cells[at + COUNTS] as number
-  const previous = Math.floor(counts * PER_HALF)
+  const previous = (counts * PER_HALF) | 0
   to[toAt] = cells[at + START] as number
   to[toAt + 1] = cells[at + SIZE] as number
   to[toAt + 2] = counts - previous * HALF
   to[toAt + 3] = previous
 }
 
-/** The full state again in three cells. Only a charge without asking goes beyond, and stays above every compact limit. */
-function narrow(wide: Float64Array, cells: Float64Array, at: number): void {
+/** `wide` again in three cells. Only a charge without asking goes beyond, and stays above every compact limit. */
+function narrow(cells: Float64Array, at: number): void {
   cells[at + START] = wide[0] as number
   cells[at + SIZE] = wide[1] as number
   cells[at + COUNTS] = Math.min(wide[3] as number, MOST) * HALF + Math.min(wide[2] as number, MOST)
 }
-
-const wide = new Float64Array(4)
 
 function widened(cells: Float64Array, at: number): Float64Array {
   widen(cells, at, wide, 0)
   return wide
 }
 
-/** Judges a state whose newest bucket `now` lies in. */
-function judge(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
+/** How long after the start of the newest bucket a cost fits that does not now. */
+function whenFits(
+  { bucketSize: size, limit }: Policy,
   cost: number,
-  now: number,
-  verdict: Verdict,
-): void {
-  const size = policy.bucketSize
-  const limit = policy.limit
-  const start = cells[at + START] as number
-  const counts = cells[at + COUNTS] as number
-  const previous = Math.floor(counts * PER_HALF)
-  const current = counts - previous * HALF
-  const ahead = start - now
-  const room = limit - current - weighted(previous, size, -ahead)
-  let after = current
-  verdict.retryAfter = 0
-  verdict.delay = 0
-  if (cost <= room) {
-    verdict.allowed = true
-    verdict.remaining = room - cost
-    after += cost
-  } else {
-    verdict.allowed = false
-    verdict.remaining = room > 0 ? room : 0
-    const never = cost > limit
-    verdict.retryAfter = never
-      ? Number.POSITIVE_INFINITY
-      : ahead + whenAtMost(limit - cost, previous, current, size)
-  }
-  // offsetForRoom with no room, in one division: the last unit weighs nothing from there on.
-  if (after > 0) verdict.resetAfter = ahead + 2 * size + 1 - Math.ceil(size / after)
-  else verdict.resetAfter = room < limit ? ahead + size + 1 - Math.ceil(size / previous) : 0
-}
-
-/** How long after the start of the newest bucket at most `room` units count. */
-function whenAtMost(room: number, previous: number, current: number, size: number): number {
+  previous: number,
+  current: number,
+): number {
+  const room = limit - cost
+  if (room < 0) return Number.POSITIVE_INFINITY
   if (current <= room) {
     const offset = offsetForRoom(previous, size, room - current)
     if (offset < size) return offset
@@ -100,15 +71,47 @@ function check(
   now: number,
   verdict: Verdict,
 ): void {
+  const size = policy.bucketSize
   const offset = now - (cells[at + START] as number)
-  if (cells[at + SIZE] === policy.bucketSize && offset >= 0 && offset < policy.bucketSize) {
-    verdict.foreign = false
-    judge(policy, cells, at, cost, now, verdict)
-    if (verdict.allowed) cells[at + COUNTS] = (cells[at + COUNTS] as number) + cost
+  if (cells[at + SIZE] !== size || offset < 0 || offset >= size) {
+    checkWidened(policy, cells, at, cost, now, verdict)
     return
   }
+  const counts = cells[at + COUNTS] as number
+  const previous = (counts * PER_HALF) | 0
+  let current = counts - previous * HALF
+  const room = policy.limit - current - weighted(previous, size, offset)
+  const allowed = cost <= room
+  verdict.allowed = allowed
+  verdict.foreign = false
+  verdict.retryAfter = allowed ? 0 : whenFits(policy, cost, previous, current) - offset
+  verdict.delay = 0
+  let remaining = room
+  if (allowed) {
+    current += cost
+    remaining -= cost
+    cells[at + COUNTS] = counts + cost
+  }
+  verdict.remaining = remaining > 0 ? remaining : 0
+  verdict.resetAfter = untilUnused(previous, current, size, offset)
+}
+
+function checkWidened(
+  policy: Policy,
+  cells: Float64Array,
+  at: number,
+  cost: number,
+  now: number,
+  verdict: Verdict,
+): void {
   slidingWindowCounter.check(policy, widened(cells, at), 0, cost, now, verdict)
-  narrow(wide, cells, at)
+  narrow(cells, at)
+}
+
+/** How long until nothing counts: offsetForRoom with no room, in one division. The last unit weighs nothing from there on. */
+function untilUnused(previous: number, current: number, size: number, offset: number): number {
+  const start = current > 0 ? 2 * size : size
+  return Math.max(start + 1 - Math.ceil(size / (current || previous)) - offset, 0)
 }
 
 export const compactCounter: Algorithm = {
@@ -120,11 +123,11 @@ export const compactCounter: Algorithm = {
   },
   charge(policy, cells, at, cost, now) {
     slidingWindowCounter.charge(policy, widened(cells, at), 0, cost, now)
-    narrow(wide, cells, at)
+    narrow(cells, at)
   },
   refund(policy, cells, at, cost, now) {
     slidingWindowCounter.refund(policy, widened(cells, at), 0, cost, now)
-    narrow(wide, cells, at)
+    narrow(cells, at)
   },
   used: (policy, cells, at, now) => slidingWindowCounter.used(policy, widened(cells, at), 0, now),
   expiresAt: (policy, cells, at) => slidingWindowCounter.expiresAt(policy, widened(cells, at), 0),

@@ -129,6 +129,21 @@ describe("the timer", () => {
     }
   })
 
+  it("moves a key between two checks of it, and the second finds its state", () => {
+    const clock = new ManualClock()
+    const store = memoryStore({ clock })
+    const { space, policy } = chargesOf({ algorithm: "token-bucket", limit: 60, window: "1m" })("")
+    const remaining = (key: string, cost: number) => store.checkOneSync(space, key, policy, cost).remaining
+    for (let round = 0; round < 200; round++) {
+      for (let i = 0; i < 12; i++) remaining(`short ${round}.${i}`, 1)
+      expect(remaining(`long ${round}`, 30)).toBe(30)
+      clock.advance(2_000)
+      // The short ones have expired: what stood behind them moves up, or into a smaller table.
+      vi.advanceTimersByTime(1_000)
+      expect(remaining(`long ${round}`, 1)).toBe(31)
+    }
+  })
+
   it("goes through all spaces", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })

@@ -52,16 +52,7 @@ export class MemoryStore implements SyncStore {
   #timer: ReturnType<typeof setInterval> | undefined
   #closed = false
   #refused = 0
-  readonly #verdict: SingleVerdict = {
-    allowed: false,
-    remaining: 0,
-    retryAfter: 0,
-    resetAfter: 0,
-    delay: 0,
-    foreign: false,
-    now: 0,
-    degraded: undefined,
-  }
+  readonly #verdict: SingleVerdict = { ...newVerdict(), now: 0, degraded: undefined }
 
   constructor(options: MemoryStoreOptions) {
     checkFields(options, ["maxKeys", "onFull", "snapshot", "onWarning", "clock"], "memoryStore")
@@ -98,28 +89,32 @@ export class MemoryStore implements SyncStore {
   checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): SingleVerdict {
     const now = at ?? this.#now()
     const verdict = this.#verdict
-    verdict.now = now
-    verdict.degraded = undefined
-    const table = this.#tables.open(space, policy)
     const hash = this.#hash
+    verdict.now = now
     if (key !== hash.text) hash.hash(key)
-    if (!table.check(hash.low, hash.high, policy, cost, now, verdict))
-      this.#checkNew(table, policy, cost, now)
+    const table = space.handle as Table | undefined
+    if (table?.owner !== this.#tables || !table.isAt(policy, hash)) {
+      return this.#checkHashed(space, policy, cost, now)
+    }
+    table.algorithm.check(policy, table.cells, table.at, cost, now, verdict)
     return verdict
   }
 
-  /** The verdict on the key hashed last, which has no state yet. */
-  #checkNew(table: Table, policy: Policy, cost: number, now: number): void {
-    if (this.#closed) throw closed()
+  /** The verdict on the key hashed last. */
+  #checkHashed(space: Space, policy: Policy, cost: number, now: number): SingleVerdict {
     const verdict = this.#verdict
+    const table = this.#tables.open(space, policy)
+    if (table.check(this.#hash, policy, cost, now, verdict)) return verdict
+    if (this.#closed) throw closed()
     policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
-    if (!verdict.allowed || cost === 0) return
+    if (!verdict.allowed || cost === 0) return verdict
     if (this.#roomFor(1, now)) {
       this.#add(table, policy, cost, now)
-    } else {
-      this.#refused++
-      verdict.degraded = this.#refuse(verdict)
+      return verdict
     }
+    this.#refused++
+    const degraded = this.#refuse(verdict)
+    return { ...verdict, degraded }
   }
 
   checkSync(charges: readonly Charge[], at?: number): Outcome {
@@ -210,7 +205,8 @@ export class MemoryStore implements SyncStore {
   }
 
   mayBlock(space: Space): boolean {
-    return this.#tables.blocks > 0 && this.#tables.keysIn(space) > 0
+    const tables = this.#tables
+    return tables.blocks > 0 && tables.keysIn(space) > 0
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
 import { blockPolicy } from "../../algorithms/block.js"
 import { initLog, logCells, logIsFull, settleLog } from "../../algorithms/sliding-window-log.js"
 import { compactCounter, isCompact, widen } from "./compact-counter.js"
+import type { KeyHash } from "./key-hash.js"
 import { LogArena } from "./log-arena.js"
 import { Segment } from "./segment.js"
 
@@ -22,7 +23,6 @@ const SWEPT_PER_INSERT = 4
 /** Slots drawn at random in search of a key that may go, before walking. */
 const DRAWN = 64
 
-const NO_CELLS: Float64Array = new Float64Array(0)
 const NO_WORDS: Int32Array = new Int32Array(2)
 
 /** Who keeps count over all tables. */
@@ -38,13 +38,13 @@ export class Table {
   policy: Policy
   /** The policy met here that forgets the slowest: states are kept as long as it counts them. */
   slowest: Policy
+  /** The arithmetic for the states as they are kept here. */
+  algorithm: Algorithm
   /** Where the state found or inserted last is. */
   cells: Float64Array
   at = 0
   count = 0
 
-  /** The arithmetic for the states as they are kept here. */
-  #algorithm: Algorithm
   /** Cells per slot: the state itself, or one reference into the arena of logs. */
   #slotCells: number
   readonly #arena: LogArena | undefined
@@ -54,10 +54,9 @@ export class Table {
   #frontier = 0
   #found: Segment
   #slot = -1
-  #hotWords = NO_WORDS
-  #hotWord = 0
-  #hotCells = NO_CELLS
-  #hotAt = 0
+  /** Where its hash is, unless states are moving or it is a log. */
+  #words = NO_WORDS
+  #word = 0
   /** Where the sweep for expired keys is. */
   #hand = 0
   /** The least that any policy met here holds: what may be dropped must be idle for all. */
@@ -68,13 +67,13 @@ export class Table {
     this.policy = policy
     this.slowest = policy
     this.#leastCapacity = policy.capacity
-    this.#algorithm = isCompact(policy) ? compactCounter : policy.algorithm
+    this.algorithm = isCompact(policy) ? compactCounter : policy.algorithm
     this.#arena = policy.algorithm.name === "sliding-window-log" ? new LogArena() : undefined
-    this.#slotCells = this.#arena === undefined ? this.#algorithm.cells(policy) : 1
+    this.#slotCells = this.#arena === undefined ? this.algorithm.cells(policy) : 1
     this.#segment = new Segment(FIRST_CAPACITY, this.#slotCells)
     owner.slots += this.#segment.capacity
     this.#found = this.#segment
-    this.cells = NO_CELLS
+    this.cells = this.#segment.cells
   }
 
   get slots(): number {
@@ -95,43 +94,28 @@ export class Table {
         ? policy.limit * slowest.window < slowest.limit * policy.window
         : policy.window > slowest.window
     if (slower) this.slowest = policy
-    if (this.#algorithm === compactCounter && !isCompact(policy)) this.#widen(policy)
+    if (this.algorithm === compactCounter && !isCompact(policy)) this.#widen(policy)
   }
 
-  /** Decides on the state of a hash, and charges it if allowed. False when there is no such state. The hot path. */
-  check(low: number, high: number, policy: Policy, cost: number, now: number, verdict: Verdict): boolean {
-    const hot = this.#hotWords
-    // The same key as before, as in a flood from one client: its slot is known, if it still holds that hash.
-    if ((hot[this.#hotWord] !== low || hot[this.#hotWord + 1] !== high) && !this.#heat(low, high)) {
-      return this.#checkFound(low, high, policy, cost, now, verdict)
-    }
-    this.#algorithm.check(policy, this.#hotCells, this.#hotAt, cost, now, verdict)
-    return true
+  /**
+   * Whether `cells` and `at` still point to the state of a hash, and nothing else is to be done for a policy before
+   * `algorithm.check` may decide on it: the same key as before, as in a flood from one client.
+   */
+  isAt(policy: Policy, hash: KeyHash): boolean {
+    const words = this.#words
+    const word = this.#word
+    return words[word] === hash.low && words[word + 1] === hash.high && this.policy === policy
   }
 
-  /** Remembers where the state of a hash is. False when it is not there, or not where it will stay. */
-  #heat(low: number, high: number): boolean {
-    if (this.#old !== undefined || this.#arena !== undefined) return false
-    const slot = this.#segment.find(low, high, 0)
-    if (slot < 0) return false
-    this.#hotCells = this.#segment.cells
-    this.#hotAt = this.#segment.at(slot)
-    this.#hotWords = this.#segment.words
-    this.#hotWord = (this.#hotAt - 1) * 2
-    return true
-  }
-
-  #checkFound(
-    low: number,
-    high: number,
-    policy: Policy,
-    cost: number,
-    now: number,
-    verdict: Verdict,
-  ): boolean {
+  /** Decides on the state of a hash, and charges it if allowed. False when there is none. */
+  check({ low, high }: KeyHash, policy: Policy, cost: number, now: number, verdict: Verdict): boolean {
     if (!this.find(low, high)) return false
-    this.decide(policy, cost, now, verdict)
-    if (cost > 0 && (verdict.allowed || verdict.foreign)) this.charge(policy, verdict.allowed ? cost : 0, now)
+    if (this.#arena === undefined) this.algorithm.check(policy, this.cells, this.at, cost, now, verdict)
+    else {
+      this.decide(policy, cost, now, verdict)
+      if (cost > 0 && (verdict.allowed || verdict.foreign))
+        this.charge(policy, verdict.allowed ? cost : 0, now)
+    }
     return true
   }
 
@@ -165,19 +149,19 @@ export class Table {
 
   /** Decides on the state found. */
   decide(policy: Policy, cost: number, now: number, verdict: Verdict): void {
-    this.#algorithm.decide(policy, this.cells, this.at, cost, now, verdict)
+    this.algorithm.decide(policy, this.cells, this.at, cost, now, verdict)
   }
 
   /** Charges the state found. */
   charge(policy: Policy, cost: number, now: number): void {
     if (this.#arena !== undefined) this.#makeRoom(policy, now)
-    this.#algorithm.charge(policy, this.cells, this.at, cost, now)
+    this.algorithm.charge(policy, this.cells, this.at, cost, now)
   }
 
   refund(policy: Policy, cost: number, now: number): void {
     // A key with nothing charged stays as it is, expired or not.
-    if (this.#algorithm.used(policy, this.cells, this.at, now) === 0) return
-    this.#algorithm.refund(policy, this.cells, this.at, cost, now)
+    if (this.algorithm.used(policy, this.cells, this.at, now) === 0) return
+    this.algorithm.refund(policy, this.cells, this.at, cost, now)
   }
 
   /** Before a charge: a sliding log may need room for one more entry. */
@@ -268,7 +252,13 @@ export class Table {
     this.cells = segment.cells
     this.at = segment.at(slot)
     const arena = this.#arena
-    if (arena === undefined) return
+    if (arena === undefined) {
+      if (this.#old === undefined) {
+        this.#words = segment.words
+        this.#word = (this.at - 1) * 2
+      }
+      return
+    }
     arena.locate(this.cells[this.at] as number)
     this.cells = arena.cells
     this.at = arena.at
@@ -276,12 +266,12 @@ export class Table {
 
   #hasExpired(segment: Segment, slot: number, now: number): boolean {
     this.#point(segment, slot)
-    return this.#algorithm.expiresAt(this.slowest, this.cells, this.at) <= now
+    return this.algorithm.expiresAt(this.slowest, this.cells, this.at) <= now
   }
 
   /** Whether the state pointed to is at most half used. */
   #isIdle(now: number): boolean {
-    return this.#algorithm.used(this.slowest, this.cells, this.at, now) * 2 <= this.#leastCapacity
+    return this.algorithm.used(this.slowest, this.cells, this.at, now) * 2 <= this.#leastCapacity
   }
 
   #erase(segment: Segment, slot: number): void {
@@ -307,8 +297,8 @@ export class Table {
   #resize(capacity: number): void {
     this.#finishMove()
     this.#old = this.#segment
-    this.#hotWords = NO_WORDS
-    this.#hotWord = 0
+    this.#words = NO_WORDS
+    this.#word = 0
     this.#frontier = 0
     this.#hand = 0
     this.#segment = new Segment(capacity, this.#slotCells)
@@ -318,7 +308,7 @@ export class Table {
   /** A limit beyond the compact form came along: rewrites the table once, all at once. Rare enough for one pause. */
   #widen(policy: Policy): void {
     this.#finishMove()
-    this.#algorithm = policy.algorithm
+    this.algorithm = policy.algorithm
     this.#slotCells = policy.algorithm.cells(policy)
     this.#resize(this.#segment.capacity)
     this.#finishMove()

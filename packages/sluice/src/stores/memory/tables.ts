@@ -48,14 +48,11 @@ export class Tables {
   }
 
   open(space: Space, policy: Policy): Table {
-    const handle = space.handle
-    if (handle !== undefined && handle.owner === this) {
-      const table = handle as Table
-      if (table.policy !== policy) table.meet(policy)
-      return table
-    }
-    const table = this.named(space.name, policy)
-    space.handle = table
+    let table = space.handle as Table | undefined
+    if (table?.owner !== this) {
+      table = this.named(space.name, policy)
+      space.handle = table
+    } else if (table.policy !== policy) table.meet(policy)
     return table
   }
 
