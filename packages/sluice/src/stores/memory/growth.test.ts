@@ -9,6 +9,7 @@ import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { Space } from "../store.js"
 import { memoryStore } from "./memory-store.js"
+import { Table } from "./table.js"
 
 afterEach(() => void vi.useRealTimers())
 
@@ -154,3 +155,17 @@ function isSame(a: Verdict, b: Verdict): boolean {
     a.delay === b.delay
   )
 }
+
+it("every key of a run over the end of a table is found while the table moves", () => {
+  const policy = compilePolicy({ algorithm: "token-bucket", limit: 8, window: "1m" }, "growth")
+  const table = new Table({ keys: 0, blocks: 0, slots: 0 }, policy)
+  const now = 1_000_000
+  // All of them would like the last slot: they stand in one run, which goes on at the front.
+  const high = -1
+  for (let low = 1; low <= 300; low++) {
+    expect(table.find(low, high)).toBe(false)
+    table.insert(low, high, now, 1_000)
+    table.charge(policy, 1, now)
+    for (let before = low; before > 0; before--) expect(table.find(before, high), `${before}`).toBe(true)
+  }
+})

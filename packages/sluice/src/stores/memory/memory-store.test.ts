@@ -144,6 +144,32 @@ describe("the timer", () => {
     }
   })
 
+  it("moves a growing table on between two checks of a key, and no count is lost", async () => {
+    const { policy } = chargesOf({ algorithm: "token-bucket", limit: 1_000, window: "1d" })("")
+    for (let round = 0; round < 200; round++) {
+      const store = memoryStore({ clock: new ManualClock() })
+      const space = new Space("test")
+      const counts: number[] = []
+      const check = (key: number) => {
+        counts[key] = (counts[key] ?? 0) + 1
+        const { remaining } = store.checkOneSync(space, `key ${key}`, policy, 1)
+        expect(remaining).toBe(1_000 - (counts[key] as number))
+      }
+      // Each new key may start a larger table or sweep the old one.
+      for (let i = 0; i < 60; i++) {
+        const seen = (i * 31 + round) % (i + 1)
+        check(i)
+        check(seen)
+        check(seen)
+        vi.advanceTimersByTime(1_000)
+        check(seen)
+        check(i)
+        check(seen)
+      }
+      await store.close()
+    }
+  })
+
   it("goes through all spaces", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })

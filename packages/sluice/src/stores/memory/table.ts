@@ -321,7 +321,9 @@ export class Table {
   #move(slots: number): void {
     const old = this.#old as Segment
     const segment = this.#segment
-    const end = Math.min(this.#frontier + slots, old.capacity)
+    let end = Math.min(this.#frontier + slots, old.capacity)
+    // Whole runs: one that reaches over the end of the segment goes on at its front, and is looked for from the back.
+    while (end < old.capacity && !old.isEmpty(end)) end++
     for (let slot = this.#frontier; slot < end; slot++) {
       if (old.isEmpty(slot)) continue
       const to = segment.take(old.low(slot), old.high(slot))
