@@ -5,7 +5,6 @@ import type { Found } from "./found.js"
 import type { GlobTable } from "./glob-table.js"
 import type { IndexNode, Leads } from "./leads.js"
 import type { PathTrie } from "./path-trie.js"
-import { HASH_START, hashFromStart, hashFurther } from "./text-hash.js"
 
 export class ByPath implements IndexNode {
   readonly #leads: Leads
@@ -24,41 +23,33 @@ export class ByPath implements IndexNode {
   }
 }
 
-const DOT = 46
-
 export class ByHost implements IndexNode {
   readonly #leads: Leads
   readonly #node: number
-  /** Of what hosts must end with. */
-  readonly #shortestEnd: number
   readonly #rest: number
+  /** Of what hosts must end with. */
+  readonly #shortest: number
+  readonly #longest: number
 
   /** Under a host, or under `.example.com` for all hosts that end so. */
   constructor(leads: Leads, hosts: ReadonlyMap<string, number>, rest: number) {
     this.#leads = leads
-    this.#node = leads.byHost.add(hosts)
-    const ends = [...hosts.keys()].filter((host) => host.startsWith("."))
-    this.#shortestEnd = ends.reduce(
-      (shortest, { length }) => Math.min(shortest, length),
-      Number.MAX_SAFE_INTEGER,
-    )
+    this.#node = leads.byText.add(hosts)
     this.#rest = rest
+    const lengths = [...hosts.keys()].filter((host) => host.startsWith(".")).map(({ length }) => length)
+    this.#shortest = lengths.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+    this.#longest = lengths.reduce((a, b) => Math.max(a, b), 0)
   }
 
   collect(request: ComparedRequest, found: Found): void {
     const { host } = request
-    const { table } = this.#leads.byHost
-    // One walk from the end, past no more than the longest pattern has, whatever is sent as a host.
-    const start = Math.max(0, host.length - table.longest)
-    const lastEnd = host.length - this.#shortestEnd
-    let hash = HASH_START
-    for (let i = host.length - 1; i >= start; i--) {
-      const code = host.charCodeAt(i)
-      hash = hashFurther(hash, code)
-      // A host that begins with a dot is none, and must not be taken for what others end with.
-      if (code === DOT ? i > 0 && i <= lastEnd : i === 0) {
-        this.#leads.follow(table.find(this.#node, hash, host, i, host.length), request, found)
-      }
+    // A host that begins with a dot is none, and must not be taken for what others end with.
+    if (!host.startsWith(".")) followText(this.#leads, this.#node, host, request, found)
+    // From one dot to the next, where something could end so: never more than a host name has, whatever is sent as one.
+    let dot = this.#longest === 0 ? -1 : host.indexOf(".", Math.max(1, host.length - this.#longest))
+    while (dot >= 0 && host.length - dot >= this.#shortest) {
+      followText(this.#leads, this.#node, host.slice(dot), request, found)
+      dot = host.indexOf(".", dot + 1)
     }
     this.#leads.follow(this.#rest, request, found)
   }
@@ -154,7 +145,5 @@ function collectValue(
 }
 
 function followText(leads: Leads, node: number, text: string, request: ComparedRequest, found: Found): void {
-  const { table } = leads.byText
-  if (text.length > table.longest) return
-  leads.follow(table.find(node, hashFromStart(text), text, 0, text.length), request, found)
+  leads.follow(leads.byText.find(node, text), request, found)
 }

@@ -5,7 +5,6 @@
 import type { ComparedRequest } from "./compared-request.js"
 import type { Found } from "./found.js"
 import type { Matched } from "./match-spec.js"
-import { hashFromEnd, hashFromStart } from "./text-hash.js"
 import { TextLeads } from "./text-leads.js"
 
 export interface IndexNode {
@@ -20,9 +19,7 @@ export interface IndexNode {
 export class Leads {
   readonly #settled: Matched[] = []
   readonly #nodes: IndexNode[] = []
-  /** By a method, a tier, the value of a header or parameter. */
-  readonly byText = new TextLeads(hashFromStart)
-  readonly byHost = new TextLeads(hashFromEnd)
+  readonly byText = new TextLeads()
 
   toSettled(matched: Matched): number {
     return 2 * (this.#settled.push(matched) - 1)
@@ -35,7 +32,6 @@ export class Leads {
   /** When there is a lead to everything. */
   seal(): void {
     this.byText.seal()
-    this.byHost.seal()
   }
 
   follow(lead: number, request: ComparedRequest, found: Found): void {

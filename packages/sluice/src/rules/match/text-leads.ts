@@ -1,32 +1,34 @@
-import { type TextEntry, TextTable } from "./text-table.js"
+import { hashFromStart } from "./text-hash.js"
+import { NONE, TextTable } from "./text-table.js"
 
-/** Where the nodes of an index lead to by a text, all nodes in one table. */
+/** So many texts are found faster in Maps: all of them are in the cache, and the engine hashes faster than we can. */
+const FEW = 64
+
+/** Where the nodes of an index lead to by a text, all nodes together. */
 export class TextLeads {
-  readonly #hashOf: (text: string) => number
-  #entries: TextEntry[] = []
-  #nodes = 0
-  #table: TextTable
-
-  /** `hashOf` is the hash by which texts will be looked for. */
-  constructor(hashOf: (text: string) => number) {
-    this.#hashOf = hashOf
-    this.#table = new TextTable([], hashOf)
-  }
+  /** By node. Empty when there is a table. */
+  #few: ReadonlyMap<string, number>[] = []
+  #table: TextTable | undefined = undefined
 
   /** Adds a node, and tells its number. */
   add(leads: ReadonlyMap<string, number>): number {
-    for (const [text, number] of leads) this.#entries.push({ node: this.#nodes, text, number })
-    return this.#nodes++
+    return this.#few.push(leads) - 1
   }
 
   /** When all nodes are there. */
   seal(): void {
-    this.#table = new TextTable(this.#entries, this.#hashOf)
-    this.#entries = []
+    const entries = this.#few.flatMap((leads, node) =>
+      [...leads].map(([text, number]) => ({ node, text, number })),
+    )
+    if (entries.length <= FEW) return
+    this.#table = new TextTable(entries, hashFromStart)
+    this.#few = []
   }
 
-  /** What is longer than `longest` leads nowhere. */
-  get table(): TextTable {
-    return this.#table
+  find(node: number, text: string): number {
+    const table = this.#table
+    if (table === undefined) return this.#few[node]?.get(text) ?? NONE
+    if (text.length > table.longest) return NONE
+    return table.find(node, hashFromStart(text), text, 0, text.length)
   }
 }
