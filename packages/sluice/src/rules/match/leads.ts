@@ -5,6 +5,7 @@
 import type { ComparedRequest } from "./compared-request.js"
 import type { Found } from "./found.js"
 import type { Matched } from "./match-spec.js"
+import { hashFromStart } from "./text-hash.js"
 import { TextLeads } from "./text-leads.js"
 
 export interface IndexNode {
@@ -19,7 +20,7 @@ export interface IndexNode {
 export class Leads {
   readonly #settled: Matched[] = []
   readonly #nodes: IndexNode[] = []
-  readonly byText = new TextLeads()
+  readonly byText = new TextLeads(hashFromStart)
 
   toSettled(matched: Matched): number {
     return 2 * (this.#settled.push(matched) - 1)

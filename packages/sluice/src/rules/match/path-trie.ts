@@ -8,70 +8,72 @@ import { type Branches, NODE, PathLayout } from "./path-layout.js"
 import type { PathPattern, PathSegment } from "./path-pattern.js"
 import { hashOfPath, pathScan } from "./path-scan.js"
 import { addPattern, PathNode } from "./path-tree.js"
-import { NONE, type TextEntry, TextTable } from "./text-table.js"
+import { TextLeads } from "./text-leads.js"
+import { NONE } from "./text-table.js"
 
 export class PathTrie {
-  readonly #plain: TextTable
+  readonly #plain = new TextLeads(hashOfPath)
+  readonly #plainNode: number
   readonly #layout: PathLayout | undefined
 
   /** No two patterns of the same form. */
   constructor(entries: Iterable<readonly [PathPattern, number]>) {
-    const plain: TextEntry[] = []
+    const plain = new Map<string, number>()
     let root: PathNode | undefined
     for (const [pattern, value] of entries) {
       const path = plainPath(pattern.runs)
       if (path === undefined) {
         root ??= new PathNode()
         addPattern(root, pattern, value)
-      } else plain.push({ node: WHOLE, text: path, number: value })
+      } else plain.set(path, value)
     }
-    this.#plain = new TextTable(plain, hashOfPath)
+    this.#plainNode = this.#plain.add(plain)
+    this.#plain.seal()
     this.#layout = root && new PathLayout(root)
   }
 
   /** What is stored under each pattern that matches a path in its compared form, in no particular order, each once. */
   find(path: string): readonly number[] {
-    const found: number[] = []
-    if (path.length <= this.#plain.longest) {
-      const plain = this.#plain.find(WHOLE, hashOfPath(path), path, 0, path.length)
-      if (plain !== NONE) found.push(plain)
-    }
-    if (this.#layout !== undefined) {
-      pathScan.see(path)
-      new Walk(this.#layout, path, found).from(0)
-    }
-    return found
+    const plain = this.#plain.find(this.#plainNode, path)
+    const found = plain === NONE ? undefined : [plain]
+    if (this.#layout === undefined) return found ?? NOTHING
+    pathScan.see(path)
+    return new Walk(this.#layout, path, found).from(0)
   }
 }
 
-/** Plain paths have a table of their own, in which they are all at one node. */
-const WHOLE = 0
+const NOTHING: readonly number[] = []
 
 /** One path on its way through the tree. */
 class Walk {
   readonly #layout: PathLayout
   readonly #words: Int32Array
   readonly #path: string
-  readonly #found: number[]
+  /** Made when there is something: an empty list makes room for sixteen when the first is added. */
+  #found: number[] | undefined
   /** Where a `**` was reached, and at which segment first. Made when there is one. */
   #deep: { readonly branches: Branches; readonly at: number }[] | undefined = undefined
 
   /** The path is the one that was scanned last. */
-  constructor(layout: PathLayout, path: string, found: number[]) {
+  constructor(layout: PathLayout, path: string, found: number[] | undefined) {
     this.#layout = layout
     this.#words = layout.words
     this.#path = path
     this.#found = found
   }
 
-  from(root: number): void {
+  from(root: number): readonly number[] {
     this.#reach(root, 0)
-    if (this.#deep === undefined) return
+    if (this.#deep !== undefined) this.#leaveDeep(this.#deep)
+    return this.#found ?? NOTHING
+  }
+
+  #leaveDeep(deep: readonly { readonly branches: Branches; readonly at: number }[]): void {
     // The list grows while it is gone through: behind one `**` there may be another.
-    for (const { branches, at } of this.#deep) {
+    for (const { branches, at } of deep) {
       for (let i = at; i < pathScan.count; i++) this.#leave(branches.deep, i)
     }
-    for (const { branches } of this.#deep) branches.isReached = false
+    for (const { branches } of deep) branches.isReached = false
   }
 
   /** Comes to a node with all segments before `at` behind it. */
@@ -92,7 +94,9 @@ class Walk {
   }
 
   #add(value: number): void {
-    if (value !== NONE) this.#found.push(value)
+    if (value === NONE) return
+    if (this.#found === undefined) this.#found = [value]
+    else this.#found.push(value)
   }
 
   /** Goes every way on from a node with the segment at `at`. */

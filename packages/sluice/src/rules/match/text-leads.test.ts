@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest"
+import { hashFromStart } from "./text-hash.js"
 import { TextLeads } from "./text-leads.js"
 import { NONE } from "./text-table.js"
 
 describe("leads by a text", () => {
   it.each([0, 1, 3, 64, 65, 5_000])("are those of a node, when two nodes have %d texts each", (count) => {
-    const leads = new TextLeads()
+    const leads = new TextLeads(hashFromStart)
     const texts = Array.from({ length: count }, (_, i) => `t${i}`)
     const one = leads.add(new Map(texts.map((text, i) => [text, 2 * i])))
     const other = leads.add(new Map(texts.map((text, i) => [`${text}x`, i])))

@@ -1,4 +1,3 @@
-import { hashFromStart } from "./text-hash.js"
 import { NONE, TextTable } from "./text-table.js"
 
 /** So many texts are found faster in Maps: all of them are in the cache, and the engine hashes faster than we can. */
@@ -6,9 +5,14 @@ const FEW = 64
 
 /** Where the nodes of an index lead to by a text, all nodes together. */
 export class TextLeads {
+  readonly #hashOf: (text: string) => number
   /** By node. Empty when there is a table. */
   #few: ReadonlyMap<string, number>[] = []
   #table: TextTable | undefined = undefined
+
+  constructor(hashOf: (text: string) => number) {
+    this.#hashOf = hashOf
+  }
 
   /** Adds a node, and tells its number. */
   add(leads: ReadonlyMap<string, number>): number {
@@ -21,7 +25,7 @@ export class TextLeads {
       [...leads].map(([text, number]) => ({ node, text, number })),
     )
     if (entries.length <= FEW) return
-    this.#table = new TextTable(entries, hashFromStart)
+    this.#table = new TextTable(entries, this.#hashOf)
     this.#few = []
   }
 
@@ -29,6 +33,6 @@ export class TextLeads {
     const table = this.#table
     if (table === undefined) return this.#few[node]?.get(text) ?? NONE
     if (text.length > table.longest) return NONE
-    return table.find(node, hashFromStart(text), text, 0, text.length)
+    return table.find(node, this.#hashOf(text), text, 0, text.length)
   }
 }
