@@ -78,8 +78,9 @@ export const mixes = [
   {
     name: "hosts",
     title: "hosts",
-    rule: (i) => ({ host: i % 3 === 0 ? `*.${id(i)}.example.com` : `${id(i)}.example.com` }),
-    ask: (i) => ({ host: i % 3 === 0 ? `eu.${id(i)}.example.com:443` : `${id(i)}.example.com` }),
+    rule: (i) => ({ host: i % 5 === 0 ? `*.${id(i)}.example.com` : `${id(i)}.example.com` }),
+    ask: (i) => ({ host: i % 5 === 0 ? `eu.${id(i)}.example.com:443` : `${id(i)}.example.com` }),
+    kinds: 5,
   },
   {
     name: "header-values",
