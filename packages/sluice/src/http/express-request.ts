@@ -7,16 +7,24 @@ export const expressRequestReader: RequestReader<Request> = {
   ...nodeRequestReader,
   // The whole path: `url` has lost what a router is mounted at.
   target: (request) => request.originalUrl,
+  peer: peerOf,
   ip(request) {
-    const trusted: unknown = request.app.get("trust proxy")
-    if (!trusted) return request.socket.remoteAddress
-    if (trusted === true) warnOfTrust(request.app)
+    // On the prototype, where express puts it, because no request of express is like another to the engine's caches.
+    const app = (Object.getPrototypeOf(request) as Partial<Request>).app ?? request.app
+    const trusted: unknown = app.get("trust proxy")
+    if (!trusted) return peerOf(request)
+    if (trusted === true) warnOfTrust(app)
     return request.ip
   },
   route(request) {
     const path: unknown = request.route?.path
     return typeof path === "string" ? request.baseUrl + path : undefined
   },
+}
+
+/** With `Reflect.get` for the same reason; see node-request.ts. */
+function peerOf(request: Request): string | undefined {
+  return (Reflect.get(request, "socket") as Request["socket"]).remoteAddress
 }
 
 const warned = new WeakSet<object>()

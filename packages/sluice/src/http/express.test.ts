@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import { type AdapterCase, describeAdapter, type RunningApp } from "./adapter-suite.test-support.js"
 import { rateLimit } from "./express.js"
 import { listenOnLoopback } from "./loopback.test-support.js"
+import { rateLimit as nodeRateLimit } from "./node.js"
 
 // No types are published under the name that stands for express 4 here.
 const express4 = createRequire(import.meta.url)("express4") as typeof express
@@ -98,6 +99,53 @@ describe("what only express has", () => {
     await from(url, "203.0.113.2")
     process.removeListener("warning", listener)
     expect(warnings.map(({ code }) => code)).toEqual(["TRUST_PROXY_INVALID"])
+  })
+
+  it("shows its limit together with that of a plain Node middleware", async () => {
+    const url = await serve((app) => {
+      app.use(nodeRateLimit({ ...once, limit: 2, name: "node" }))
+      app.use(rateLimit({ ...once, limit: 3, name: "express" }))
+      app.get("/", (_request, response) => void response.send("hello"))
+    })
+    const { headers } = await fetch(url)
+    expect(headers.get("ratelimit-policy")).toBe('"node";q=2;w=3600, "express";q=3;w=3600')
+    expect(headers.get("x-ratelimit-remaining")).toBe("1")
+  })
+
+  it("adds nothing to a request but its decision, because that is dear", async () => {
+    const added: PropertyKey[] = []
+    let before = new Set<PropertyKey>()
+    const url = await serve((app) => {
+      app.get(
+        "/",
+        (request, _response, next) => {
+          before = new Set(Reflect.ownKeys(request))
+          next()
+        },
+        rateLimit(once),
+        (request, response) => {
+          added.push(...Reflect.ownKeys(request).filter((key) => !before.has(key)))
+          response.send("hello")
+        },
+      )
+    })
+    await fetch(url)
+    expect(added).toEqual(["rateLimit"])
+  })
+
+  it("lets a request go on that somebody has answered already", async () => {
+    const seen: unknown[] = []
+    const url = await serve((app) => {
+      app.use((_request, response, next) => {
+        response.send("early")
+        next()
+      })
+      app.use(rateLimit(once))
+      app.use((request, _response, _next) => void seen.push(request.rateLimit?.allowed))
+      app.use(((error, _request, _response, _next) => void seen.push(error)) as express.ErrorRequestHandler)
+    })
+    expect(await (await fetch(url)).text()).toBe("early")
+    expect(seen).toEqual([true])
   })
 
   it("lets onDenied answer instead, or let the request go on", async () => {

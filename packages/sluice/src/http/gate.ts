@@ -187,18 +187,19 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
   }
 
   #headers(request: Request, decision: RequestDecision): readonly string[] {
-    const earlier = shownOn(request)
+    const notes = this.#reader.notes === undefined ? request : this.#reader.notes(request)
+    const earlier = shownOn(notes)
     if (earlier === undefined && this.#engine === undefined) {
       // The way of nearly every request.
       const headers = this.#writeHeaders(decision)
-      if (headers.length > 0) noteShown(request, { decision, policies: this.#policies })
+      if (headers.length > 0) noteShown(notes, { decision, policies: this.#policies })
       return headers
     }
     const style = this.#options.headers ?? ("headers" in decision ? decision.headers : "both")
     const own = style === "none" ? undefined : this.#shown(decision)
     if (own === undefined) return NO_HEADERS
     const shown = earlier === undefined ? own : showTogether(earlier, own)
-    noteShown(request, shown)
+    noteShown(notes, shown)
     return headerList(style, shown.policies)(shown.decision)
   }
 

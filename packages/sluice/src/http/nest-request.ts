@@ -25,6 +25,7 @@ export const nestRequestReader: RequestReader<object> = {
   host: (request) => readerOf(request).host?.(request),
   ip: (request) => readerOf(request).ip?.(request),
   route: (request) => readerOf(request).route?.(request),
+  notes: (request) => readerOf(request).notes?.(request) ?? request,
 }
 
 function readerOf(request: object): RequestReader<object> {

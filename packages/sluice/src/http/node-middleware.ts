@@ -67,11 +67,15 @@ export function nodeMiddleware<Request extends IncomingMessage, Response extends
   }
 }
 
-/** Somebody else may have answered while the store was asked; then there is nothing to add. */
 function writeHeaders({ headers }: Passage, response: ServerResponse): void {
-  if (response.headersSent) return
-  for (let i = 0; i < headers.length; i += 2) {
-    response.setHeader(headers[i] as string, headers[i + 1] as string)
+  try {
+    for (let i = 0; i < headers.length; i += 2) {
+      response.setHeader(headers[i] as string, headers[i + 1] as string)
+    }
+  } catch (error) {
+    // Somebody else may have answered while the store was asked; then there is nothing to add. Not asked beforehand: on a
+    // response of express every look at a property is dear.
+    if (!response.headersSent) throw error
   }
 }
 

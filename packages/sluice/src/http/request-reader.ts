@@ -16,6 +16,8 @@ export interface RequestReader<Request> {
   host?(request: Request): string | undefined
   /** The application's own name for what was asked: `/items/:id`. */
   route?(request: Request): string | undefined
+  /** An object of this request to keep notes on for later limits, which find it again. Default: the request itself. */
+  notes?(request: Request): object
 }
 
 /** A header's value, several lines joined by a comma. `name` is in lower case. */

@@ -14,16 +14,16 @@ export interface Shown {
   readonly policies: readonly HeaderPolicy[]
 }
 
-/** Where a request keeps what was shown so far. A framework that wants its requests in one shape may declare it. */
+/** Where what was shown so far is kept. A framework that wants its requests in one shape may declare it. */
 export const SHOWN = Symbol("sluice.shown")
 
-/** What earlier gates have shown on the response to this request. */
-export function shownOn(request: object): Shown | undefined {
-  return (request as { [SHOWN]?: Shown })[SHOWN]
+/** What earlier gates have shown on the response to a request. `notes` is the request, or what it has for notes. */
+export function shownOn(notes: object): Shown | undefined {
+  return (notes as { [SHOWN]?: Shown })[SHOWN]
 }
 
-export function noteShown(request: object, shown: Shown): void {
-  ;(request as { [SHOWN]?: Shown })[SHOWN] = shown
+export function noteShown(notes: object, shown: Shown): void {
+  ;(notes as { [SHOWN]?: Shown })[SHOWN] = shown
 }
 
 type Policies = readonly HeaderPolicy[]
