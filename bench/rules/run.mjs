@@ -6,7 +6,10 @@ import { median, spread } from "../harness/statistics.mjs"
 import { mixes, sizes } from "./cases.mjs"
 
 /** @typedef {{ mean: number, spread: number, typical: number, p99: number, even: number, compileMs: number }} Timing */
-/** @typedef {{ lookups: { mix: string, small: Timing, large: Timing }[] }} Figures */
+/**
+ * `ratio`: of the medians of large and small in the same round; median of all rounds.
+ * @typedef {{ lookups: { mix: string, small: Timing, large: Timing, ratio: number }[] }} Figures
+ */
 /** @typedef {import("../harness/rounds.mjs").Sample & { typical: number, p99: number, even: number, compileMs: number }} Sample */
 
 /**
@@ -23,13 +26,15 @@ export async function run({ quick, cases }) {
       module: new URL("timing.mjs", import.meta.url),
       contenders: Object.entries(sizes).map(([name, size]) => ({
         name,
-        detail: { mix, size, lookups: quick ? 200_000 : 800_000 },
+        detail: { mix, size, lookups: quick ? 200_000 : 400_000 },
       })),
       generations: quick ? 1 : 3,
-      roundsPerGeneration: 3,
+      roundsPerGeneration: quick ? 3 : 6,
     })
-    const timing = (/** @type {string} */ name) => timingOf(/** @type {Sample[]} */ (samples.get(name)))
-    lookups.push({ mix, small: timing("small"), large: timing("large") })
+    const small = /** @type {Sample[]} */ (samples.get("small"))
+    const large = /** @type {Sample[]} */ (samples.get("large"))
+    const ratio = median(large.map(({ typical }, round) => typical / small[round].typical))
+    lookups.push({ mix, small: timingOf(small), large: timingOf(large), ratio })
   }
   return { lookups }
 }
