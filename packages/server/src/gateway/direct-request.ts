@@ -5,6 +5,7 @@
 
 import type { IncomingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"
+import { NOT_PLAIN } from "../http/not-plain.js"
 import { tokenBytes } from "../http/token-bytes.js"
 import type { ClientRequest } from "./client-request.js"
 
@@ -25,18 +26,6 @@ const TILDE = 0x7e
 const MOST_HEADERS = 100
 /** A body that comes with its head is small: this is what one read takes at most. */
 const MOST_BODY_BYTES = 65_536
-
-/** Headers that change how a message is read, or what becomes of the connection. Those with them are not plain. */
-const NOT_PLAIN = new Set([
-  "expect",
-  "http2-settings",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-])
 
 export class DirectRequest implements ClientRequest {
   readonly method: string

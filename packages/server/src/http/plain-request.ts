@@ -2,6 +2,7 @@
 // length, in well-formed HTTP/1.1. Whatever is not is nobody's here, however slightly it differs, and left to node:http,
 // which sees the same bytes: so there is no request that two parsers could understand in two ways.
 
+import { NOT_PLAIN } from "./not-plain.js"
 import { tokenBytes } from "./token-bytes.js"
 
 export interface PlainHead {
@@ -24,19 +25,6 @@ const ZERO = 0x30
 const NINE = 0x39
 /** A body of eight digits is too large anyway. */
 const MOST_DIGITS = 7
-
-/** Headers that change how a message is read, or what becomes of the connection. Those with them are not plain. */
-const NOT_PLAIN = new Set([
-  "content-encoding",
-  "expect",
-  "http2-settings",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-])
 
 /** Undefined when the head is not complete, not plain or not well-formed, or longer than `mostBytes`. */
 export function plainHead(bytes: Buffer, from: number, mostBytes: number): PlainHead | undefined {
@@ -74,7 +62,7 @@ export function plainHead(bytes: Buffer, from: number, mostBytes: number): Plain
     } else if (name === "host") hosts++
     else if (name === "connection") {
       if (bytes.toString("latin1", valueStart, valueEnd).toLowerCase() !== "keep-alive") return undefined
-    } else if (NOT_PLAIN.has(name)) return undefined
+    } else if (NOT_PLAIN.has(name) || name === "content-encoding") return undefined
   }
   return undefined
 }
