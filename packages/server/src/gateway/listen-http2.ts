@@ -5,7 +5,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2"
 import type { TLSSocket } from "node:tls"
-import { sayGoodbye } from "../http/http2-goodbye.js"
+import { sayGoodbye } from "./http2-goodbye.js"
 import type { GatewayListenerOptions } from "./listen.js"
 
 /** The connections of a port whose clients chose HTTP/2. */
