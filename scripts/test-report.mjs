@@ -1,4 +1,6 @@
-// What a test run came to, in numbers.
+// What a test run came to, in numbers and in the names of what failed.
+
+import { relative } from "node:path"
 
 /**
  * Counts a vitest run from its JSON report. A run that fails in a way no single test shows (a file that does not load, an error
@@ -21,6 +23,29 @@ export function countTests(json, status) {
   if (failed === 0 && status !== 0)
     return { passed, failed: 1, skipped, note: `vitest ended with status ${status}` }
   return { passed, failed, skipped }
+}
+
+/**
+ * The tests that failed, each with its file and the first line of what went wrong: a log of ten thousand tests is often only
+ * kept by its end.
+ *
+ * @param {string | undefined} json the report, if one was written
+ * @param {string} folder the paths are shown from here
+ * @returns {string[]}
+ */
+export function failedTests(json, folder) {
+  if (json === undefined) return []
+  return JSON.parse(json).testResults.flatMap((file) => {
+    if (file.status !== "failed") return []
+    const path = relative(folder, file.name)
+    const tests = file.assertionResults.filter((test) => test.status === "failed")
+    if (tests.length === 0) return [`${path}: ${firstLine(file.message)}`]
+    return tests.map((test) => `${path} > ${test.fullName}: ${firstLine(test.failureMessages?.[0])}`)
+  })
+}
+
+function firstLine(text) {
+  return text?.split("\n", 1)[0] || "no message"
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { closingLine, countTests } from "./test-report.mjs"
+import { closingLine, countTests, failedTests } from "./test-report.mjs"
 
 function report(fields) {
   return JSON.stringify({
@@ -40,6 +40,28 @@ describe("countTests", () => {
 
   it("counts a missing report as a failure", () => {
     expect(countTests(undefined, 0)).toMatchObject({ passed: 0, failed: 1 })
+  })
+})
+
+describe("failedTests", () => {
+  it("names each failed test with its file and the first line of its error", () => {
+    const failed = { status: "failed", fullName: "gate > opens", failureMessages: ["Error: shut\n    at x"] }
+    const testResults = [
+      { name: "/here/a.test.ts", status: "failed", assertionResults: [{ status: "passed" }, failed] },
+      { name: "/here/b.test.ts", status: "passed", assertionResults: [{ status: "passed" }] },
+    ]
+    expect(failedTests(report({ testResults }), "/here")).toEqual(["a.test.ts > gate > opens: Error: shut"])
+  })
+
+  it("names a file that does not load", () => {
+    const testResults = [
+      { name: "/here/c.test.ts", status: "failed", message: "no such\nx", assertionResults: [] },
+    ]
+    expect(failedTests(report({ testResults }), "/here")).toEqual(["c.test.ts: no such"])
+  })
+
+  it("has nothing to name without a report", () => {
+    expect(failedTests(undefined, "/here")).toEqual([])
   })
 })
 

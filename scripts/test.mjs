@@ -9,9 +9,9 @@ import { install } from "./bootstrap.mjs"
 import { build } from "./build.mjs"
 import { ensureRedis } from "./ensure-redis.mjs"
 import { root } from "./root.mjs"
-import { closingLine, countTests } from "./test-report.mjs"
+import { closingLine, countTests, failedTests } from "./test-report.mjs"
 
-/** @typedef {{ passed: number, failed: number, skipped: number, note?: string }} Count */
+/** @typedef {{ passed: number, failed: number, skipped: number, note?: string, failures?: string[] }} Count */
 
 /** @type {[name: string, run: () => boolean | Count][]} */
 const steps = [
@@ -39,6 +39,7 @@ for (const { name, count, ms } of results) {
   const verdict = count.failed === 0 ? "ok  " : "FAIL"
   const note = count.note ? `  (${count.note})` : ""
   console.log(`${verdict}  ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(6)} s${note}`)
+  for (const failure of count.failures ?? []) console.log(`      ${failure}`)
 }
 console.log(`\n${closingLine(results.map((result) => result.count))}`)
 process.exitCode = results.every((result) => result.count.failed === 0) ? 0 : 1
@@ -72,8 +73,10 @@ function runVitest() {
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
     const status = node("vitest/vitest.mjs", ["run", ...reporters, ...process.argv.slice(2)])
-    const count = countTests(readIfThere(report), status)
-    return { ...count, note: count.note ?? `${count.passed} passed, ${count.failed} failed` }
+    const json = readIfThere(report)
+    const count = countTests(json, status)
+    const note = count.note ?? `${count.passed} passed, ${count.failed} failed`
+    return { ...count, note, failures: failedTests(json, root) }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
