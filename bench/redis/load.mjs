@@ -52,9 +52,9 @@ export async function load(subject, keyAt, { inFlight, ms, checks: most = Number
       times.push(performance.now() - asked)
     }
   }
-  const timer = ms === undefined ? undefined : setTimeout(() => (stopped = true), ms)
   const cpuBefore = process.cpuUsage()
   const started = performance.now()
+  const timer = ms === undefined ? undefined : setTimeout(() => (stopped = true), ms)
   try {
     await Promise.all(Array.from({ length: Math.min(inFlight, most) }, worker))
   } finally {

@@ -101,15 +101,16 @@ describe("a queueing limit", () => {
       arrivals.push(performance.now())
       response.end()
     })
-    const gateway = await openGateway({ upstream: backend, rules: queue("limit: 10, window: 1s, burst: 4") })
+    // The bucket's time stands still, so that none of it drains meanwhile: four fit, and each waits its turn by real time.
+    const rules = queue("limit: 10, window: 1s, burst: 4")
+    const gateway = await openGateway({ upstream: backend, rules, isTimeStopped: true })
+    const asked = performance.now()
     const statuses = await Promise.all(
       Array.from({ length: 6 }, async () => (await fetch(gateway.url)).status),
     )
-    // Four fit at once; a fifth may, as the first has begun to drain.
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(4)
-    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(1)
-    const distances = arrivals.slice(1).map((at, i) => at - (arrivals[i] as number))
-    for (const distance of distances) expect(distance).toBeGreaterThan(60)
+    expect(statuses.sort()).toEqual([200, 200, 200, 200, 429, 429])
+    // Timers may fire a millisecond early, by the clock that this test reads.
+    for (const [i, at] of arrivals.entries()) expect(at - asked).toBeGreaterThan(i * 100 - 2)
   })
 
   it("frees the place of a client that goes away while it is held, and does not ask the upstream", async () => {
@@ -282,7 +283,7 @@ describe("on Redis", () => {
     try {
       const started = performance.now()
       expect((await fetch(gateway.url)).status).toBe(200)
-      expect(performance.now() - started).toBeLessThan(2_000)
+      expect(performance.now() - started).toBeLessThan(5_000)
     } finally {
       server.resume()
     }

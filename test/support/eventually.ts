@@ -1,6 +1,6 @@
 /** How long and how often `eventually` looks. */
 export interface EventuallyOptions {
-  /** Gives up after this many milliseconds. Default 5,000. */
+  /** Gives up after this many milliseconds. Default 15,000: only what never comes takes that long, and a busy machine is slow. */
   within?: number
   /** Pause between two looks, in milliseconds. Default 10. */
   every?: number
@@ -16,7 +16,7 @@ const nothing = Symbol("no look has finished")
  */
 export async function eventually<T>(
   probe: () => T | Promise<T>,
-  { within = 5_000, every = 10, what = "the condition" }: EventuallyOptions = {},
+  { within = 15_000, every = 10, what = "the condition" }: EventuallyOptions = {},
 ): Promise<Exclude<T, false | null | undefined>> {
   const deadline = performance.now() + within
   let last: unknown = nothing

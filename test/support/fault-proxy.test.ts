@@ -138,7 +138,7 @@ it("throttles replies to the given rate", async () => {
   await connection.command("GET", "kilo")
   const ms = performance.now() - start
   expect(ms).toBeGreaterThan(90)
-  expect(ms).toBeLessThan(1_000)
+  expect(ms).toBeLessThan(5_000)
 })
 
 it.each(["close", "reset", "silence"] as const)("cuts a reply in the middle and ends by %s", async (then) => {

@@ -147,7 +147,7 @@ describe("what a client can make the server keep or repeat is bounded", () => {
     client.send(frame(FRAME.CONTINUATION, END_HEADERS, 1, Buffer.alloc(1_000, 0x80 | 62)))
     await client.settle()
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000)
-    expect(performance.now() - began).toBeLessThan(1_000)
+    expect(performance.now() - began).toBeLessThan(5_000)
     client.send(request(3, "/large/2"))
     expect(await client.answer(3)).toBe("xx")
   })

@@ -289,7 +289,7 @@ describe("text that is no rule set", () => {
   ])("refuses %s", (_name, text) => {
     const started = performance.now()
     expect(mistakesIn(text).problems[0]?.code).toBe("RULES_SYNTAX")
-    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(performance.now() - started).toBeLessThan(5_000)
   })
 
   it.each([
