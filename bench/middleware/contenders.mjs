@@ -1,10 +1,11 @@
-// Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today.
+// Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today. And
+// one whose answers only have the headers: what no limiter that sends them can go below.
 
 /**
  * @typedef {object} Contender
  * @property {string} framework
  * @property {string} name
- * @property {"bare" | "sluice" | "peer"} kind
+ * @property {"bare" | "headers" | "sluice" | "peer"} kind
  * @property {string} call   what is added to the application, as shown in the docs
  * @property {string} headers
  * @property {boolean} [isPromised]  sends what the peer sends, and is held against it
@@ -54,6 +55,10 @@ export const contenders = [
   {
     ...row("fastify", "bare", "none", "none"),
     listen: () => fastify(),
+  },
+  {
+    ...row("fastify", "headers alone", "onRequest: three times reply.header with a fixed text", "legacy"),
+    listen: () => fastify((app) => app.addHook("onRequest", headersAlone)),
   },
   {
     ...row(
@@ -127,8 +132,25 @@ export function contenderOf(framework, name) {
  * @returns {Omit<Contender, "listen">}
  */
 function row(framework, name, call, headers) {
-  const kind = name === "bare" ? "bare" : name.startsWith("sluice") ? "sluice" : "peer"
-  return { framework, name, kind, call, headers }
+  return { framework, name, kind: kindOf(name), call, headers }
+}
+
+/**
+ * @param {string} name
+ * @returns {Contender["kind"]}
+ */
+function kindOf(name) {
+  if (name === "bare") return "bare"
+  if (name === "headers alone") return "headers"
+  return name.startsWith("sluice") ? "sluice" : "peer"
+}
+
+/** @type {import("fastify").onRequestHookHandler} */
+function headersAlone(_request, reply, done) {
+  reply.header("x-ratelimit-limit", "1000000000")
+  reply.header("x-ratelimit-remaining", "999999999")
+  reply.header("x-ratelimit-reset", "1767225600")
+  done()
 }
 
 /** @param {import("express").RequestHandler} [middleware] */
