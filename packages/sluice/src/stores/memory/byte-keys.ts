@@ -45,7 +45,7 @@ export class ByteKeys {
     const m = this.#m
     const n = this.#n
     let a = this.#a ^ (end - start)
-    let b = this.#b
+    let b = this.#b | 0
     let seen = 0
     // KeyHash.hash, on bytes; a test holds the two together.
     for (let i = start; i < end; i++) {
