@@ -50,8 +50,16 @@ export function decisionOfOne(
   verdict: Verdict,
   outcome: Pick<Outcome, "now" | "degraded">,
 ): Decision {
-  if (!verdict.allowed) return denial(name, policy, verdict, outcome)
-  const decision: Decision = {
+  const decision = verdict.allowed
+    ? admission(policy, verdict, outcome)
+    : denial(name, policy, verdict, outcome)
+  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
+  return decision
+}
+
+/** Apart from `denial`, because the engine inlines only so many bytes of code, whether they run or not. */
+function admission(policy: Policy, verdict: Verdict, outcome: Pick<Outcome, "now">): Decision {
+  return {
     allowed: true,
     limit: policy.capacity,
     remaining: verdict.remaining,
@@ -60,18 +68,10 @@ export function decisionOfOne(
     resetAt: (outcome.now + verdict.resetAfter) / 1000,
     delayMs: verdict.delay / 1000,
   }
-  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
-  return decision
 }
 
-/** Apart, because the engine inlines only so many bytes of code, whether they run or not. */
-function denial(
-  name: string,
-  policy: Policy,
-  verdict: Verdict,
-  outcome: Pick<Outcome, "now" | "degraded">,
-): Decision {
-  const decision: Decision = {
+function denial(name: string, policy: Policy, verdict: Verdict, outcome: Pick<Outcome, "now">): Decision {
+  return {
     allowed: false,
     limit: policy.capacity,
     remaining: verdict.remaining,
@@ -81,8 +81,6 @@ function denial(
     delayMs: 0,
     deniedBy: name,
   }
-  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
-  return decision
 }
 
 /** `blocked` is the verdict on the block of the key, if one was asked for. */

@@ -47,8 +47,18 @@ function productError(a: number, b: number, product: number): number {
  */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b
-  if (product < MAX_EXACT) return Math.floor(product / c)
-  let quotient = Math.floor(product / c)
+  return product < MAX_EXACT ? Math.floor(product / c) : mulDivLarge(a, b, c, false)
+}
+
+/** ceil(a × b ÷ c), exact in the same range. */
+export function mulDivCeil(a: number, b: number, c: number): number {
+  const product = a * b
+  return product < MAX_EXACT ? Math.ceil(product / c) : mulDivLarge(a, b, c, true)
+}
+
+/** Both, where one division is not enough. */
+function mulDivLarge(a: number, b: number, c: number, up: boolean): number {
+  let quotient = Math.floor((a * b) / c)
   let rest = differenceOfProducts(a, b, quotient, c)
   while (rest < 0) {
     quotient -= 1
@@ -58,13 +68,5 @@ export function mulDivFloor(a: number, b: number, c: number): number {
     quotient += 1
     rest -= c
   }
-  return quotient
-}
-
-/** ceil(a × b ÷ c), exact in the same range. */
-export function mulDivCeil(a: number, b: number, c: number): number {
-  const product = a * b
-  if (product < MAX_EXACT) return Math.ceil(product / c)
-  const quotient = mulDivFloor(a, b, c)
-  return differenceOfProducts(a, b, quotient, c) > 0 ? quotient + 1 : quotient
+  return up && rest > 0 ? quotient + 1 : quotient
 }

@@ -68,14 +68,12 @@ function charge(policy: Policy, cells: Float64Array, at: number, cost: number, n
   const count = settledCount(policy, cells, at, now)
   cells[at + START] = settledStart(policy, cells, at, now, count)
   cells[at + LENGTH] = policy.window
-  cells[at + COUNT] = count + cost
+  cells[at + COUNT] = Math.max(count + cost, 0)
 }
 
+/** A charge of less than nothing; below zero there is nothing to give back. */
 function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const count = settledCount(policy, cells, at, now)
-  cells[at + START] = settledStart(policy, cells, at, now, count)
-  cells[at + LENGTH] = policy.window
-  cells[at + COUNT] = cost >= count ? 0 : count - cost
+  charge(policy, cells, at, -cost, now)
 }
 
 export const fixedWindow: Algorithm = {

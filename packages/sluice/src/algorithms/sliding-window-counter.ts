@@ -33,7 +33,7 @@ export function weighted(count: number, size: number, offset: number): number {
  * The smallest offset at which `count` weighs at most `room`: floor(count × (size - offset) ÷ size) ≤ room, solved, not
  * searched. At least `size` when it does not within its bucket.
  */
-export function offsetForRoom(count: number, size: number, room: number): number {
+function offsetForRoom(count: number, size: number, room: number): number {
   return count <= room ? 0 : size - mulDivCeil(room + 1, size, count) + 1
 }
 

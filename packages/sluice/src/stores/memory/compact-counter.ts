@@ -6,14 +6,14 @@
 // State: [start of the newest bucket, bucket length when it was written, previous count × 2^26 + current count].
 
 import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
-import { offsetForRoom, slidingWindowCounter, weighted } from "../../algorithms/sliding-window-counter.js"
+import { mulDivCeil } from "../../algorithms/exact.js"
+import { slidingWindowCounter, weighted } from "../../algorithms/sliding-window-counter.js"
 
 const START = 0
 const SIZE = 1
 const COUNTS = 2
 
 const HALF = 2 ** 26
-const PER_HALF = 2 ** -26
 const MOST = HALF - 1
 
 /** Whether the counts of this policy fit. */
@@ -27,7 +27,7 @@ const wide = new Float64Array(4)
 /** The full state of a compact one, for `algorithms/sliding-window-counter.ts`. */
 export function widen(cells: Float64Array, at: number, to: Float64Array, toAt: number): void {
   const counts = cells[at + COUNTS] as number
-  const previous = (counts * PER_HALF) | 0
+  const previous = (counts / HALF) | 0
   to[toAt] = cells[at + START] as number
   to[toAt + 1] = cells[at + SIZE] as number
   to[toAt + 2] = counts - previous * HALF
@@ -46,23 +46,10 @@ function widened(cells: Float64Array, at: number): Float64Array {
   return wide
 }
 
-/** How long after the start of the newest bucket a cost fits that does not now. */
-function whenFits(
-  { bucketSize: size, limit }: Policy,
-  cost: number,
-  previous: number,
-  current: number,
-): number {
-  const room = limit - cost
-  if (room < 0) return Number.POSITIVE_INFINITY
-  if (current <= room) {
-    const offset = offsetForRoom(previous, size, room - current)
-    if (offset < size) return offset
-  }
-  const offset = offsetForRoom(current, size, room)
-  return size + Math.min(offset, size)
-}
-
+/**
+ * In one piece, with what is rare apart: the engine inlines only so many bytes of code, whether they run or not, and what it
+ * leaves out it hands every number boxed. How long things count is `offsetForRoom`, where it is known that room is missing.
+ */
 function check(
   policy: Policy,
   cells: Float64Array,
@@ -73,27 +60,49 @@ function check(
 ): void {
   const size = policy.bucketSize
   const offset = now - (cells[at + START] as number)
-  if (cells[at + SIZE] !== size || offset < 0 || offset >= size) {
+  const fits = policy.limit - cost
+  if (cells[at + SIZE] !== size || offset < 0 || offset >= size || fits < 0 || cost === 0) {
     checkWidened(policy, cells, at, cost, now, verdict)
     return
   }
   const counts = cells[at + COUNTS] as number
-  const previous = (counts * PER_HALF) | 0
-  let current = counts - previous * HALF
-  const room = policy.limit - current - weighted(previous, size, offset)
-  const allowed = cost <= room
-  verdict.allowed = allowed
+  // Whole 32-bit numbers, and the engine is told so.
+  const previous = (counts / HALF) | 0
+  const current = (counts - previous * HALF) | 0
+  const room = policy.limit - current - (previous && weighted(previous, size, offset))
+  // One µs after the newest bucket has left the window.
+  const gone = 2 * size - offset + 1
   verdict.foreign = false
-  verdict.retryAfter = allowed ? 0 : whenFits(policy, cost, previous, current) - offset
   verdict.delay = 0
-  let remaining = room
-  if (allowed) {
-    current += cost
-    remaining -= cost
+  if (cost <= room) {
     cells[at + COUNTS] = counts + cost
+    verdict.allowed = true
+    verdict.remaining = room - cost
+    verdict.retryAfter = 0
+    verdict.resetAfter = gone - Math.ceil(size / (current + cost))
+    return
   }
-  verdict.remaining = remaining > 0 ? remaining : 0
-  verdict.resetAfter = untilUnused(previous, current, size, offset)
+  verdict.allowed = false
+  verdict.remaining = room > 0 ? room : 0
+  // The newest bucket alone is too much: it has to shrink as the previous one.
+  if (current > fits) {
+    verdict.retryAfter = gone - mulDivCeil(fits + 1, size, current)
+    verdict.resetAfter = gone - Math.ceil(size / current)
+  } else denyForPrevious(size, fits - current + 1, previous, current, offset, verdict)
+}
+
+/** The waits of a denial when the newest bucket alone would leave room. */
+function denyForPrevious(
+  size: number,
+  missing: number,
+  previous: number,
+  current: number,
+  offset: number,
+  verdict: Verdict,
+): void {
+  const gone = size - offset + 1
+  verdict.retryAfter = gone - mulDivCeil(missing, size, previous)
+  verdict.resetAfter = gone + (current > 0 ? size : 0) - Math.ceil(size / (current || previous))
 }
 
 function checkWidened(
@@ -106,12 +115,6 @@ function checkWidened(
 ): void {
   slidingWindowCounter.check(policy, widened(cells, at), 0, cost, now, verdict)
   narrow(cells, at)
-}
-
-/** How long until nothing counts: offsetForRoom with no room, in one division. The last unit weighs nothing from there on. */
-function untilUnused(previous: number, current: number, size: number, offset: number): number {
-  const start = current > 0 ? 2 * size : size
-  return Math.max(start + 1 - Math.ceil(size / (current || previous)) - offset, 0)
 }
 
 export const compactCounter: Algorithm = {

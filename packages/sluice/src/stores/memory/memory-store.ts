@@ -1,5 +1,5 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
-import { newVerdict } from "../../algorithms/algorithm.js"
+import { never, newVerdict } from "../../algorithms/algorithm.js"
 import { blockPolicy } from "../../algorithms/block.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
@@ -93,7 +93,12 @@ export class MemoryStore implements SyncStore {
     verdict.now = now
     if (key !== hash.text) hash.hash(key)
     const table = space.handle as Table | undefined
-    if (table?.owner !== this.#tables || !table.isAt(policy, hash)) {
+    if (
+      table?.owner !== this.#tables ||
+      table.low !== hash.low ||
+      table.high !== hash.high ||
+      table.policy !== policy
+    ) {
       return this.#checkHashed(space, policy, cost, now)
     }
     table.algorithm.check(policy, table.cells, table.at, cost, now, verdict)
@@ -260,11 +265,8 @@ export class MemoryStore implements SyncStore {
 
   #refuse(verdict: Verdict): Degraded {
     if (this.#onFull === "deny") {
-      verdict.allowed = false
-      verdict.remaining = 0
+      never(verdict, 0, 0)
       verdict.retryAfter = FULL_RETRY
-      verdict.resetAfter = 0
-      verdict.delay = 0
     }
     return this.#onFull
   }

@@ -23,8 +23,6 @@ const SWEPT_PER_INSERT = 4
 /** Slots drawn at random in search of a key that may go, before walking. */
 const DRAWN = 64
 
-const NO_WORDS: Int32Array = new Int32Array(2)
-
 /** Who keeps count over all tables. */
 export interface TableOwner {
   keys: number
@@ -43,6 +41,12 @@ export class Table {
   /** Where the state found or inserted last is. */
   cells: Float64Array
   at = 0
+  /**
+   * The hash whose state that is, so that a check of the same key, as in a flood from one client, need not look for it. Zero
+   * when the state may have moved, while states move, and for logs.
+   */
+  low = 0
+  high = 0
   count = 0
 
   /** Cells per slot: the state itself, or one reference into the arena of logs. */
@@ -54,9 +58,6 @@ export class Table {
   #frontier = 0
   #found: Segment
   #slot = -1
-  /** Where its hash is, unless states are moving or it is a log. */
-  #words = NO_WORDS
-  #word = 0
   /** Where the sweep for expired keys is. */
   #hand = 0
   /** The least that any policy met here holds: what may be dropped must be idle for all. */
@@ -97,21 +98,16 @@ export class Table {
     if (this.algorithm === compactCounter && !isCompact(policy)) this.#widen(policy)
   }
 
-  /**
-   * Whether `cells` and `at` still point to the state of a hash, and nothing else is to be done for a policy before
-   * `algorithm.check` may decide on it: the same key as before, as in a flood from one client.
-   */
-  isAt(policy: Policy, hash: KeyHash): boolean {
-    const words = this.#words
-    const word = this.#word
-    return words[word] === hash.low && words[word + 1] === hash.high && this.policy === policy
-  }
-
   /** Decides on the state of a hash, and charges it if allowed. False when there is none. */
   check({ low, high }: KeyHash, policy: Policy, cost: number, now: number, verdict: Verdict): boolean {
     if (!this.find(low, high)) return false
-    if (this.#arena === undefined) this.algorithm.check(policy, this.cells, this.at, cost, now, verdict)
-    else {
+    if (this.#arena === undefined) {
+      if (this.#old === undefined) {
+        this.low = low
+        this.high = high
+      }
+      this.algorithm.check(policy, this.cells, this.at, cost, now, verdict)
+    } else {
       this.decide(policy, cost, now, verdict)
       if (cost > 0 && (verdict.allowed || verdict.foreign))
         this.charge(policy, verdict.allowed ? cost : 0, now)
@@ -251,17 +247,18 @@ export class Table {
     this.#slot = slot
     this.cells = segment.cells
     this.at = segment.at(slot)
+    this.#lose()
     const arena = this.#arena
-    if (arena === undefined) {
-      if (this.#old === undefined) {
-        this.#words = segment.words
-        this.#word = (this.at - 1) * 2
-      }
-      return
-    }
+    if (arena === undefined) return
     arena.locate(this.cells[this.at] as number)
     this.cells = arena.cells
     this.at = arena.at
+  }
+
+  /** What was found last may be elsewhere from now on. */
+  #lose(): void {
+    this.low = 0
+    this.high = 0
   }
 
   #hasExpired(segment: Segment, slot: number, now: number): boolean {
@@ -277,6 +274,7 @@ export class Table {
   #erase(segment: Segment, slot: number): void {
     if (this.#arena !== undefined) this.#arena.give(segment.cells[segment.at(slot)] as number)
     segment.erase(slot, segment === this.#old ? this.#frontier : 0)
+    this.#lose()
     this.#counted(-1)
   }
 
@@ -297,8 +295,7 @@ export class Table {
   #resize(capacity: number): void {
     this.#finishMove()
     this.#old = this.#segment
-    this.#words = NO_WORDS
-    this.#word = 0
+    this.#lose()
     this.#frontier = 0
     this.#hand = 0
     this.#segment = new Segment(capacity, this.#slotCells)

@@ -57,9 +57,9 @@ export class Tables {
   }
 
   keysIn(space: Space): number {
-    const handle = space.handle
-    if (handle !== undefined && handle.owner === this) return (handle as Table).count
-    return this.#bySpace.get(space.name)?.count ?? 0
+    const { handle } = space
+    const table = handle?.owner === this ? (handle as Table) : this.#bySpace.get(space.name)
+    return table?.count ?? 0
   }
 
   named(name: string, policy: Policy): Table {
