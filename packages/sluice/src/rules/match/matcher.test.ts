@@ -32,6 +32,25 @@ describe("a matcher", () => {
     expect(matched([], "/")).toEqual([])
   })
 
+  it("tells of one rule among a thousand what it tells of it alone", () => {
+    const kinds: ((i: number) => [spec: MatchSpec, ask: Ask])[] = [
+      (i) => [{ tier: `t${i}` }, { tier: `t${i}` }],
+      (i) => [{ host: `h${i}.example.com` }, { host: `h${i}.example.com` }],
+      (i) => [{ header: { "x-tenant": `\u0161${i}` } }, { headers: { "x-tenant": `\u0161${i}` } }],
+      (i) => [{ path: `/${"long/".repeat(12)}${i}` }, { target: `/${"long/".repeat(12)}${i}` }],
+      (i) => [
+        { path: `/p${i}/:id`, method: "PUT" },
+        { target: `/p${i}/7`, method: "PUT" },
+      ],
+    ]
+    const pairs = Array.from({ length: 1_000 }, (_, i) => (kinds[i % kinds.length] as (typeof kinds)[0])(i))
+    const among = compileMatcher(pairs.map(([spec]) => spec))
+    pairs.forEach(([spec, ask], index) => {
+      const [alone] = compileMatcher([spec]).match(request(ask))
+      expect(among.match(request(ask))).toEqual([{ ...alone, index }])
+    })
+  })
+
   it("needs every part of a match", () => {
     const spec: MatchSpec = {
       method: "GET",

@@ -5,12 +5,13 @@ const FEW = 64
 
 /** Where the nodes of an index lead to by a text, all nodes together. */
 export class TextLeads {
-  readonly #hashOf: (text: string) => number
+  readonly #hashOf: ((text: string) => number) | undefined
   /** By node. Empty when there is a table. */
   #few: ReadonlyMap<string, number>[] = []
   #table: TextTable | undefined = undefined
 
-  constructor(hashOf: (text: string) => number) {
+  /** `hashOf` is given where texts have been read before, and their hash is known. */
+  constructor(hashOf?: (text: string) => number) {
     this.#hashOf = hashOf
   }
 
@@ -32,7 +33,7 @@ export class TextLeads {
   find(node: number, text: string): number {
     const table = this.#table
     if (table === undefined) return this.#few[node]?.get(text) ?? NONE
-    if (text.length > table.longest) return NONE
+    if (this.#hashOf === undefined) return table.findWhole(node, text)
     return table.find(node, this.#hashOf(text), text, 0, text.length)
   }
 }

@@ -42,10 +42,45 @@ describe("a table of texts", () => {
     expect(["é", "ũ", "i", "😀", "😁"].map(find)).toEqual([0, 1, 2, 3, NONE])
   })
 
-  it("tells texts apart whose lengths have the same low bits", () => {
-    const long = "a".repeat(2 ** 16)
-    const find = tableOf(["", long], () => 7)
-    expect([find(""), find(long), find(`${long}a`), find("a")]).toEqual([0, 1, NONE, NONE])
+  it("finds whole texts by a hash of its own", () => {
+    const texts = ["", "a", "abc", "abcd", "abcde", "a".repeat(48), "a".repeat(49), "\u0161bcd", "abc\u0164"]
+    const table = new TextTable(texts.map((text, number) => ({ node: 3, text, number })))
+    expect(texts.map((text) => table.findWhole(3, text))).toEqual(texts.map((_, number) => number))
+    for (const text of texts) {
+      const others = [...text].map((_, i) => `${text.slice(0, i)}b${text.slice(i + 1)}`)
+      const unknown = [...others, `${text}x`].filter((other) => !texts.includes(other))
+      expect(unknown.filter((other) => table.findWhole(3, other) !== NONE)).toEqual([])
+    }
+    expect(table.findWhole(4, "abc")).toBe(NONE)
+  })
+
+  it("compares every character, whether a text fits into its slot or not", () => {
+    const texts = Array.from({ length: 70 }, (_, length) => "a".repeat(length))
+    const find = tableOf(texts, () => 7)
+    expect(texts.map(find)).toEqual(texts.map((_, i) => i))
+    for (const text of texts) {
+      const others = [...text].map((_, i) => `${text.slice(0, i)}b${text.slice(i + 1)}`)
+      expect(others.map(find)).toEqual(others.map(() => NONE))
+    }
+  })
+
+  it("tells texts apart of which the low bytes of all characters are the same", () => {
+    const texts = [
+      "abcdef",
+      "\u0161bcdef",
+      "abc\u0164ef",
+      "abcde\u0166",
+      "\0\0\0\0",
+      "\u0100\0\0\0",
+      "\0\0\0",
+      "\0\0\u0100",
+    ]
+    for (const known of texts) {
+      const find = tableOf([known], () => 7)
+      expect(texts.filter((text) => find(text) === 0)).toEqual([known])
+    }
+    const find = tableOf(texts, () => 7)
+    expect(texts.map(find)).toEqual(texts.map((_, i) => i))
   })
 
   it("knows the length of the longest", () => {

@@ -1,20 +1,18 @@
 // Numbers under texts, made once and looked up on every request. With ten thousand texts a lookup in a Map mostly waits for
-// memory: for the chain of entries, then for the string of each, its hash and its characters. Here it reads a slot and,
-// where the hash is the same, the characters, which are side by side in one array. The number is in the slot, so that what
-// it leads to is on its way from memory while the characters are compared.
+// memory: for the chain of entries, then for the string of each, its hash and its characters. Here all of that is side by
+// side in one slot, so that a lookup waits once.
 //
 // One table serves many nodes of an index, each with texts of its own: what thousands of small tables have to be found by
-// would be as much again to wait for, and texts that are the same have their characters once.
+// would be as much again to wait for.
 
 import { hashFurther } from "./text-hash.js"
+import { CHARACTERS_PER_WORD, hashInWords, MOST_WORDS, textWords } from "./text-words.js"
 
 /** What is found under a text that is not there. The numbers in a table are never negative. */
 export const NONE = -1
 
-/** Words of a slot: the hash of text and node together, the number, the node, and where the characters are. */
-const SLOT = 4
-/** Before the characters: how many there are, in two halves. */
-const HEAD = 2
+/** Words of a slot before the characters: the hash of text and node together, the number, the node, and the length. */
+const HEAD = 4
 
 export interface TextEntry {
   readonly node: number
@@ -24,63 +22,86 @@ export interface TextEntry {
 
 export class TextTable {
   readonly #slots: Int32Array
+  /** Words of a slot: as many as the longest text needs, but no more than a line of the cache has. */
+  readonly #width: number
   readonly #mask: number
-  readonly #characters: Uint16Array
+  /** Texts that cannot be packed. A slot has their place here, with all bits turned, where others have the length. */
+  readonly #unpacked: string[] = []
   /** The length of the longest text: a longer one need not be looked for. */
   readonly longest: number
 
-  /** No text twice for a node. `hashOf` is the hash by which texts will be looked for. */
-  constructor(entries: readonly TextEntry[], hashOf: (text: string) => number) {
-    this.#slots = new Int32Array(placesFor(entries.length) * SLOT).fill(NONE)
-    this.#mask = this.#slots.length - 1
-    const texts = new Map<string, number>()
-    let end = 0
-    let longest = 0
-    for (const { text } of entries) {
-      if (texts.has(text)) continue
-      texts.set(text, end)
-      end += HEAD + text.length
-      longest = Math.max(longest, text.length)
-    }
-    this.longest = longest
-    this.#characters = new Uint16Array(end)
-    for (const [text, start] of texts) this.#write(text, start)
-    for (const { node, text, number } of entries) {
-      this.#put([hashFurther(hashOf(text), node), number, node, texts.get(text) as number])
-    }
+  /** No text twice for a node. `hashOf` is the hash by which `find` will be asked; `findWhole` has its own. */
+  constructor(entries: readonly TextEntry[], hashOf: (text: string) => number = hashInWords) {
+    this.longest = entries.reduce((longest, { text }) => Math.max(longest, text.length), 0)
+    this.#width = HEAD + Math.min(Math.ceil(this.longest / CHARACTERS_PER_WORD), MOST_WORDS)
+    const places = placesFor(entries.length)
+    this.#slots = new Int32Array(places * this.#width).fill(NONE)
+    this.#mask = places - 1
+    for (const entry of entries) this.#put(entry, hashFurther(hashOf(entry.text), entry.node))
   }
 
-  #write(text: string, start: number): void {
-    this.#characters[start] = text.length
-    this.#characters[start + 1] = text.length >>> 16
-    for (let i = 0; i < text.length; i++) this.#characters[start + HEAD + i] = text.charCodeAt(i)
+  #put({ node, text, number }: TextEntry, hash: number): void {
+    let at = (hash & this.#mask) * this.#width
+    while (this.#slots[at + 1] !== NONE) at = (at + this.#width) % this.#slots.length
+    textWords.pack(text, 0, text.length)
+    const length = textWords.isPacked ? text.length : ~(this.#unpacked.push(text) - 1)
+    this.#slots.set([hash, number, node, length], at)
+    this.#slots.set(textWords.words.subarray(0, this.#width - HEAD), at + HEAD)
   }
 
-  #put(slot: readonly [hash: number, number: number, node: number, start: number]): void {
-    let at = Math.imul(slot[0], SLOT) & this.#mask
-    while (this.#slots[at + 1] !== NONE) at = (at + SLOT) & this.#mask
-    this.#slots.set(slot, at)
-  }
-
-  /** The number that a node has under the part of a text from `from` up to `to`, which has this hash, or `NONE`. */
-  find(node: number, hash: number, text: string, from: number, to: number): number {
+  /** The number that a node has under a text, or `NONE`. */
+  findWhole(node: number, text: string): number {
+    if (text.length > this.longest) return NONE
     const slots = this.#slots
-    const mask = this.#mask
-    const both = hashFurther(hash, node)
-    for (let at = Math.imul(both, SLOT) & mask; ; at = (at + SLOT) & mask) {
+    const width = this.#width
+    const both = hashFurther(textWords.pack(text, 0, text.length), node)
+    let at = (both & this.#mask) * width
+    for (;;) {
       const number = slots[at + 1] as number
       if (number === NONE) return NONE
-      if (slots[at] !== both || slots[at + 2] !== node) continue
-      if (this.#isAt(slots[at + 3] as number, text, from, to)) return number
+      if (slots[at] === both && slots[at + 2] === node && this.#isPackedAt(at, text)) return number
+      at += width
+      if (at === slots.length) at = 0
     }
   }
 
-  #isAt(start: number, text: string, from: number, to: number): boolean {
-    const characters = this.#characters
-    const length = (characters[start] as number) | ((characters[start + 1] as number) << 16)
+  /** The same for the part of a text from `from` up to `to`, which has this hash. */
+  find(node: number, hash: number, text: string, from: number, to: number): number {
+    const slots = this.#slots
+    const width = this.#width
+    const both = hashFurther(hash, node)
+    let at = (both & this.#mask) * width
+    for (;;) {
+      const number = slots[at + 1] as number
+      if (number === NONE) return NONE
+      if (slots[at] === both && slots[at + 2] === node && this.#isAt(at, text, from, to)) return number
+      at += width
+      if (at === slots.length) at = 0
+    }
+  }
+
+  /** Whether a text that has just been packed is the one of a slot. */
+  #isPackedAt(at: number, text: string): boolean {
+    const slots = this.#slots
+    const length = slots[at + 3] as number
+    if (!textWords.isPacked) return length < 0 && text === this.#unpacked[~length]
+    if (length !== text.length) return false
+    const { words } = textWords
+    const count = (length + CHARACTERS_PER_WORD - 1) >> 2
+    for (let i = 0; i < count; i++) if (slots[at + HEAD + i] !== words[i]) return false
+    return true
+  }
+
+  #isAt(at: number, text: string, from: number, to: number): boolean {
+    const slots = this.#slots
+    const length = slots[at + 3] as number
+    if (length < 0) return text.slice(from, to) === this.#unpacked[~length]
     if (length !== to - from) return false
-    const shift = start + HEAD - from
-    for (let i = from; i < to; i++) if (characters[shift + i] !== text.charCodeAt(i)) return false
+    const start = at + HEAD
+    for (let i = 0; i < length; i++) {
+      const code = ((slots[start + (i >> 2)] as number) >> ((i & 3) << 3)) & 0xff
+      if (text.charCodeAt(from + i) !== code) return false
+    }
     return true
   }
 }
