@@ -28,8 +28,8 @@ export async function run({ quick, cases }) {
         name,
         detail: { mix, size, lookups: quick ? 200_000 : 400_000 },
       })),
-      generations: quick ? 1 : 3,
-      roundsPerGeneration: quick ? 3 : 6,
+      generations: quick ? 1 : 5,
+      roundsPerGeneration: quick ? 3 : 4,
     })
     const small = /** @type {Sample[]} */ (samples.get("small"))
     const large = /** @type {Sample[]} */ (samples.get("large"))
