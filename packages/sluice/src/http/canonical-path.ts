@@ -81,18 +81,29 @@ const triplets = Array.from(
 
 /** `target` as it stands in the request line, one character per byte, as `node:http` and `fetch` hand it over. */
 export function canonicalPath(target: string, options: CanonicalPathOptions = {}): CanonicalPath {
-  if (target.charCodeAt(0) !== SLASH) return refuse("form")
+  const end = plainEnd(target)
+  if (end === target.length) return { ok: true, path: target, query: "" }
+  if (end < 0) return refuse("form")
+  if (target.charCodeAt(end) !== QUESTION_MARK) return rewritten(target, options)
+  return withQuery(target.slice(0, end), target.slice(end + 1))
+}
+
+/** Whether a target is a path in its canonical form, and has no query. Nearly all are. */
+export function isCanonicalPath(target: string): boolean {
+  return plainEnd(target) === target.length
+}
+
+/** Up to where a target is a canonical path. -1 for what is no path at all. */
+function plainEnd(target: string): number {
+  if (target.charCodeAt(0) !== SLASH) return -1
   let before = SLASH
   for (let i = 1; i < target.length; i++) {
     const code = target.charCodeAt(i)
-    if (code === QUESTION_MARK) return withQuery(target.slice(0, i), target.slice(i + 1))
-    if (code > 127 || classes[code] !== PLAIN || (before === SLASH && (code === SLASH || code === DOT))) {
-      return rewritten(target, options)
-    }
+    if (code > 127 || classes[code] !== PLAIN || (before === SLASH && (code === SLASH || code === DOT)))
+      return i
     before = code
   }
-  // Nearly every path ends here, and is its own canonical form.
-  return { ok: true, path: target, query: "" }
+  return target.length
 }
 
 function withQuery(path: string, query: string): CanonicalPath {

@@ -1,7 +1,7 @@
 // Who is asking, and for what: a request as callers describe it, read only as far as the rules need.
 
 import { SluiceError } from "../errors.js"
-import { type CanonicalPath, canonicalPath } from "../http/canonical-path.js"
+import { canonicalPath, isCanonicalPath } from "../http/canonical-path.js"
 import { ipKey } from "../http/cidr.js"
 import { clientIp } from "../http/client-ip.js"
 import { canonicalIp } from "../http/ip-address.js"
@@ -80,8 +80,12 @@ export class Identity implements RequestFacts, Client {
   readonly #request: RuleRequest
   readonly #rules: IdentityRules
   readonly #hasher: ApiKeyHasher
-  readonly #target: CanonicalPath | undefined
   readonly method: string
+  /** In its canonical form; empty where there is none. */
+  readonly path: string = ""
+  readonly query: string = ""
+  /** Why the path cannot be brought into one form, if it cannot. */
+  readonly badPath: string | undefined = undefined
   tier: string | undefined = undefined
   #ip: string | undefined
   #ipKnown = false
@@ -93,28 +97,20 @@ export class Identity implements RequestFacts, Client {
     this.#rules = rules
     this.#hasher = hasher
     if (typeof request !== "object" || request === null) throw wrongType("request", "an object", request)
-    const { dotSegments } = request
     this.method = text(request.method, "method") ?? ""
     checkDescriptors(request.descriptors)
     const path = text(request.path, "path")
+    if (path === undefined) return
+    if (isCanonicalPath(path)) {
+      this.path = path
+      return
+    }
     const { encodedSlashes } = rules
-    this.#target = path === undefined ? undefined : canonicalPath(path, { encodedSlashes, dotSegments })
-  }
-
-  /** Why the path cannot be brought into one form, if it cannot. */
-  get badPath(): string | undefined {
-    const target = this.#target
-    return target === undefined || target.ok ? undefined : target.reason
-  }
-
-  get path(): string {
-    const target = this.#target
-    return target?.ok === true ? target.path : ""
-  }
-
-  get query(): string {
-    const target = this.#target
-    return target?.ok === true ? target.query : ""
+    const target = canonicalPath(path, { encodedSlashes, dotSegments: request.dotSegments })
+    if (target.ok) {
+      this.path = target.path
+      this.query = target.query
+    } else this.badPath = target.reason
   }
 
   get host(): string {

@@ -45,16 +45,16 @@ export function parseKeyPart(text: string, place: string): KeyPart {
 
 export type MissingKey = "skip" | "ip" | "deny"
 
-/** The key, or the first part that the request lacks. */
-export type KeyFound = { readonly key: string } | { readonly missing: string }
-
-/** The key of a request. A part it lacks is taken from its address when `onMissing` says so. */
+/**
+ * The key of a request, or undefined if the request lacks a part of it. Such a part is taken from its address when `onMissing`
+ * says so.
+ */
 export function keyOf(
   parts: readonly KeyPart[],
   identity: Identity,
   matched: MatchedRule,
   onMissing: MissingKey,
-): KeyFound {
+): string | undefined {
   let key = ""
   for (const part of parts) {
     let text = part.text
@@ -67,12 +67,12 @@ export function keyOf(
       text = "ip"
       value = identity.ipKey
     }
-    if (value === undefined) return { missing: part.text }
+    if (value === undefined) return undefined
     if (part.kind !== "global") text += `:${bounded(value)}`
-    if (parts.length === 1) return { key: text }
+    if (parts.length === 1) return text
     key += `${key === "" ? "" : ","}${text.replaceAll("%", "%25").replaceAll(",", "%2C")}`
   }
-  return { key }
+  return key
 }
 
 function partOf(part: KeyPart, identity: Identity, matched: MatchedRule): string | undefined {

@@ -34,6 +34,7 @@ export interface Plan {
 }
 
 const NO_STEPS: readonly Step[] = []
+const NO_LIMITS: readonly RuleLimitPolicy[] = []
 const NOBODY: readonly string[] = []
 const WHOLE_DESCRIPTOR = [parseKeyPart("descriptor", "keyBy")]
 
@@ -107,22 +108,21 @@ export function stepOf(
   if (rule.allow.get(identity) !== undefined) return undefined
   const asked = matched.descriptor?.limit
   const { limits, from } =
-    asked === undefined
-      ? set.limitsFor(rule, identity, identity.tier, nowMs)
-      : ({ limits: set.askedLimits(rule, asked), from: "override" } as const)
-  const applying = limits === "unlimited" ? [] : limits
-  if (applying.length === 0 && rule.candidate === undefined) return undefined
+    asked === undefined ? set.limitsFor(rule, identity, identity.tier, nowMs) : set.askedLimits(rule, asked)
+  const counted = limits === "unlimited" ? NO_LIMITS : limits
+  if (counted.length === 0 && rule.candidate === undefined) return undefined
   // A rule without limits seldom says by what it would count.
-  const keyParts = asked !== undefined && rule.limits === "unlimited" ? WHOLE_DESCRIPTOR : rule.keyParts
-  const found = keyOf(keyParts, identity, matched, rule.onMissingKey)
-  if ("missing" in found) return isLeftOut(rule, identity, matched) ? undefined : "missing-key"
+  const keyParts =
+    asked !== undefined && rule.applying.limits === "unlimited" ? WHOLE_DESCRIPTOR : rule.keyParts
+  const key = keyOf(keyParts, identity, matched, rule.onMissingKey)
+  if (key === undefined) return isLeftOut(rule, identity, matched) ? undefined : "missing-key"
   // A check that only looks charges nothing, whatever a descriptor says.
   const units = cost === 0 ? 0 : (matched.cost ?? cost ?? rule.cost(identity))
   return {
     rule,
-    key: found.key,
+    key,
     tier: identity.tier,
-    limits: applying,
+    limits: counted,
     from,
     // No policy has a limit of 0; the smallest one, and a cost that never fits it, decide the same.
     cost: asked?.limit === 0 && units > 0 ? Number.MAX_SAFE_INTEGER : units,

@@ -26,8 +26,8 @@ export interface CompiledRule {
   readonly onStoreFailure: Degraded
   readonly cost: CostOf
   readonly settlement: Settlement | undefined
-  readonly limits: LimitSet
-  readonly tiers: ReadonlyMap<string, LimitSet>
+  readonly applying: Applying
+  readonly tiers: ReadonlyMap<string, Applying>
   readonly candidate: LimitSet | undefined
   /** Ids of the rules whose place it takes. */
   readonly replaces: ReadonlySet<string>
@@ -45,10 +45,10 @@ export interface Override {
   /** In milliseconds since 1970; Infinity without an end. */
   readonly until: number
   readonly spec: OverrideSpec
-  limitsFor(rule: CompiledRule): LimitSet
+  limitsFor(rule: CompiledRule): Applying
 }
 
-/** Which limits of a rule apply to a client, and why these. */
+/** Which limits of a rule apply to a client, and why these. Made once, as every decision asks for them. */
 export interface Applying {
   readonly limits: LimitSet
   readonly from: "rule" | "tier" | "override"
@@ -82,7 +82,7 @@ export class RuleSet {
   readonly #byId: ReadonlyMap<string, CompiledRule>
   readonly #prefix: string
   /** By rule, and by what was asked for. The same list for the same limit, so that others may keep it. */
-  readonly #asked = new WeakMap<CompiledRule, Map<string, LimitSet>>()
+  readonly #asked = new WeakMap<CompiledRule, Map<string, Applying>>()
 
   /** `document` was checked before: see parse.ts. */
   constructor(document: RuleSetDocument, revision: number, prefix: string) {
@@ -141,25 +141,26 @@ export class RuleSet {
 
   limitsFor(rule: CompiledRule, client: Client, tier: string | undefined, nowMs: number): Applying {
     const override = valid(rule.overrides.get(client), nowMs) ?? valid(this.#overrides.get(client), nowMs)
-    if (override !== undefined) return { limits: override.limitsFor(rule), from: "override" }
+    if (override !== undefined) return override.limitsFor(rule)
     const own = tier === undefined ? undefined : rule.tiers.get(tier)
-    return own === undefined ? { limits: rule.limits, from: "rule" } : { limits: own, from: "tier" }
+    return own ?? rule.applying
   }
 
   /** The limit a descriptor brings along, on the counters of the rule. */
-  askedLimits(rule: CompiledRule, { limit, windowMs }: DescriptorLimit): LimitSet {
-    const known = this.#asked.get(rule) ?? new Map<string, LimitSet>()
+  askedLimits(rule: CompiledRule, { limit, windowMs }: DescriptorLimit): Applying {
+    const known = this.#asked.get(rule) ?? new Map<string, Applying>()
     this.#asked.set(rule, known)
     const name = `${limit}/${windowMs}`
-    let limits = known.get(name)
-    if (limits === undefined) {
+    let applying = known.get(name)
+    if (applying === undefined) {
       const spec = { limit: limit === 0 ? 1 : limit, window: windowMs, algorithm: "fixed-window" as const }
-      limits = compileLimitSet([spec], spacesOf(this.#prefix, rule.id, rule.mode), "descriptor.limit")
+      const spaces = spacesOf(this.#prefix, rule.id, rule.mode)
+      applying = { limits: compileLimitSet([spec], spaces, "descriptor.limit"), from: "override" }
       // Whoever may ask for any limit must not fill the memory by it.
       if (known.size >= MOST_ASKED) known.clear()
-      known.set(name, limits)
+      known.set(name, applying)
     }
-    return limits
+    return applying
   }
 }
 
@@ -196,12 +197,12 @@ function compileRule(
     onStoreFailure: spec.onStoreFailure ?? defaults.onStoreFailure ?? "local",
     cost: compileCost(spec.cost, `${place}.cost`),
     settlement: compileSettlement(spec),
-    limits: compile(spec.limits, "limits"),
+    applying: { limits: compile(spec.limits, "limits"), from: "rule" },
     tiers: new Map(
-      Object.entries(spec.tiers ?? {}).map(([tier, own]) => [
-        tier,
-        compile(own === "unlimited" ? own : own.limits, `tiers.${tier}.limits`),
-      ]),
+      Object.entries(spec.tiers ?? {}).map(([tier, own]) => {
+        const limits = compile(own === "unlimited" ? own : own.limits, `tiers.${tier}.limits`)
+        return [tier, { limits, from: "tier" }]
+      }),
     ),
     candidate:
       spec.candidate === undefined
@@ -269,7 +270,7 @@ function groupOverrides(document: RuleSetDocument, prefix: string) {
 }
 
 function compileOverride(spec: OverrideSpec, document: RuleSetDocument, prefix: string): Override {
-  const compiled = new Map<string, LimitSet>()
+  const compiled = new Map<string, Applying>()
   return {
     client: spec.client,
     until: spec.until === undefined ? Number.POSITIVE_INFINITY : (endOf(spec.until) ?? 0),
@@ -277,12 +278,13 @@ function compileOverride(spec: OverrideSpec, document: RuleSetDocument, prefix: 
     limitsFor({ id, mode }) {
       // The counters of the rule itself: an override that ends leaves its client with what it has used.
       const spaces = spacesOf(prefix, id, mode)
-      let limits = compiled.get(spaces)
-      if (limits === undefined) {
-        limits = compileLimits(spec.limits, document, spaces, "overrides.limits")
-        compiled.set(spaces, limits)
+      let applying = compiled.get(spaces)
+      if (applying === undefined) {
+        const limits = compileLimits(spec.limits, document, spaces, "overrides.limits")
+        applying = { limits, from: "override" }
+        compiled.set(spaces, applying)
       }
-      return limits
+      return applying
     },
   }
 }
