@@ -24,6 +24,8 @@ export interface PathPattern {
   /** What is between the `**`: one run of segments when there is none, else one before, one behind and those between. */
   readonly runs: readonly (readonly PathSegment[])[]
   readonly params: readonly { readonly name: string; readonly run: number; readonly offset: number }[]
+  /** Of `/v1/**` and its like, which only say how a path begins: `/v1`. */
+  readonly prefix: string | undefined
 }
 
 const LONGEST_PATTERN = 1_024
@@ -65,7 +67,24 @@ export function parsePathPattern(text: string, place: string): PathPattern {
     }
     run.push(parsed)
   }
-  return { text, form: runs.map((run) => run.map(formOf).join("/")).join("/**/"), runs, params }
+  const form = runs.map((run) => run.map(formOf).join("/")).join("/**/")
+  return { text, form, runs, params, prefix: prefixOf(runs) }
+}
+
+function prefixOf([first = [], last, ...others]: readonly PathSegment[][]): string | undefined {
+  if (last === undefined || last.length > 0 || others.length > 0) return undefined
+  let prefix = ""
+  for (const segment of first) {
+    if (segment.kind !== "literal") return undefined
+    prefix += `/${segment.text}`
+  }
+  return prefix
+}
+
+/** Whether a path in its compared form begins with whole segments. */
+export function isUnder(compared: string, prefix: string): boolean {
+  if (!compared.startsWith(prefix)) return false
+  return compared.length === prefix.length || compared[prefix.length] === "/"
 }
 
 function parseSegment(segment: string, refuse: Refuse): PathSegment {

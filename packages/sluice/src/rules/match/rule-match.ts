@@ -2,7 +2,7 @@ import { SluiceError } from "../../errors.js"
 import type { ComparedRequest } from "./compared-request.js"
 import { type HostPattern, matchesHost, parseHostPattern } from "./host-pattern.js"
 import type { Matched, MatchReason, MatchSpec, OneOrMore, ValueSpecs } from "./match-spec.js"
-import { captureParams, matchPath, type PathPattern, parsePathPattern } from "./path-pattern.js"
+import { captureParams, isUnder, matchPath, type PathPattern, parsePathPattern } from "./path-pattern.js"
 import { matchesValue, parseValuePattern, type ValuePattern } from "./value-pattern.js"
 
 /** A header or query parameter and what it must be; true for any value. */
@@ -138,6 +138,11 @@ export class RuleMatch {
     if (this.paths === undefined) return this.#matched
     for (const { pattern, matched } of this.paths) {
       if (isKnown && pattern.params.length === 0) return matched
+      // No segments need to be taken from the path to see how it begins.
+      if (pattern.prefix !== undefined) {
+        if (isUnder(request.compared, pattern.prefix)) return matched
+        continue
+      }
       const starts = matchPath(pattern, request.segments)
       if (starts === undefined) continue
       if (pattern.params.length === 0) return matched
