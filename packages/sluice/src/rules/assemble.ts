@@ -10,7 +10,7 @@ import { type Unsettled, unsettled } from "./settlement.js"
 
 const NO_POLICIES: readonly HeaderPolicy[] = []
 const NO_OUTCOMES: readonly RuleOutcome[] = []
-const NOBODY: readonly string[] = []
+export const NOBODY: readonly string[] = []
 const UNLIMITED = Number.POSITIVE_INFINITY
 
 /** What a decision has charged, to be given back. A symbol: it is nobody's business but the engine's. */
@@ -20,7 +20,8 @@ export const CHARGED = Symbol("charged")
 export const UNSETTLED = Symbol("unsettled")
 
 export type Charging = RuleDecision & {
-  readonly [CHARGED]?: readonly Charge[] | undefined
+  /** Of a single limit the step, which says the same in what is there already. */
+  readonly [CHARGED]?: readonly Charge[] | Step | undefined
   [UNSETTLED]?: readonly Unsettled[] | undefined
 }
 
@@ -66,8 +67,8 @@ export function decisionOfSingle(
   verdict: SingleVerdict,
   policies: readonly HeaderPolicy[],
 ): RuleDecision {
-  const { rule, key, tier, cost } = step
-  const { name, policy, space, windowMs } = step.limits[0] as Step["limits"][number]
+  const { rule, key, tier } = step
+  const { name, policy, windowMs } = step.limits[0] as Step["limits"][number]
   const { allowed, remaining } = verdict
   const limit = policy.capacity
   const retryAfterMs = verdict.retryAfter / 1000
@@ -98,7 +99,7 @@ export function decisionOfSingle(
     headers: rule.headers,
     response: rule.response,
     policies,
-    [CHARGED]: allowed ? [{ space, key, policy, cost }] : undefined,
+    [CHARGED]: allowed ? step : undefined,
     [UNSETTLED]: allowed && rule.settlement !== undefined ? unsettledOf([step], [outcome]) : undefined,
   }
   return decision

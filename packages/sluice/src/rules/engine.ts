@@ -8,7 +8,7 @@ import { SluiceError } from "../errors.js"
 import { checkType } from "../options.js"
 import { tell } from "../resilience/hook.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
-import type { Charge, Degraded, Outcome, Store, SyncStore } from "../stores/store.js"
+import type { Charge, Outcome, Store, SyncStore } from "../stores/store.js"
 import { isSyncStore } from "../stores/store.js"
 import { ApiKeyHasher } from "./api-key.js"
 import {
@@ -20,7 +20,9 @@ import {
   UNSETTLED,
   withShadows,
 } from "./assemble.js"
+import { chargesOfStep, chargesOfSteps, commonWay } from "./charges.js"
 import { clientOf, identified } from "./client.js"
+import type { DecisionSlot } from "./decision-slot.js"
 import {
   checkEngineOptions,
   isSource,
@@ -33,7 +35,7 @@ import {
 import { type Explanation, explain } from "./explain.js"
 import { Identity, type RuleRequest } from "./identity.js"
 import { checkRuleSet, parseRuleSet } from "./parse.js"
-import { HeaderPolicies, type Plan, planOf, type Step } from "./plan.js"
+import { HeaderPolicies, isStep, type Plan, planOf, type Step, wholePlan } from "./plan.js"
 import type { RuleDecision } from "./rule-decision.js"
 import { type CompiledRule, RuleSet } from "./rule-set.js"
 import type { RuleSetDocument } from "./schema.js"
@@ -119,8 +121,11 @@ export class RuleEngine {
     return this.#told(await this.#decide(set, plan, options, identity.tier), request)
   }
 
-  /** `check` without a promise, on a store in memory. */
-  checkSync(request: RuleRequest, options?: RuleCheckOptions): RuleDecision {
+  /**
+   * `check` without a promise, on a store in memory. Who looks at a decision and keeps nothing of it may hand over a slot for it:
+   * see DecisionSlot.
+   */
+  checkSync(request: RuleRequest, options?: RuleCheckOptions, slot?: DecisionSlot): RuleDecision {
     if (this.#sync === undefined || this.#tierOf !== undefined) {
       throw new SluiceError("STORE_NOT_SYNC", {
         place: "checkSync",
@@ -130,7 +135,7 @@ export class RuleEngine {
     const set = this.#set
     const identity = new Identity(request, set.identity, this.#hasher)
     const plan = this.#plan(set, identity, undefined, options)
-    return this.#told(this.#decideSync(this.#sync, set, plan, options, identity.tier), request)
+    return this.#told(this.#decideSync(this.#sync, set, plan, options, identity.tier, slot), request)
   }
 
   /** Decides a list of requests in one go, in order. Each is all-or-nothing by itself. */
@@ -148,13 +153,13 @@ export class RuleEngine {
     const set = this.#set
     const identity = new Identity(request, set.identity, this.#hasher)
     const tier = await this.#tierOf?.(request)
-    const plan = this.#plan(set, identity, tier, options)
+    const plan = wholePlan(this.#plan(set, identity, tier, options))
     return await explain({
       set,
       identity,
       plan,
       decide: (charges) => this.#store.decide(charges, this.#at(options)),
-      chargesOf: (steps) => this.#charges(steps).charges,
+      chargesOf: (steps) => chargesOfSteps(steps, this.#store).charges,
       decision: await this.#decide(set, plan, options, identity.tier, "decide"),
       nowMs: this.#nowMs(options),
       cost: options?.cost,
@@ -169,7 +174,7 @@ export class RuleEngine {
   }
 
   /** `checkKey` without a promise, on a store in memory. */
-  checkKeySync(rule: string, key: string, options?: KeyCheckOptions): RuleDecision {
+  checkKeySync(rule: string, key: string, options?: KeyCheckOptions, slot?: DecisionSlot): RuleDecision {
     if (this.#sync === undefined) {
       throw new SluiceError("STORE_NOT_SYNC", {
         place: "checkKeySync",
@@ -178,7 +183,7 @@ export class RuleEngine {
     }
     const set = this.#set
     const plan = this.#planOfKey(set, this.#rule(set, rule), key, options)
-    return this.#told(this.#decideSync(this.#sync, set, plan, options, options?.tier), undefined)
+    return this.#told(this.#decideSync(this.#sync, set, plan, options, options?.tier, slot), undefined)
   }
 
   /** The interface of the brief: a client by name, what it asks for, and when. */
@@ -204,8 +209,9 @@ export class RuleEngine {
 
   /** Gives back what an allowed request was charged, or that much of it. Shadows keep what they saw. */
   async refund(decision: RuleDecision, cost?: number): Promise<void> {
-    const charges = (decision as Charging)[CHARGED]
-    if (charges === undefined || charges.length === 0) return
+    const charged = (decision as Charging)[CHARGED]
+    if (charged === undefined) return
+    const charges = "rule" in charged ? chargesOfStep(charged) : charged
     const units = cost === undefined ? undefined : costOf(cost)
     const given = units === undefined ? charges : charges.map((charge) => ({ ...charge, cost: units }))
     await this.#store.refund(given, this.#at(undefined), commonWay(charges))
@@ -293,7 +299,7 @@ export class RuleEngine {
     identity: Identity,
     tier: string | undefined,
     options: RuleCheckOptions | undefined,
-  ): Plan {
+  ): Plan | Step {
     identity.tier =
       identity.givenTier ?? tier ?? set.tiers.get(identity) ?? identity.proxyTier ?? set.defaultTier
     const cost = options?.cost === undefined ? undefined : costOf(options.cost)
@@ -301,7 +307,12 @@ export class RuleEngine {
   }
 
   /** A key says who it is when it is written as keys of one client are. */
-  #planOfKey(set: RuleSet, rule: CompiledRule, key: string, options: KeyCheckOptions | undefined): Plan {
+  #planOfKey(
+    set: RuleSet,
+    rule: CompiledRule,
+    key: string,
+    options: KeyCheckOptions | undefined,
+  ): Plan | Step {
     checkKey(key)
     const nothing = { early: undefined, enforced: [], shadows: [], shadowDenied: [] }
     if (rule.mode === "off") return nothing
@@ -309,22 +320,24 @@ export class RuleEngine {
     const { limits, from } = set.limitsFor(rule, clientOf(key), tier, this.#nowMs(options))
     if (limits === "unlimited") return nothing
     const step: Step = { rule, key, tier, limits, from, cost: costOf(options?.cost) }
-    return rule.mode === "shadow" ? { ...nothing, shadows: [step] } : { ...nothing, enforced: [step] }
+    if (rule.mode === "shadow") return { ...nothing, shadows: [step] }
+    return limits.length === 1 ? step : { ...nothing, enforced: [step] }
   }
 
   async #decide(
     set: RuleSet,
-    plan: Plan,
+    planned: Plan | Step,
     options: RuleCheckOptions | undefined,
     tier: string | undefined,
     operation: "check" | "decide" = "check",
   ): Promise<RuleDecision> {
     if (this.#sync !== undefined && operation === "check")
-      return this.#decideSync(this.#sync, set, plan, options, tier)
+      return this.#decideSync(this.#sync, set, planned, options, tier)
+    const plan = wholePlan(planned)
     const at = this.#at(options)
     // In one tick, so that a shared store may put them into one call.
     const shadows = plan.shadows.map((step) => this.#store[operation](chargesOfStep(step), at, "allow"))
-    const { charges, blocked } = this.#charges(plan.enforced)
+    const { charges, blocked } = chargesOfSteps(plan.enforced, this.#store)
     const outcome =
       charges.length === 0 ? undefined : await this.#store[operation](charges, at, commonWay(charges))
     const decision =
@@ -337,58 +350,35 @@ export class RuleEngine {
   #decideSync(
     store: SyncStore,
     set: RuleSet,
-    plan: Plan,
+    planned: Plan | Step,
     options: RuleCheckOptions | undefined,
     tier: string | undefined,
+    slot?: DecisionSlot,
   ): RuleDecision {
     const at = this.#at(options)
-    const [step] = plan.enforced
-    if (step !== undefined && isSingle(plan) && !store.mayBlock(step.rule.blocks)) {
-      const { space, policy } = step.limits[0] as Step["limits"][number]
-      const verdict = store.checkOneSync(space, step.key, policy, step.cost, at)
-      return decisionOfSingle(set, step, verdict, this.#policies.of(plan.enforced))
+    if (isStep(planned) && !store.mayBlock(planned.rule.blocks)) {
+      const { space, policy } = planned.limits[0] as Step["limits"][number]
+      const verdict = store.checkOneSync(space, planned.key, policy, planned.cost, at)
+      const policies = this.#policies.ofOne(planned)
+      // Whoever is told of decisions may keep them, and so does an answer that is still to come.
+      const isKept = this.#onDecision !== undefined || planned.rule.settlement !== undefined
+      return slot === undefined || isKept
+        ? decisionOfSingle(set, planned, verdict, policies)
+        : slot.fill(set, planned, verdict, policies)
     }
+    const plan = wholePlan(planned)
     const shadows = plan.shadows.map((shadow) => store.checkSync(chargesOfStep(shadow), at))
     if (plan.enforced.length === 0)
       return withShadows(earlyDecision(set, plan, this.#nowMs(options), tier), plan, shadows)
-    const { charges, blocked } = this.#charges(plan.enforced)
+    const { charges, blocked } = chargesOfSteps(plan.enforced, store)
     const outcome: Outcome = store.checkSync(charges, at)
     const decision = decisionOfPlan(set, plan, outcome, charges, blocked, this.#policies.of(plan.enforced))
     return withShadows(decision, plan, shadows)
   }
 
-  /** What the steps charge, and behind it the blocks of their keys where there may be any. */
-  #charges(steps: readonly Step[]): { charges: Charge[]; blocked: readonly CompiledRule[] } {
-    const charges: Charge[] = []
-    const way = steps[0]?.rule.onStoreFailure
-    const isMixed = steps.some((step) => step.rule.onStoreFailure !== way)
-    for (const { rule, key, limits, cost } of steps) {
-      for (const { space, policy } of limits) {
-        charges.push(
-          isMixed || way !== "local"
-            ? { space, key, policy, cost, onStoreFailure: rule.onStoreFailure }
-            : { space, key, policy, cost },
-        )
-      }
-    }
-    let blocked = NO_RULES
-    for (const { rule, key } of steps) {
-      if (!this.#store.mayBlock(rule.blocks)) continue
-      blocked = [...blocked, rule]
-      charges.push({
-        space: rule.blocks,
-        key,
-        policy: blockPolicy,
-        cost: 0,
-        onStoreFailure: rule.onStoreFailure,
-      })
-    }
-    return { charges, blocked }
-  }
-
   #chargesOfKey(rule: string, key: string, options: KeyCheckOptions): Charge[] {
     const set = this.#set
-    const { enforced, shadows } = this.#planOfKey(set, this.#rule(set, rule), key, options)
+    const { enforced, shadows } = wholePlan(this.#planOfKey(set, this.#rule(set, rule), key, options))
     return [...enforced, ...shadows].flatMap(chargesOfStep)
   }
 
@@ -406,27 +396,6 @@ export class RuleEngine {
   #nowMs(options: RuleCheckOptions | undefined): number {
     return options?.at ?? (this.#clock ?? systemClock).now()
   }
-}
-
-const NO_RULES: readonly CompiledRule[] = []
-
-/** One limit of one rule, and nothing beside it. */
-function isSingle(plan: Plan): boolean {
-  return (
-    plan.enforced.length === 1 &&
-    plan.enforced[0]?.limits.length === 1 &&
-    plan.shadows.length === 0 &&
-    plan.shadowDenied.length === 0
-  )
-}
-
-function chargesOfStep({ limits, key, cost }: Step): Charge[] {
-  return limits.map(({ space, policy }) => ({ space, key, policy, cost }))
-}
-
-/** What decides when the store cannot, for the charges that do not say: they are all `local`. */
-function commonWay(charges: readonly Charge[]): Degraded {
-  return charges[0]?.onStoreFailure ?? "local"
 }
 
 function tierOption(options: RuleCheckOptions, tier: string | undefined): KeyCheckOptions {

@@ -1,5 +1,6 @@
 export type { HeaderStyle } from "../http/headers.js"
 export { hashApiKey } from "./api-key.js"
+export { DecisionSlot } from "./decision-slot.js"
 export { createRuleEngine, type RuleEngine } from "./engine.js"
 export type {
   DecisionEvent,

@@ -43,18 +43,40 @@ function early(allowed: boolean, reason: Reason, rule?: CompiledRule): Plan {
   return { early: verdict, enforced: NO_STEPS, shadows: NO_STEPS, shadowDenied: NOBODY }
 }
 
-/** `cost` takes the place of what the rules say. The identity knows its tier by now. */
-export function planOf(set: RuleSet, identity: Identity, nowMs: number, cost: number | undefined): Plan {
+/** Whether it is a step that nothing else stands beside. */
+export function isStep(planned: Plan | Step): planned is Step {
+  return (planned as Step).rule !== undefined
+}
+
+/** The plan in its full form, whatever there is of it. */
+export function wholePlan(planned: Plan | Step): Plan {
+  if (!isStep(planned)) return planned
+  return { early: undefined, enforced: [planned], shadows: NO_STEPS, shadowDenied: NOBODY }
+}
+
+/**
+ * `cost` takes the place of what the rules say. The identity knows its tier by now. Most requests meet one rule with one limit:
+ * then that step is all of the plan, and no lists are made for it.
+ */
+export function planOf(
+  set: RuleSet,
+  identity: Identity,
+  nowMs: number,
+  cost: number | undefined,
+): Plan | Step {
   if (set.deny.get(identity) !== undefined) return early(false, "deny-list")
   if (set.allow.get(identity) !== undefined) return early(true, "allow-list")
   if (identity.badPath !== undefined) return early(false, "bad-path")
   let enforced = NO_STEPS
   let shadows = NO_STEPS
   let shadowDenied = NOBODY
-  for (const matched of standing(set, set.match(identity))) {
+  const all = standing(set, set.match(identity))
+  for (let i = 0; i < all.length; i++) {
+    const matched = all[i] as MatchedRule
     const rule = set.rules[matched.index] as CompiledRule
     const result = stepOf(set, rule, identity, matched, nowMs, cost)
     if (result === undefined) continue
+    if (all.length === 1 && isWhole(result)) return result
     if (typeof result === "string") {
       if (rule.mode === "enforce") return early(false, result, rule)
       shadowDenied = added(shadowDenied, rule.id)
@@ -68,6 +90,13 @@ export function planOf(set: RuleSet, identity: Identity, nowMs: number, cost: nu
     }
   }
   return { early: undefined, enforced, shadows, shadowDenied }
+}
+
+/** Whether a step is enforced on one limit, and nothing is tried beside it. */
+function isWhole(result: Step | Reason): result is Step {
+  if (typeof result === "string") return false
+  const { rule, limits } = result
+  return limits.length === 1 && rule.mode === "enforce" && rule.candidate === undefined
 }
 
 /** The list with one more, which is the same list but for the first. One made empty would get room for 17 with its first. */
@@ -151,17 +180,15 @@ export class HeaderPolicies {
   #limits: readonly RuleLimitPolicy[] | undefined
   #policies: readonly HeaderPolicy[] = []
 
-  of(steps: readonly Step[]): readonly HeaderPolicy[] {
-    if (steps.length !== 1) return this.#find(steps)
-    const { limits } = steps[0] as Step
-    if (limits !== this.#limits) {
-      this.#policies = this.#find(steps)
-      this.#limits = limits
+  ofOne(step: Step): readonly HeaderPolicy[] {
+    if (step.limits !== this.#limits) {
+      this.#policies = this.of([step])
+      this.#limits = step.limits
     }
     return this.#policies
   }
 
-  #find(steps: readonly Step[]): readonly HeaderPolicy[] {
+  of(steps: readonly Step[]): readonly HeaderPolicy[] {
     let described = this.#described
     for (const { limits } of steps) {
       let next = described.further.get(limits)
