@@ -21,7 +21,10 @@ export function testCore(rules: string, options: Partial<Omit<RuleEngineOptions,
     engine,
     rules: source,
     store,
-    watch: { decided: (event) => void decided.push(event) },
+    // A copy: what is told of may be written over by the next.
+    watch: {
+      decided: (event) => void decided.push({ ...event, decision: structuredClone(event.decision) }),
+    },
     clock,
     decided,
     async close() {

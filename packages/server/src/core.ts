@@ -35,6 +35,7 @@ export interface Counted {
 
 /** Those who watch: metrics, live events, the most denied keys, the decision log. On the path of every decision. */
 export interface Watch {
+  /** The event and its decision may be written over afterwards: copy what you keep. */
   decided(event: Decided): void
   /** About once a second. */
   counted?(event: Counted): void
@@ -91,34 +92,4 @@ function told(
 ): RuleDecision {
   watch.decided({ decision, protocol, request, durationMs: performance.now() - started, cost })
   return decision
-}
-
-/**
- * Decisions made one after the other in one turn. Each is told of with its share of the time, so that the clock is read
- * twice for all of them and not twice for each.
- */
-export class DecidedTogether {
-  readonly #made: { -readonly [Field in keyof Decided]: Decided[Field] }[] = []
-  readonly #protocol: Protocol
-  readonly #started = performance.now()
-
-  constructor(protocol: Protocol) {
-    this.#protocol = protocol
-  }
-
-  get made(): readonly Decided[] {
-    return this.#made
-  }
-
-  add(decision: RuleDecision, request: RuleRequest | undefined, cost: number | undefined): void {
-    this.#made.push({ decision, protocol: this.#protocol, request, durationMs: 0, cost })
-  }
-
-  tell(watch: Watch): void {
-    const durationMs = (performance.now() - this.#started) / this.#made.length
-    for (const event of this.#made) {
-      event.durationMs = durationMs
-      watch.decided(event)
-    }
-  }
 }

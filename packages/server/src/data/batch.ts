@@ -1,12 +1,21 @@
 import { SluiceError } from "sluice"
 import { problemBody } from "sluice/http"
-import { type Core, type Decided, DecidedTogether } from "../core.js"
+import type { Core } from "../core.js"
+import { DecidedTogether } from "../decided-together.js"
 import { jsonAnswer } from "../http/answer.js"
 import { requestProblem } from "../http/request-problem.js"
-import { decisionJson } from "./decision-json.js"
+import { decisionJson, writeDecision } from "./decision-json.js"
+import { JsonBytes } from "./json-bytes.js"
 import type { BodyRoute } from "./plane.js"
 import { noParameters } from "./query.js"
 import { decide, decideSync, isAboutKey, type Question, readQuestion } from "./question.js"
+
+/** Checks decided before they are written: their decisions stay in the cache nearest to the processor. */
+const FEW = 16
+
+const HEAD = Buffer.from('{"results":[')
+const COMMA = Buffer.from(",")
+const END = Buffer.from("]}")
 
 /**
  * `POST /v1/check/batch`: many questions in one, answered in their order. Each is all-or-nothing by itself, and a mistake in
@@ -15,11 +24,19 @@ import { decide, decideSync, isAboutKey, type Question, readQuestion } from "./q
 export function batchRoute(core: Core, most: number): BodyRoute {
   /** What is said of a mistake in each place, as far as there were batches so long. */
   const places: string[] = []
+  const together = new DecidedTogether(core.watch, "http")
+  const json = new JsonBytes()
   return (query, body) => {
     noParameters(query)
     const checks = readChecks(body, most)
     while (places.length < checks.length) places.push(`checks[${places.length}]`)
-    if (core.engine.isSync) return jsonAnswer(`{"results":[${resultsOf(core, checks, places)}]}`)
+    if (core.engine.isSync) {
+      json.clear()
+      json.raw(HEAD)
+      writeResults(json, core, checks, places, together)
+      json.raw(END)
+      return jsonAnswer(json.written())
+    }
     // All in one tick, so that a shared store takes them in as few calls as it can.
     const results = checks.map((check, i) => resultOf(core, check, places[i] as string))
     return Promise.all(results).then((all) => jsonAnswer(`{"results":[${all.join(",")}]}`))
@@ -53,31 +70,41 @@ function readChecks(body: Record<string, unknown>, most: number): readonly unkno
   return checks
 }
 
-/** Without promises: all are decided, then those who watch are told, then all are written. */
-function resultsOf(core: Core, checks: readonly unknown[], places: readonly string[]): string {
-  const together = new DecidedTogether("http")
-  /** Where a check was no question, or one without an answer. */
-  const problems: (string | undefined)[] = new Array(checks.length)
-  try {
-    for (let i = 0; i < checks.length; i++) {
-      try {
-        const question = questionOf(checks[i], places[i] as string)
-        const decision = decideSync(core.engine, question)
-        together.add(decision, isAboutKey(question) ? undefined : question, question.cost)
-      } catch (error) {
-        problems[i] = problemJson(error)
+/** Without promises: a few are decided, those who watch are told of them, and they are written; then the next few. */
+function writeResults(
+  json: JsonBytes,
+  { engine }: Core,
+  checks: readonly unknown[],
+  places: readonly string[],
+  together: DecidedTogether,
+): void {
+  for (let start = 0; start < checks.length; start += FEW) {
+    const end = Math.min(start + FEW, checks.length)
+    /** Where a check was no question, or one without an answer. */
+    let problems: Map<number, string> | undefined
+    together.start()
+    try {
+      for (let i = start; i < end; i++) {
+        try {
+          const question = questionOf(checks[i], places[i] as string)
+          const decision = decideSync(engine, question, together.slot)
+          together.add(decision, isAboutKey(question) ? undefined : question, question.cost)
+        } catch (error) {
+          problems ??= new Map()
+          problems.set(i, problemJson(error))
+        }
       }
+    } finally {
+      together.tell()
     }
-  } finally {
-    together.tell(core.watch)
+    let next = 0
+    for (let i = start; i < end; i++) {
+      if (i > 0) json.raw(COMMA)
+      const problem = problems?.get(i)
+      if (problem === undefined) writeDecision(json, together.decision(next++))
+      else json.text(problem)
+    }
   }
-  let json = ""
-  let next = 0
-  for (let i = 0; i < checks.length; i++) {
-    if (i > 0) json += ","
-    json += problems[i] ?? decisionJson((together.made[next++] as Decided).decision)
-  }
-  return json
 }
 
 async function resultOf(core: Core, check: unknown, place: string): Promise<string> {

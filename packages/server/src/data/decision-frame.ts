@@ -4,16 +4,21 @@
 import type { RuleDecision } from "sluice/rules"
 import { quoted } from "./json-text.js"
 
-/** The texts between the numbers, and what they were made of. */
-export interface DecisionFrame {
+/** The pieces between the numbers. */
+interface Pieces<Piece> {
   /** Up to what remains. */
-  readonly head: string
+  readonly head: Piece
   /** From the reason to the quote before the key. */
-  readonly about: string
+  readonly about: Piece
   /** The same, from a delay of none. */
-  readonly aboutAtOnce: string
+  readonly aboutAtOnce: Piece
   /** From the quote behind the key. */
-  readonly end: string
+  readonly end: Piece
+}
+
+/** The pieces as text and as bytes, and what they were made of. */
+export interface DecisionFrame extends Pieces<string> {
+  readonly bytes: Pieces<Uint8Array>
   readonly of: Pick<
     RuleDecision,
     "reason" | "limit" | "rule" | "limitName" | "deniedBy" | "tier" | "revision"
@@ -61,11 +66,20 @@ function makeFrame(decision: RuleDecision): DecisionFrame {
   about += ',"key":"'
   let end = deniedBy === undefined ? '"' : `","deniedBy":${quoted(deniedBy)}`
   if (tier !== undefined) end += `,"tier":${quoted(tier)}`
-  return {
+  const pieces = {
     head: flat(`{"allowed":${allowed},"limit":${limit},"remaining":`),
     about: flat(about),
     aboutAtOnce: flat(`,"delayMs":0${about}`),
     end: flat(`${end},"revision":${revision}}`),
+  }
+  return {
+    ...pieces,
+    bytes: {
+      head: Buffer.from(pieces.head),
+      about: Buffer.from(pieces.about),
+      aboutAtOnce: Buffer.from(pieces.aboutAtOnce),
+      end: Buffer.from(pieces.end),
+    },
     of: { reason, limit, rule, limitName, deniedBy, tier, revision },
   }
 }

@@ -5,14 +5,31 @@
 
 import type { Explanation, RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
 import { frameOf } from "./decision-frame.js"
+import type { JsonBytes } from "./json-bytes.js"
 import { inQuotes, millis, quoted, wait } from "./json-text.js"
 
+const RETRY = Buffer.from(',"retryAfterMs":')
+const NO_RETRY = Buffer.from(',"retryAfterMs":0,"resetAfterMs":')
+const RESET_AFTER = Buffer.from(',"resetAfterMs":')
+const RESET_AT = Buffer.from(',"resetAt":')
+const DELAY = Buffer.from(',"delayMs":')
+
 export function decisionJson(decision: RuleDecision): string {
-  const { rules } = decision
-  const only = rules.length === 1 && decision.limits === undefined ? rules[0] : undefined
+  const only = onlyOutcome(decision)
   return only !== undefined && isSimple(decision, only)
     ? simpleJson(decision, only.key)
     : fullJson(decision, only)
+}
+
+/** The same as bytes, for an answer of many decisions. */
+export function writeDecision(json: JsonBytes, decision: RuleDecision): void {
+  const only = onlyOutcome(decision)
+  if (only !== undefined && isSimple(decision, only)) writeSimple(json, decision, only.key)
+  else json.text(fullJson(decision, only))
+}
+
+function onlyOutcome({ rules, limits }: RuleDecision): RuleOutcome | undefined {
+  return rules.length === 1 && limits === undefined ? rules[0] : undefined
 }
 
 /** Whether it is about one limit of one rule, and nothing is to be said beside it. */
@@ -34,6 +51,35 @@ function simpleJson(decision: RuleDecision, key: string): string {
       : `,"retryAfterMs":${wait(retryAfterMs)},"resetAfterMs":`
   const rest = delayMs === 0 ? aboutAtOnce : `,"delayMs":${millis(delayMs)}${about}`
   return `${head}${remaining}${retry}${wait(resetAfterMs)},"resetAt":${millis(resetAt)}${rest}${inQuotes(key)}${end}`
+}
+
+function writeSimple(json: JsonBytes, decision: RuleDecision, key: string): void {
+  const { head, about, aboutAtOnce, end } = frameOf(decision).bytes
+  const { retryAfterMs, resetAfterMs, delayMs } = decision
+  json.raw(head)
+  json.integer(decision.remaining)
+  if (retryAfterMs === 0) json.raw(NO_RETRY)
+  else {
+    json.raw(RETRY)
+    writeWait(json, retryAfterMs)
+    json.raw(RESET_AFTER)
+  }
+  writeWait(json, resetAfterMs)
+  json.raw(RESET_AT)
+  json.millis(decision.resetAt)
+  if (delayMs === 0) json.raw(aboutAtOnce)
+  else {
+    json.raw(DELAY)
+    json.millis(delayMs)
+    json.raw(about)
+  }
+  json.inQuotes(key)
+  json.raw(end)
+}
+
+function writeWait(json: JsonBytes, ms: number): void {
+  if (ms === Number.POSITIVE_INFINITY) json.text(wait(ms))
+  else json.millis(ms)
 }
 
 function fullJson(decision: RuleDecision, only: RuleOutcome | undefined): string {

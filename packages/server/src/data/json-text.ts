@@ -26,7 +26,7 @@ export function wait(ms: number): string {
 }
 
 /** Beyond this, milliseconds have no room for exact decimals. */
-const MOST_EXACT_MS = 2 ** 43
+export const MOST_EXACT_MS = 2 ** 43
 const THREE_DIGITS = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, "0"))
 const DECIMALS = THREE_DIGITS.map((digits) => `.${digits}`)
 

@@ -18,12 +18,13 @@ export function decisionHeaders(decision: RuleDecision): HeaderList {
 export interface Answer {
   readonly status: number
   readonly type: string
-  readonly body: string
+  /** Bytes are written over by the next answer: they are sent, or copied, before another question is asked. */
+  readonly body: string | Uint8Array
   /** Besides those about the body. Sending it may add to them. */
   readonly headers: HeaderList
 }
 
-export function jsonAnswer(json: string, status = 200): Answer {
+export function jsonAnswer(json: string | Uint8Array, status = 200): Answer {
   return { status, type: "application/json", body: json, headers: [] }
 }
 
@@ -35,6 +36,10 @@ export function send(response: ServerResponse, { status, type, body, headers }: 
   const length = Buffer.byteLength(body)
   headers.push("content-type", type, "cache-control", "no-store", "content-length", String(length))
   response.writeHead(status, headers)
+  if (typeof body !== "string") {
+    response.end(Buffer.from(body))
+    return
+  }
   // Where both are the same, as they nearly always are, latin1 spares node:http a look at every character.
   response.end(body, length === body.length ? "latin1" : "utf8")
 }

@@ -202,6 +202,44 @@ it("does not read on for a client that sends and does not read", async () => {
   await eventually(isFull)
 })
 
+describe("an answer of bytes", () => {
+  const room = Buffer.alloc(100_000)
+  /** All answers in the same room, each written over by the next. */
+  const startBytes = () =>
+    start({
+      direct: (_target, body) => {
+        const answer = room.subarray(0, Number(String(body).slice(1)))
+        return { status: 200, type: "text/plain", body: answer.fill(body.subarray(0, 1)), headers: [] }
+      },
+    })
+
+  it("is sent whole, between texts and by itself", async () => {
+    const { port } = await startBytes()
+    const client = await open(port)
+    client.send(
+      post("/direct", "a7") + post("/direct", "b100000") + post("/direct", "c0") + post("/direct", "d1"),
+    )
+    expect(await client.answers(4)).toEqual(["a".repeat(7), "b".repeat(100_000), "", "d"])
+  })
+
+  it("stays what it was for a client that reads it late, whatever is answered meanwhile", async () => {
+    const { port } = await startBytes()
+    const late = await open(port)
+    late.socket.pause()
+    // More than the system keeps for a client that does not read.
+    const count = 200
+    for (let i = 0; i < count; i++) late.send(post("/direct", `${i % 10}100000`))
+    const other = await open(port)
+    for (let i = 0; i < 20; i++) {
+      other.send(post("/direct", "x100000"))
+      expect(await other.answers(1)).toEqual(["x".repeat(100_000)])
+    }
+    late.socket.resume()
+    const answers = await late.answers(count)
+    expect(answers.every((answer, i) => answer === String(i % 10).repeat(100_000))).toBe(true)
+  })
+})
+
 describe("close", () => {
   it("tells the next request on a lane that was idle that it is the last", async () => {
     const { listener, port } = await start()

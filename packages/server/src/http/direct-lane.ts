@@ -64,6 +64,10 @@ export class DirectLanes {
   }
 }
 
+const NO_BYTES = Buffer.alloc(0)
+/** Where long answers are put together, one after the other. */
+let outgoing = NO_BYTES
+
 /** One connection. */
 class Lane {
   readonly #socket: Socket
@@ -151,9 +155,16 @@ class Lane {
         this.#await(given)
         return
       }
-      const length = Buffer.byteLength(given.body)
-      isAscii &&= length === given.body.length
-      written += this.#textOf(given, length)
+      const { body } = given
+      const length = Buffer.byteLength(body)
+      isAscii &&= length === body.length
+      written += this.#headOf(given, length)
+      if (typeof body === "string") written += body
+      else {
+        this.#writeWith(written, isAscii, body)
+        written = ""
+        isAscii = true
+      }
       if (this.#isLast) break
     }
     this.#rest = undefined
@@ -173,8 +184,11 @@ class Lane {
   #answered(given: Answer): void {
     this.#isAnswering = false
     if (this.#socket.destroyed) return
-    const length = Buffer.byteLength(given.body)
-    this.#write(this.#textOf(given, length), length === given.body.length)
+    const { body } = given
+    const length = Buffer.byteLength(body)
+    const head = this.#headOf(given, length)
+    if (typeof body === "string") this.#write(head + body, length === body.length)
+    else this.#writeWith(head, true, body)
     if (this.#isLast || (this.#hasEnded && this.#rest === undefined)) this.#socket.end()
     else {
       this.#socket.resume()
@@ -196,18 +210,32 @@ class Lane {
   }
 
   /** What stands in headers is ASCII that the library has put together; nothing of a request or a rule is in them as it came. */
-  #textOf({ status, type, body, headers }: Answer, length: number): string {
+  #headOf({ status, type, headers }: Answer, length: number): string {
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
     for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
     text += `content-type: ${type}\r\ncache-control: no-store\r\ncontent-length: ${length}\r\ndate: ${httpDate()}\r\n`
-    text += this.#isLast ? "connection: close\r\n\r\n" : this.#keptAlive
-    return text + body
+    return text + (this.#isLast ? "connection: close\r\n\r\n" : this.#keptAlive)
   }
 
   #write(text: string, isAscii: boolean): void {
-    if (text === "") return
-    // Who sends and does not read is not read from either. A long answer that the system took at once is no reason.
-    const isRoom = this.#socket.write(text, isAscii ? "latin1" : "utf8")
+    if (text !== "") this.#written(this.#socket.write(text, isAscii ? "latin1" : "utf8"))
+  }
+
+  /** Text, and bytes that follow it, in one write. */
+  #writeWith(text: string, isAscii: boolean, bytes: Uint8Array): void {
+    const most = text.length * (isAscii ? 1 : 3) + bytes.length
+    if (outgoing.length < most) outgoing = Buffer.allocUnsafeSlow(most)
+    const room = outgoing
+    const start = room.write(text, isAscii ? "latin1" : "utf8")
+    room.set(bytes, start)
+    const isRoom = this.#socket.write(room.subarray(0, start + bytes.length))
+    // What the system has not taken at once is the socket's to keep.
+    if (this.#socket.writableLength > 0) outgoing = NO_BYTES
+    this.#written(isRoom)
+  }
+
+  /** Who sends and does not read is not read from either. A long answer that the system took at once is no reason. */
+  #written(isRoom: boolean): void {
     if (!isRoom && this.#socket.writableLength > 0) this.#socket.pause()
   }
 
