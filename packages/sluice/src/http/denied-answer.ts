@@ -1,5 +1,5 @@
 import type { DeniedAnswer, RequestDecision } from "./passage.js"
-import { denialBody, denialProblem, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
+import { denialBody, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
 import type { AnyRateLimitOptions, DeniedBody } from "./rate-limit-options.js"
 
 /** What a denied request is answered: by the middleware's options, else as its rule says, else a problem. */
@@ -15,11 +15,8 @@ export function deniedAnswer<Request>(
   const { body } = options
   const text = (typeof body === "function" ? body(request, decision) : body) ?? response?.body
   if (text !== undefined) return answerWith(text, status, options.contentType ?? response?.contentType)
-  return {
-    status,
-    body: denialBody(denialProblem(decision, { status, rule: rule?.rule })),
-    contentType: PROBLEM_CONTENT_TYPE,
-  }
+  const { body: problem, bytes } = denialBody(decision, { status, rule: rule?.rule })
+  return { status, body: problem, bytes, contentType: PROBLEM_CONTENT_TYPE }
 }
 
 function answerWith(body: DeniedBody, status: number, contentType: string | undefined): DeniedAnswer {

@@ -16,6 +16,7 @@ export {
   forwardedFacts,
 } from "./client-ip.js"
 export { deniedAnswer } from "./denied-answer.js"
+export { type HeaderLines, headerLines } from "./header-lines.js"
 export {
   type HeaderDecision,
   type HeaderLimit,

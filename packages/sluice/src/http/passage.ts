@@ -12,6 +12,8 @@ export type Ending = number | "aborted" | "error"
 export interface DeniedAnswer {
   readonly status: number
   readonly body: string
+  /** How many bytes the body has, where that is known already. */
+  readonly bytes?: number | undefined
   readonly contentType: string
 }
 
