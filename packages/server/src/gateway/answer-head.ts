@@ -8,6 +8,10 @@ export class InvalidAnswer extends Error {
 }
 
 export interface AnswerHead {
+  /** All of it with the line ends of all its lines, one character per byte. */
+  readonly text: string
+  /** Where in it the lines of the headers start. */
+  readonly fieldsAt: number
   readonly minorVersion: number
   readonly status: number
   readonly reason: string
@@ -16,6 +20,8 @@ export interface AnswerHead {
   /** Undefined where nothing says it. */
   readonly contentLength: number | undefined
   readonly isChunked: boolean
+  /** Whether it has a Date that is not of its connection only. */
+  readonly isDated: boolean
   /** The Connection header in lower case, or nothing. */
   readonly connection: string
   /** The Keep-Alive header, or nothing. */
@@ -44,7 +50,7 @@ export function parseAnswerHead(text: string): AnswerHead {
     if (!isValueByte(text.charCodeAt(i))) throw new InvalidAnswer("has a control character in its reason")
   }
   const reason = text.slice(13, lineEnd)
-  return framed(minorVersion, status, reason, parseFields(text, lineEnd + 2))
+  return framed(text, lineEnd + 2, minorVersion, status, reason)
 }
 
 /** Three digits; -1 for anything else. */
@@ -93,14 +99,23 @@ function isValueByte(code: number): boolean {
 }
 
 /** With what its headers say of its body and its connection. */
-function framed(minorVersion: number, status: number, reason: string, headers: string[]): AnswerHead {
+function framed(
+  text: string,
+  fieldsAt: number,
+  minorVersion: number,
+  status: number,
+  reason: string,
+): AnswerHead {
+  const headers = parseFields(text, fieldsAt)
+  let isDated = false
   let contentLength: number | undefined
   let isChunked = false
   let connection = ""
   let keepAlive = ""
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string
-    // The lengths of the four names that matter; hardly any other header has one of them.
+    // The lengths of the names that matter; hardly any other header has one of them.
+    if (name.length === 4) isDated ||= name.toLowerCase() === "date"
     if (name.length !== 14 && name.length !== 17 && name.length !== 10) continue
     const value = headers[i + 1] as string
     switch (name.toLowerCase()) {
@@ -123,7 +138,20 @@ function framed(minorVersion: number, status: number, reason: string, headers: s
   }
   if (isChunked && contentLength !== undefined)
     throw new InvalidAnswer("has both a content length and a transfer encoding")
-  return { minorVersion, status, reason, headers, contentLength, isChunked, connection, keepAlive }
+  isDated &&= !hasWord(connection, "date")
+  return {
+    text,
+    fieldsAt,
+    minorVersion,
+    status,
+    reason,
+    headers,
+    contentLength,
+    isChunked,
+    isDated,
+    connection,
+    keepAlive,
+  }
 }
 
 function parseLength(value: string): number {

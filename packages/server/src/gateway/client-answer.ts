@@ -1,20 +1,22 @@
 // What is answered to a client, whichever way its request came in.
 
 import { type DeniedAnswer, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import type { AnswerHead } from "./answer-head.js"
 import { isHttp2 } from "./client-request.js"
+import type { OwnHeaders } from "./limiting.js"
 import { type GatewayProblem, gatewayProblem } from "./problem.js"
 import type { Visit } from "./visit.js"
 
-/** The way back to a client, for one request. Lists of headers are name, value, name, value. */
+/** The way back to a client, for one request. Lists of headers are name, value, name, value; `own` go in front of them. */
 export interface ClientAnswer {
   /** Whether it is next: a client may have asked for others before, and hears of none before those. */
   readonly isNext: boolean
-  /** A whole answer, given before the body of the request was read; `bytes` is how long its body is. */
-  whole(status: number, headers: string[], body: string, bytes: number): void
+  /** A whole answer of ours, given before the body of the request was read. */
+  whole(answer: WholeAnswer, own: OwnHeaders | undefined): void
   /** 1xx, as far as the client can be told: not in HTTP/1.0, and not before answers that it awaits first. */
   interim(status: number, headers: readonly string[]): void
-  /** The head of an answer that comes in pieces. It goes out with the first of them, or when it is flushed. */
-  head(status: number, reason: string, headers: string[]): void
+  /** The head of the upstream's answer, and what is added to it. It goes out with the first piece of the body, or when it is flushed. */
+  head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void
   flush(): void
   /** False when the client has to take what it has before more is written. The bytes are the caller's again afterwards. */
   write(bytes: Buffer): boolean
@@ -28,31 +30,43 @@ export interface ClientAnswer {
   cut(): void
 }
 
-/** A whole answer of ours. `headers` must be the caller's own. */
+export interface WholeAnswer extends DeniedAnswer {
+  /** How long its body is. */
+  readonly bytes: number
+  /** Whether the connection ends with it. */
+  readonly isLast: boolean
+}
+
+/** The headers of a whole answer as a list. */
+export function wholeHeaders(answer: WholeAnswer, own: OwnHeaders | undefined): string[] {
+  const headers = own?.headers() ?? []
+  if (answer.isLast) headers.push("connection", "close")
+  headers.push("content-type", answer.contentType, "cache-control", "no-store")
+  headers.push("content-length", String(answer.bytes))
+  return headers
+}
+
 export function answerEarly(
   visit: Visit,
   answer: ClientAnswer,
-  { status, contentType, body }: DeniedAnswer,
-  headers: string[],
+  { status, contentType, body, bytes = Buffer.byteLength(body) }: DeniedAnswer,
+  isLast = false,
 ): void {
-  const bytes = Buffer.byteLength(body)
   visit.status = status
   visit.bytesOut = visit.request.method === "HEAD" ? 0 : bytes
-  headers.push("content-type", contentType, "cache-control", "no-store", "content-length", String(bytes))
-  answer.whole(status, headers, body, bytes)
+  answer.whole({ status, contentType, body, bytes, isLast }, visit.admission)
 }
 
 export function answerProblem(visit: Visit, answer: ClientAnswer, code: GatewayProblem): void {
   const problem = gatewayProblem(code)
-  const headers = visit.ownHeaders()
+  const { status } = problem
   // Who knows what else is on this connection.
   const isSuspect = code === "REQUEST_INVALID" || code === "ENCODING_UNSUPPORTED"
-  if (isSuspect && !isHttp2(visit.request)) headers.push("connection", "close")
-  const { status } = problem
+  const isLast = isSuspect && !isHttp2(visit.request)
   answerEarly(
     visit,
     answer,
     { status, contentType: PROBLEM_CONTENT_TYPE, body: problemBody(problem) },
-    headers,
+    isLast,
   )
 }

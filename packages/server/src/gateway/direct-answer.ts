@@ -4,7 +4,10 @@
 import { STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import { httpDate } from "../http/http-date.js"
-import type { ClientAnswer } from "./client-answer.js"
+import type { AnswerHead } from "./answer-head.js"
+import { answerLines } from "./answer-headers.js"
+import type { ClientAnswer, WholeAnswer } from "./client-answer.js"
+import type { OwnHeaders } from "./limiting.js"
 
 /** Up to here a body is put behind its head as text of one character a byte; to copy more costs more than a second piece. */
 const SMALL_BYTES = 8_192
@@ -16,6 +19,8 @@ export interface AnswerOwner {
   readonly isLast: boolean
   /** What says that the connection is kept, and for how long. */
   readonly keptAlive: string
+  /** The same, with the end of the head. */
+  readonly keptAliveEnd: string
   /** Told when the last byte is out, or why it cannot be. */
   readonly isOut: (error?: Error | null) => void
 }
@@ -37,8 +42,11 @@ export class DirectAnswer implements ClientAnswer {
     this.#isHead = method === "HEAD"
   }
 
-  whole(status: number, headers: string[], body: string, bytes: number): void {
-    this.#start(status, STATUS_CODES[status] ?? "", headers)
+  whole(answer: WholeAnswer, own: OwnHeaders | undefined): void {
+    const { status, body, bytes, isLast } = answer
+    const about = aboutBody(answer.contentType, bytes)
+    this.#start(status, statusLine(status), own, isLast ? `connection: close\r\n${about}` : about)
+    this.#finishHead(false, true, isLast)
     if (this.#isBodiless) this.#out(this.#head)
     else if (bytes === body.length) this.#out(this.#head + body)
     else this.#out(this.#head, Buffer.from(body))
@@ -46,11 +54,15 @@ export class DirectAnswer implements ClientAnswer {
 
   interim(status: number, headers: readonly string[]): void {
     const { socket } = this.#owner
-    if (socket.writable) socket.write(`${lines(status, STATUS_CODES[status] ?? "", headers)}\r\n`, "latin1")
+    if (socket.writable) socket.write(`${statusLine(status)}${linesOf(headers)}\r\n`, "latin1")
   }
 
-  head(status: number, reason: string, headers: string[]): void {
-    this.#start(status, reason, headers)
+  head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void {
+    const { status, contentLength } = head
+    const lines = answerLines(head, own?.headerNames ?? NO_NAMES)
+    this.#start(status, lineOf(head), own, added.length === 0 ? lines : lines + linesOf(added))
+    const hasLength = (contentLength !== undefined && status !== 204) || added[0] === "content-length"
+    this.#finishHead(head.isDated, hasLength, false)
   }
 
   flush(): void {
@@ -106,25 +118,22 @@ export class DirectAnswer implements ClientAnswer {
     this.#owner.socket.destroy()
   }
 
-  #start(status: number, reason: string, headers: readonly string[]): void {
-    const owner = this.#owner
+  #start(status: number, line: string, own: OwnHeaders | undefined, lines: string): void {
     this.#isBodiless = this.#isHead || status === 204 || status === 304
-    let hasDate = false
-    let hasLength = false
-    let closes = false
-    for (let i = 0; i < headers.length; i += 2) {
-      const name = headers[i] as string
-      // The lengths of the names that matter; few other headers have one of them.
-      if (name.length === 4) hasDate ||= name.toLowerCase() === "date"
-      else if (name.length === 14) hasLength ||= name.toLowerCase() === "content-length"
-      else if (name.length === 10) closes ||= name === "connection"
-    }
+    this.#head = own === undefined ? line + lines : line + own.headerLines() + lines
+  }
+
+  /** `closes`: whether it says so already. */
+  #finishHead(hasDate: boolean, hasLength: boolean, closes: boolean): void {
+    const owner = this.#owner
+    let head = this.#head
     this.isLast = closes || owner.isLast
-    let head = lines(status, reason, headers)
-    if (!hasDate) head += `Date: ${httpDate()}\r\n`
-    if (!closes) head += owner.isLast ? "Connection: close\r\n" : owner.keptAlive
+    if (!hasDate) head += dateLine()
     this.#isChunked = !hasLength && !this.#isBodiless
-    this.#head = this.#isChunked ? `${head}Transfer-Encoding: chunked\r\n\r\n` : `${head}\r\n`
+    const end = this.#isChunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"
+    if (closes) this.#head = head + end
+    else if (owner.isLast) this.#head = `${head}Connection: close\r\n${end}`
+    else this.#head = head + (this.#isChunked ? owner.keptAlive + end : owner.keptAliveEnd)
   }
 
   /** The last that is written. */
@@ -144,8 +153,54 @@ export class DirectAnswer implements ClientAnswer {
   }
 }
 
-function lines(status: number, reason: string, headers: readonly string[]): string {
-  let text = `HTTP/1.1 ${status} ${reason}\r\n`
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  return text
+const NO_NAMES: readonly string[] = []
+
+function linesOf(headers: readonly string[]): string {
+  let lines = ""
+  for (let i = 0; i < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`
+  return lines
+}
+
+/** Like all texts that are kept here it is joined, so that it is one piece in the heads it goes into. */
+const statusLines = new Map<number, string>()
+
+function statusLine(status: number): string {
+  let line = statusLines.get(status)
+  if (line === undefined) {
+    line = ["HTTP/1.1 ", status, " ", STATUS_CODES[status] ?? "", "\r\n"].join("")
+    statusLines.set(status, line)
+  }
+  return line
+}
+
+/** The upstream's own, where it is written as we write it. */
+function lineOf({ text, fieldsAt, minorVersion, status, reason }: AnswerHead): string {
+  return minorVersion === 1 && reason !== "" ? text.slice(0, fieldsAt) : `HTTP/1.1 ${status} ${reason}\r\n`
+}
+
+let date = ""
+let lastDateLine = ""
+
+function dateLine(): string {
+  const now = httpDate()
+  if (now !== date) {
+    date = now
+    lastDateLine = ["Date: ", now, "\r\n"].join("")
+  }
+  return lastDateLine
+}
+
+let lastType = ""
+let lastBytes = -1
+let lastAbout = ""
+
+/** What is said of the body of an answer of ours. The next one is often as long. */
+function aboutBody(contentType: string, bytes: number): string {
+  if (contentType !== lastType || bytes !== lastBytes) {
+    lastType = contentType
+    lastBytes = bytes
+    const type = ["content-type: ", contentType, "\r\n"]
+    lastAbout = [...type, "cache-control: no-store\r\n", "content-length: ", bytes, "\r\n"].join("")
+  }
+  return lastAbout
 }

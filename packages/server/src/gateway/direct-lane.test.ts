@@ -280,6 +280,7 @@ it("writes a denial in one piece with the body that its rule has, whatever its l
     denied,
     delayMs: 0,
     headers: () => ["retry-after", "7"],
+    headerLines: () => "retry-after: 7\r\n",
   } as Partial<Admission>
   const limiting = {
     trusted: noProxies,

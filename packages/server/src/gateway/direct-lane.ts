@@ -26,6 +26,7 @@ interface Shared {
   readonly gateway: DirectLaneOptions["gateway"]
   readonly maxHeaderBytes: number
   readonly keptAlive: string
+  readonly keptAliveEnd: string
   /** Connections on which nothing was asked yet. */
   readonly silent: WaitList
   /** Those on which nothing is asked now. */
@@ -40,10 +41,13 @@ export class DirectLanes {
   #lastCall: WaitList | undefined
 
   constructor({ gateway, maxHeaderBytes, keepAliveMs }: DirectLaneOptions) {
+    const seconds = Math.floor(keepAliveMs / 1000)
+    const kept = ["Connection: keep-alive\r\n", keepAliveMs === 0 ? "" : `Keep-Alive: timeout=${seconds}\r\n`]
     this.#shared = {
       gateway,
       maxHeaderBytes,
-      keptAlive: `Connection: keep-alive\r\n${keepAliveMs === 0 ? "" : `Keep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`}`,
+      keptAlive: kept.join(""),
+      keptAliveEnd: [...kept, "\r\n"].join(""),
       silent: new WaitList(FIRST_BYTES_MS),
       idle: new WaitList(keepAliveMs || Infinity),
     }
@@ -100,6 +104,10 @@ class Lane implements AnswerOwner, Waiting {
 
   get keptAlive(): string {
     return this.#shared.keptAlive
+  }
+
+  get keptAliveEnd(): string {
+    return this.#shared.keptAliveEnd
   }
 
   endAfterNext(lastCall: WaitList): void {

@@ -81,7 +81,9 @@ function lines(peer: string, host: string, proto: string): string {
 
 function write(xForwardedFor: string, host: string, proto: string, forwarded: string): string {
   const hostLine = host === "" ? "" : `x-forwarded-host: ${host}\r\n`
-  return `x-forwarded-for: ${xForwardedFor}\r\n${hostLine}x-forwarded-proto: ${proto}\r\nforwarded: ${forwarded}\r\n`
+  const forLine = `x-forwarded-for: ${xForwardedFor}\r\n`
+  // Joined, so that it is one piece in every head it goes into.
+  return [forLine, hostLine, "x-forwarded-proto: ", proto, "\r\nforwarded: ", forwarded, "\r\n"].join("")
 }
 
 /** One hop in `Forwarded`. Whatever has a colon must be quoted. */

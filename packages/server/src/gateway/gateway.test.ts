@@ -395,6 +395,8 @@ function open(options: Partial<Limiting> = {}): Limiting {
       decision: { allowed: true } as never,
       allowed: true,
       headers: () => [],
+      headerLines: () => "",
+      headerNames: [],
       denied: undefined,
       delayMs: 0,
       hold: () => Promise.resolve(true),

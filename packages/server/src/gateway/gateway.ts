@@ -294,7 +294,7 @@ class AnsweredCall implements Call, Way {
   }
 
   deny(admission: Admission): void {
-    answerEarly(this.#visit, this.#answer, admission.denied ?? noAnswer, admission.headers())
+    answerEarly(this.#visit, this.#answer, admission.denied ?? noAnswer)
   }
 
   forward(route: Route, path: string, origin: Origin): void {

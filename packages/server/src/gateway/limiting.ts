@@ -15,15 +15,20 @@ export interface Limiting {
   readonly held: number
 }
 
+/** Headers of ours for an answer, whoever writes it. They take the place of those of the same name that the upstream sent. */
+export interface OwnHeaders {
+  /** Name, value, name, value, names in lower case. A list of the caller's own. */
+  headers(): HeaderList
+  /** The same as lines of HTTP/1.1, each with its end. */
+  headerLines(): string
+  /** The names of those that stand on what the upstream answers. */
+  readonly headerNames: readonly string[]
+}
+
 /** One request on its way through the gateway. */
-export interface Admission {
+export interface Admission extends OwnHeaders {
   readonly decision: RuleDecision
   readonly allowed: boolean
-  /**
-   * For the answer, whoever writes it: name, value, name, value, names in lower case. They take the place of headers of
-   * the same name that the upstream sent. A list of the caller's own.
-   */
-  headers(): HeaderList
   /** What to answer when the request is denied: at once, before its body is read. */
   readonly denied: DeniedAnswer | undefined
   /** How long to hold the request before it goes on. When it is not 0, `hold` must be called. */

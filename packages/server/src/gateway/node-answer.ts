@@ -3,8 +3,11 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Http2ServerResponse, ServerHttp2Stream } from "node:http2"
 import { MOST_DISCARDED_BYTES } from "../http/body.js"
-import type { ClientAnswer } from "./client-answer.js"
+import type { AnswerHead } from "./answer-head.js"
+import { answerHeaders } from "./answer-headers.js"
+import { type ClientAnswer, type WholeAnswer, wholeHeaders } from "./client-answer.js"
 import { isHttp2 } from "./client-request.js"
+import type { OwnHeaders } from "./limiting.js"
 
 const LINGER_MS = 2_000
 /** So much is read and thrown away for the sake of keeping the connection. */
@@ -32,9 +35,11 @@ export class NodeAnswer implements ClientAnswer {
     return (this.#response as unknown as Http2ServerResponse).stream as ServerHttp2Stream
   }
 
-  whole(status: number, headers: string[], body: string): void {
+  whole(answer: WholeAnswer, own: OwnHeaders | undefined): void {
     const request = this.#request
     const response = this.#response
+    const { status, body } = answer
+    const headers = wholeHeaders(answer, own)
     if (this.#isHttp2) {
       response.writeHead(status, grouped(headers))
       response.end(body)
@@ -70,9 +75,11 @@ export class NodeAnswer implements ClientAnswer {
     response.socket.write(`${text}\r\n`, "latin1")
   }
 
-  head(status: number, reason: string, headers: string[]): void {
-    if (this.#isHttp2) this.#response.writeHead(status, grouped(headers))
-    else this.#response.writeHead(status, reason, headers)
+  head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void {
+    const headers = answerHeaders(head, own?.headers() ?? [])
+    headers.push(...added)
+    if (this.#isHttp2) this.#response.writeHead(head.status, grouped(headers))
+    else this.#response.writeHead(head.status, head.reason, headers)
   }
 
   flush(): void {

@@ -1,7 +1,7 @@
 // An upstream's answer on its way to the client, no faster than the client takes it.
 
 import type { AnswerHead } from "./answer-head.js"
-import { answerHeaders, byName } from "./answer-headers.js"
+import { byName } from "./answer-headers.js"
 import type { ClientAnswer } from "./client-answer.js"
 import { type ClientRequest, isHttp2 } from "./client-request.js"
 import { passedTrailers } from "./header-kinds.js"
@@ -93,20 +93,24 @@ export class Relay {
     const visit = this.#visit
     const request = this.#request
     const { status } = head
-    const headers = answerHeaders(head, visit.ownHeaders())
+    let added = NOTHING
     if (visit.admission?.mustSettle === true) visit.answerHeaders = byName(head.headers)
     if (head.isChunked && request.method !== "HEAD" && status !== 204 && status !== 304) {
-      if (length !== undefined) headers.push("content-length", String(length))
-      else if (isHttp2(request) || request.httpVersionMinor === 1) keepTrailerNames(head, headers)
+      if (length !== undefined) added = ["content-length", String(length)]
+      else if (isHttp2(request) || request.httpVersionMinor === 1) added = trailerNames(head)
     }
-    this.#answer.head(status, head.reason, headers)
+    this.#answer.head(head, visit.admission, added)
     visit.status = status
     this.#isHeadWritten = true
   }
 }
 
-function keepTrailerNames({ headers }: AnswerHead, passed: string[]): void {
+const NOTHING: readonly string[] = []
+
+function trailerNames({ headers }: AnswerHead): string[] {
+  const kept: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
-    if ((headers[i] as string).toLowerCase() === "trailer") passed.push("trailer", headers[i + 1] as string)
+    if ((headers[i] as string).toLowerCase() === "trailer") kept.push("trailer", headers[i + 1] as string)
   }
+  return kept
 }

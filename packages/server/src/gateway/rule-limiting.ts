@@ -15,7 +15,7 @@ import {
 } from "sluice/http"
 import type { HeaderSource, RuleDecision, RuleRequest, RuleSetDocument } from "sluice/rules"
 import { ask, type Core } from "../core.js"
-import { decisionHeaders, type HeaderList } from "../http/answer.js"
+import { decisionHeaders, decisionLines, type HeaderList } from "../http/answer.js"
 import type { Admission, Limiting, SettledAnswer } from "./limiting.js"
 
 export interface LimitingOptions {
@@ -126,6 +126,8 @@ const UNDECIDED: Omit<RuleDecision, "revision"> = {
   policies: [],
 }
 
+const NO_NAMES: readonly string[] = []
+
 class RuleAdmission implements Admission {
   readonly decision: RuleDecision
   readonly #limiting: RuleLimiting
@@ -157,6 +159,14 @@ class RuleAdmission implements Admission {
 
   headers(): HeaderList {
     return decisionHeaders(this.decision)
+  }
+
+  headerLines(): string {
+    return decisionLines(this.decision)?.write(this.decision) ?? ""
+  }
+
+  get headerNames(): readonly string[] {
+    return decisionLines(this.decision)?.names ?? NO_NAMES
   }
 
   async hold(signal: AbortSignal): Promise<boolean> {

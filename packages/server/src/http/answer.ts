@@ -2,7 +2,14 @@
 // head and body go out in one write.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { headerList, PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
+import {
+  type HeaderLines,
+  headerLines,
+  headerList,
+  PROBLEM_CONTENT_TYPE,
+  type Problem,
+  problemBody,
+} from "sluice/http"
 import type { RuleDecision } from "sluice/rules"
 
 /** Headers as node:http takes them: name, value, name, value. */
@@ -12,6 +19,11 @@ export type HeaderList = string[]
 export function decisionHeaders(decision: RuleDecision): HeaderList {
   const { policies, headers } = decision
   return policies.length === 0 || headers === "none" ? [] : headerList(headers, policies)(decision)
+}
+
+/** What puts the same headers into lines; undefined where there are none. */
+export function decisionLines({ policies, headers }: RuleDecision): HeaderLines | undefined {
+  return policies.length === 0 || headers === "none" ? undefined : headerLines(headers, policies)
 }
 
 /** A whole answer, however it is sent. */
