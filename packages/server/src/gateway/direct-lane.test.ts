@@ -62,6 +62,15 @@ const answers: Readonly<Record<string, string>> = {
   "/hints": "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
   "/hops":
     "HTTP/1.1 200 OK\r\nconnection: x-hop\r\nx-hop: 1\r\nproxy-authenticate: Basic\r\ncontent-length: 2\r\n\r\nok",
+  "/blanks":
+    "HTTP/1.1 200 OK\r\nx-a:1\r\nx-b:  2 \t\r\nx-empty:\r\nconnection: x-c\r\nx-c: 3\r\ncontent-length: 2\r\n\r\nok",
+  "/runs":
+    "HTTP/1.1 200 OK\r\nkeep-alive: timeout=9\r\nx-a: 1\r\nx-b: 2\r\nconnection: keep-alive\r\nx-c: 3\r\ncontent-length: 2\r\nupgrade: h2c\r\n\r\nok",
+  "/old": "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
+  "/no-reason": "HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok",
+  "/hop-date": "HTTP/1.1 200 OK\r\nDate: then\r\nconnection: date\r\ncontent-length: 2\r\n\r\nok",
+  "/limited":
+    "HTTP/1.1 200 OK\r\nx-a: 1\r\nX-RateLimit-Limit: 9\r\nx-b: 2\r\nratelimit: 9\r\ncontent-length: 2\r\n\r\nok",
   "/latin": "HTTP/1.1 200 OK\r\nx-name: gr\xfc\xdf\r\ncontent-length: 2\r\n\r\n\xfc\xdf",
   "/error": "HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n",
   "/invalid": "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx",
@@ -291,6 +300,26 @@ it("writes a denial in one piece with the body that its rule has, whatever its l
   expect(direct).toEqual(plain)
   expect(Buffer.from(direct.answer, "latin1").toString()).toMatch(/retry-after: 7\r\n[\s\S]*grüß dich$/)
   expect(direct.forwarded).toEqual([])
+})
+
+it("puts its headers in the place of the upstream's of the same name", async () => {
+  const admission = {
+    allowed: true,
+    delayMs: 0,
+    headers: () => ["x-ratelimit-limit", "5", "ratelimit", "5"],
+    headerLines: () => "x-ratelimit-limit: 5\r\nratelimit: 5\r\n",
+    headerNames: ["x-ratelimit-limit", "ratelimit"],
+  } as Partial<Admission>
+  const limiting = {
+    trusted: noProxies,
+    target: (url: string) => ({ ok: true, path: url, query: "" }),
+    decide: () => admission,
+  } as unknown as Limiting
+  const { direct, plain } = await onBothLanes("GET /limited HTTP/1.1\r\nHost: a\r\n\r\n", { limiting })
+  expect(direct).toEqual(plain)
+  expect(direct.answer).toMatch(
+    /^HTTP\/1\.1 200 OK\r\nx-ratelimit-limit: 5\r\nratelimit: 5\r\nx-a: 1\r\nx-b: 2\r\ncontent/,
+  )
 })
 
 describe("the port", () => {
