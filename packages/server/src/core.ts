@@ -48,20 +48,29 @@ export interface Core {
   readonly watch: Watch
 }
 
-/** Decides a request and tells who watches. A promise only where the store needs one. */
+/**
+ * Decides a request and tells who watches. A promise only where the store needs one. `admit` has a say after the rules, and
+ * returns the decision that stands.
+ */
 export function ask(
   core: Core,
   protocol: Protocol,
   request: RuleRequest,
   options?: RuleCheckOptions,
+  admit: (decision: RuleDecision) => RuleDecision = asItIs,
 ): RuleDecision | Promise<RuleDecision> {
   const started = performance.now()
   const { engine } = core
   const cost = options?.cost
-  if (engine.isSync) return told(core, engine.checkSync(request, options), protocol, request, cost, started)
+  if (engine.isSync)
+    return told(core, admit(engine.checkSync(request, options)), protocol, request, cost, started)
   return engine
     .check(request, options)
-    .then((decision) => told(core, decision, protocol, request, cost, started))
+    .then((decision) => told(core, admit(decision), protocol, request, cost, started))
+}
+
+function asItIs(decision: RuleDecision): RuleDecision {
+  return decision
 }
 
 /** The same for one rule under a key by name. */

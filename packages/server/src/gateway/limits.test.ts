@@ -22,10 +22,11 @@ const TWO = rules("{ algorithm: token-bucket, limit: 2, window: 1m }")
 async function start(
   core: TestCore,
   handler: Parameters<typeof startUpstream>[0] = (_, response) => response.end("ok"),
+  maxHeld?: number,
 ) {
   const upstream = await startUpstream(handler)
   onTestFinished(() => core.close())
-  const limiting = createLimiting(core, { clock: core.clock })
+  const limiting = createLimiting(core, { clock: core.clock, maxHeld })
   return { core, limiting, upstream, ...(await startGateway(upstream.origin, { limiting })) }
 }
 
@@ -162,6 +163,15 @@ describe("an admitted request", () => {
     core.clock.advance(1_000)
     expect((await next).status).toBe(200)
     expect(upstream.requests).toHaveLength(2)
+  })
+
+  it("is denied where there is no place to hold it, and so are those told who watch", async () => {
+    const queue = rules("{ algorithm: leaky-bucket, overflow: queue, limit: 1, window: 1s, burst: 3 }")
+    const { url, core } = await start(testCore(queue), undefined, 0)
+    expect((await fetch(url)).status).toBe(200)
+    expect((await fetch(url)).status).toBe(429)
+    expect(core.decided.map(({ decision }) => decision.allowed)).toEqual([true, false])
+    await eventually(async () => (await core.engine.peek({})).remaining === 2)
   })
 
   it("is refunded by the status of its answer, also of one that the gateway gave", async () => {

@@ -69,7 +69,7 @@ class RuleLimiting implements Limiting {
 
   decide(request: RuleRequest): Admission | Promise<Admission> {
     try {
-      const decision = ask(this.core, "gateway", this.#identified(request))
+      const decision = ask(this.core, "gateway", this.#identified(request), undefined, this.#admit)
       if (!(decision instanceof Promise)) return new RuleAdmission(this, decision)
       return decision.then(
         (made) => new RuleAdmission(this, made),
@@ -78,6 +78,18 @@ class RuleLimiting implements Limiting {
     } catch (error) {
       return this.#undecided(error)
     }
+  }
+
+  /** Who has to wait needs a place to do so. Before anybody is told: what finds none was denied. */
+  readonly #admit = (decision: RuleDecision): RuleDecision => {
+    if (decision.delayMs === 0 || this.room.enter()) return decision
+    this.refund(decision)
+    return tooManyHeld(decision)
+  }
+
+  refund(decision: RuleDecision): void {
+    // In the background: whoever asked has been answered, or has gone.
+    this.core.engine.refund(decision).catch(this.onError)
   }
 
   /** What the rule set says of identities, compiled when it changes. */
@@ -135,10 +147,6 @@ class RuleAdmission implements Admission {
   constructor(limiting: RuleLimiting, decision: RuleDecision) {
     this.#limiting = limiting
     this.decision = decision
-    if (decision.delayMs > 0 && !limiting.room.enter()) {
-      this.#refund()
-      this.decision = tooManyHeld(decision)
-    }
   }
 
   get allowed(): boolean {
@@ -171,7 +179,7 @@ class RuleAdmission implements Admission {
 
   async hold(signal: AbortSignal): Promise<boolean> {
     const isDue = await this.#limiting.room.wait(this.decision.delayMs, signal)
-    if (!isDue) this.#refund()
+    if (!isDue) this.#limiting.refund(this.decision)
     return isDue
   }
 
@@ -180,11 +188,6 @@ class RuleAdmission implements Admission {
     const { core, onError } = this.#limiting
     // In the background: whoever asked has been answered.
     core.engine.settle(this.decision, { status, headers, trailers }).catch(onError)
-  }
-
-  #refund(): void {
-    const { core, onError } = this.#limiting
-    core.engine.refund(this.decision).catch(onError)
   }
 }
 
