@@ -43,23 +43,17 @@ export interface NamedPolicy {
   readonly policy: Policy
 }
 
+/** When and how a verdict came about. */
+type Asked = Pick<Outcome, "now" | "degraded">
+
 /** The decision of a limiter with a single limit. What is not said takes no room: most decisions are plain. */
-export function decisionOfOne(
-  name: string,
-  policy: Policy,
-  verdict: Verdict,
-  outcome: Pick<Outcome, "now" | "degraded">,
-): Decision {
-  const decision = verdict.allowed
-    ? admission(policy, verdict, outcome)
-    : denial(name, policy, verdict, outcome)
-  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
-  return decision
+export function decisionOfOne(name: string, policy: Policy, verdict: Verdict, outcome: Asked): Decision {
+  return verdict.allowed ? admission(policy, verdict, outcome) : denial(name, policy, verdict, outcome)
 }
 
 /** Apart from `denial`, because the engine inlines only so many bytes of code, whether they run or not. */
-function admission(policy: Policy, verdict: Verdict, outcome: Pick<Outcome, "now">): Decision {
-  return {
+export function admission(policy: Policy, verdict: Verdict, outcome: Asked): Decision {
+  const decision: Decision = {
     allowed: true,
     limit: policy.capacity,
     remaining: verdict.remaining,
@@ -68,10 +62,12 @@ function admission(policy: Policy, verdict: Verdict, outcome: Pick<Outcome, "now
     resetAt: (outcome.now + verdict.resetAfter) / 1000,
     delayMs: verdict.delay / 1000,
   }
+  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
+  return decision
 }
 
-function denial(name: string, policy: Policy, verdict: Verdict, outcome: Pick<Outcome, "now">): Decision {
-  return {
+export function denial(name: string, policy: Policy, verdict: Verdict, outcome: Asked): Decision {
+  const decision: Decision = {
     allowed: false,
     limit: policy.capacity,
     remaining: verdict.remaining,
@@ -81,6 +77,8 @@ function denial(name: string, policy: Policy, verdict: Verdict, outcome: Pick<Ou
     delayMs: 0,
     deniedBy: name,
   }
+  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
+  return decision
 }
 
 /** `blocked` is the verdict on the block of the key, if one was asked for. */

@@ -4,7 +4,7 @@ import { checkKey, costOf, microsOf } from "./call-options.js"
 import type { Clock } from "./clock.js"
 import { systemClock } from "./clock.js"
 import type { Decision, NamedPolicy } from "./decision.js"
-import { decisionOfMany, decisionOfOne } from "./decision.js"
+import { admission, decisionOfMany, decisionOfOne, denial } from "./decision.js"
 import type { Duration } from "./duration.js"
 import { parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
@@ -107,8 +107,8 @@ export class Limiter {
   }
 
   /**
-   * `checkSync` once more, written out instead of called: the engine then sees the decision being made, and need not look
-   * for a `then` on it, which takes a tenth of the time.
+   * `checkSync` once more, written out instead of called, as `decisionOfOne` is in both: the engine then sees the decision
+   * being made, and need not look for a `then` on it, which takes a tenth of the time.
    */
   async #answer(key: string, options: CheckOptions | undefined): Promise<Decision> {
     const plain = this.#plain
@@ -122,8 +122,11 @@ export class Limiter {
     ) {
       return this.#checkWith(key, options)
     }
-    const verdict = store.checkOneSync(plain.space, key, plain.policy, 1)
-    return decisionOfOne(plain.name, plain.policy, verdict, verdict)
+    const { policy } = plain
+    const verdict = store.checkOneSync(plain.space, key, policy, 1)
+    return verdict.allowed
+      ? admission(policy, verdict, verdict)
+      : denial(plain.name, policy, verdict, verdict)
   }
 
   /** `check` without a promise, on a store in memory. */
@@ -139,8 +142,11 @@ export class Limiter {
     ) {
       return this.#checkWith(key, options)
     }
-    const verdict = store.checkOneSync(plain.space, key, plain.policy, 1)
-    return decisionOfOne(plain.name, plain.policy, verdict, verdict)
+    const { policy } = plain
+    const verdict = store.checkOneSync(plain.space, key, policy, 1)
+    return verdict.allowed
+      ? admission(policy, verdict, verdict)
+      : denial(plain.name, policy, verdict, verdict)
   }
 
   /** Looks at a key: a check of cost 0. `remaining` is the largest cost that would pass. */
