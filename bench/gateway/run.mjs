@@ -62,30 +62,16 @@ export function surroundings({ cores }) {
  * @returns {Promise<Timing[]>}
  */
 async function measure(name, plan, cores) {
-  // The difference that a check makes is smaller than that between two rounds: only many of them show it.
-  const isClose = name === "check"
-  const size = plan.quick
-    ? { rounds: isClose ? 6 : 2, ms: 700, warmUps: 1 }
-    : { rounds: isClose ? 31 : 7, ms: isClose ? 1_000 : 2_000, warmUps: MOST_WARM_UPS }
+  const size = sizeOf(name, plan.quick)
   const chosen = contenders.filter((one) => one.cases.includes(name)).map((one) => one.name)
   const names = chosen.filter((one) => plan.contenders.length === 0 || plan.contenders.includes(one))
   const backend = await startBackend(cores?.client)
-  /** @type {Server[]} */
-  const servers = []
   /** @type {Sample[][]} */
   const rounds = []
   try {
-    for (const one of names) servers.push(await start(one, cores, backend))
-    for (const [i, server] of servers.entries()) await warmUp(server, names[i], size, cores)
-    for (let round = 0; round < size.rounds; round++) {
-      /** @type {Sample[]} */
-      const samples = []
-      for (const i of rotated(servers.length, round))
-        samples[i] = await sample(servers[i], names[i], size.ms, cores)
-      rounds.push(samples)
-    }
+    for (let i = 0; i < size.generations; i++)
+      rounds.push(...(await generation(names, size, i, cores, backend)))
   } finally {
-    for (const server of servers) server.stop()
     backend.stop()
   }
   const ours = Math.max(0, names.indexOf("sluice"))
@@ -103,6 +89,54 @@ async function measure(name, plan, cores) {
       cpuMicros: micros.length === 0 ? undefined : median(micros),
     }
   })
+}
+
+/** @typedef {{ generations: number, rounds: number, ms: number, warmUps: number }} Size */
+
+/**
+ * Two processes of the same gateway may differ by a tenth for as long as they live, which is more than a check costs: only
+ * many of them show it.
+ * @param {string} name
+ * @param {boolean} isQuick
+ * @returns {Size}
+ */
+function sizeOf(name, isQuick) {
+  const isClose = name === "check"
+  if (isQuick) return { generations: 1, rounds: isClose ? 6 : 2, ms: 700, warmUps: 1 }
+  if (isClose) return { generations: 16, rounds: 3, ms: 700, warmUps: MOST_WARM_UPS }
+  return { generations: 3, rounds: 3, ms: 1_500, warmUps: MOST_WARM_UPS }
+}
+
+/**
+ * The rounds of one process of each.
+ * @param {readonly string[]} names
+ * @param {Size} size
+ * @param {number} generation
+ * @param {Cores | undefined} cores
+ * @param {Server} backend
+ */
+async function generation(names, size, generation, cores, backend) {
+  /** @type {Server[]} */
+  const servers = []
+  /** @type {Sample[][]} */
+  const rounds = []
+  try {
+    // Who is started later tends to be faster.
+    for (const i of rotated(names.length, generation)) {
+      servers[i] = await start(names[i], cores, backend)
+      await warmUp(servers[i], names[i], size, cores)
+    }
+    for (let round = 0; round < size.rounds; round++) {
+      /** @type {Sample[]} */
+      const samples = []
+      for (const i of rotated(servers.length, generation * size.rounds + round))
+        samples[i] = await sample(servers[i], names[i], size.ms, cores)
+      rounds.push(samples)
+    }
+  } finally {
+    for (const server of servers) server?.stop()
+  }
+  return rounds
 }
 
 /**

@@ -6,6 +6,7 @@ import { ipKey } from "../http/cidr.js"
 import { clientIp } from "../http/client-ip.js"
 import { canonicalIp } from "../http/ip-address.js"
 import { compileTrustProxy, noProxies, type TrustedProxies } from "../http/trust-proxy.js"
+import { AddressKeys } from "./address-keys.js"
 import type { ApiKeyHasher } from "./api-key.js"
 import type { Client } from "./client.js"
 import { type ApiKeyPlace, isCredential, shownQuery } from "./credential.js"
@@ -51,13 +52,14 @@ export interface RuleRequest {
 export interface IdentityRules extends ApiKeyPlace {
   readonly trusted: TrustedProxies
   readonly ipv6Subnet: number
+  readonly addressKeys: AddressKeys
   readonly userHeader: string | undefined
   readonly tierHeader: string | undefined
   readonly encodedSlashes: "refuse" | "keep"
 }
 
 export function compileIdentity(identity: NonNullable<RuleSetDocument["identity"]> = {}): IdentityRules {
-  const { trustedProxies = [], apiKey } = identity
+  const { trustedProxies = [], apiKey, ipv6Subnet = 64 } = identity
   return {
     trusted:
       trustedProxies.length === 0
@@ -66,7 +68,8 @@ export function compileIdentity(identity: NonNullable<RuleSetDocument["identity"
             header: identity.forwardedBy,
             place: "identity.trustedProxies",
           }),
-    ipv6Subnet: identity.ipv6Subnet ?? 64,
+    ipv6Subnet,
+    addressKeys: new AddressKeys(ipv6Subnet),
     userHeader: identity.user?.header.toLowerCase(),
     apiKeyHeader: (apiKey === undefined ? "x-api-key" : apiKey.header)?.toLowerCase(),
     apiKeyQuery: apiKey?.query,
@@ -141,6 +144,14 @@ export class Identity implements RequestFacts, Client {
   get ipKey(): string | undefined {
     const { ip } = this
     return ip === undefined ? undefined : ipKey(ip, this.#rules.ipv6Subnet)
+  }
+
+  /** The key of a rule that counts by address alone. */
+  get addressKey(): string | undefined {
+    const { trusted, addressKeys } = this.#rules
+    // With no proxies in between, the client is whoever is connected.
+    const ip = trusted.any ? this.ip : text(this.#request.ip, "ip")
+    return ip === undefined ? undefined : addressKeys.of(ip)
   }
 
   get user(): string | undefined {

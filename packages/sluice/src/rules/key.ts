@@ -55,6 +55,10 @@ export function keyOf(
   matched: MatchedRule,
   onMissing: MissingKey,
 ): string | undefined {
+  if (parts.length === 1 && parts[0]?.kind === "ip") {
+    const { addressKey } = identity
+    if (addressKey !== undefined) return addressKey
+  }
   let key = ""
   for (const part of parts) {
     let text = part.text
