@@ -26,6 +26,11 @@ export const contenders = [
     cases: ["forward", "check", "denied"],
   },
   {
+    name: "sluice, no log",
+    what: "the same without the access log, beside the proxies of npm, which write none",
+    cases: ["forward"],
+  },
+  {
     name: "sluice, no rules",
     what: "the same with an empty rule set",
     cases: ["check"],

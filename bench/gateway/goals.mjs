@@ -24,9 +24,14 @@ export function judge({ timings }) {
   const verdicts = []
   if (ratioOf("forward", "sluice") !== undefined) {
     const peers = NODE_PROXIES.flatMap((peer) => ratioOf("forward", peer) ?? [])
-    if (peers.length > 0)
+    const silent = ratioOf("forward", "sluice, no log")
+    if (peers.length > 0 && silent !== undefined)
       verdicts.push(
-        atLeast("with a rule, of the fastest proxy of npm", 1 / Math.max(...peers), OF_NODE_PROXIES),
+        atLeast(
+          "with a rule and no log, of the fastest proxy of npm, which has neither",
+          silent / Math.max(...peers),
+          OF_NODE_PROXIES,
+        ),
       )
     const nginx = ratioOf("forward", "nginx")
     if (nginx !== undefined)

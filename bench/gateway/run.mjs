@@ -8,7 +8,7 @@ import { median, spread } from "../harness/statistics.mjs"
 import { CONNECTIONS, contenders } from "./cases.mjs"
 import { startBackend, startNginxProxy } from "./nginx.mjs"
 import { processorTime } from "./processor-time.mjs"
-import { startSluice } from "./sluice.mjs"
+import { isSluice, startSluice } from "./sluice.mjs"
 import { load } from "./wrk.mjs"
 
 /** @typedef {import("../harness/command.mjs").Plan} Plan */
@@ -103,7 +103,7 @@ async function measure(name, plan, cores) {
 function sizeOf(name, isQuick) {
   const isClose = name === "check"
   if (isQuick) return { generations: 1, rounds: isClose ? 6 : 2, ms: 700, warmUps: 1 }
-  if (isClose) return { generations: 16, rounds: 3, ms: 700, warmUps: MOST_WARM_UPS }
+  if (isClose) return { generations: 12, rounds: 3, ms: 700, warmUps: MOST_WARM_UPS }
   return { generations: 3, rounds: 3, ms: 1_500, warmUps: MOST_WARM_UPS }
 }
 
@@ -150,8 +150,7 @@ async function start(name, cores, backend) {
   // Asked directly: the backend belongs to the case, and is stopped with it.
   if (name === "backend") return { ...backend, stop: () => {} }
   if (name === "nginx") return await startNginxProxy(core, backend.port)
-  if (name === "sluice" || name === "sluice, no rules" || name === "sluice, denied")
-    return await startSluice(name, core, backend.port)
+  if (isSluice(name)) return await startSluice(name, core, backend.port)
   const child = startChild(new URL("server.mjs", import.meta.url))
   const { port, pid } = await child.ask("listen", { name, upstream: backend.port, core })
   return { port, pid, stop: child.stop }

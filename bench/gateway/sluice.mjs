@@ -12,8 +12,17 @@ const program = fileURLToPath(new URL("../../packages/server/dist/main.js", impo
 /** A limit that nobody reaches, none, and one that the first request uses up. */
 const RULES = {
   sluice: [limited(1_000_000_000)],
+  "sluice, no log": [limited(1_000_000_000)],
   "sluice, no rules": [],
   "sluice, denied": [limited(1)],
+}
+
+/**
+ * @param {string} name
+ * @returns {name is keyof typeof RULES}
+ */
+export function isSluice(name) {
+  return Object.hasOwn(RULES, name)
 }
 
 /** @param {number} limit */
@@ -33,7 +42,10 @@ export async function startSluice(name, core, upstream) {
   writeFileSync(rules, JSON.stringify({ version: 1, rules: RULES[name] }))
   const [command, args] = onCore(core, process.execPath, [
     ...[program, "gateway", "--upstream", `http://127.0.0.1:${upstream}`, "--rules", rules],
-    ...["--gateway.port=0", "--control.port=0", `--gateway.accessLog.file=${join(folder, "access.log")}`],
+    ...["--gateway.port=0", "--control.port=0"],
+    name === "sluice, no log"
+      ? "--gateway.accessLog.format=off"
+      : `--gateway.accessLog.file=${join(folder, "access.log")}`,
   ])
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] })
   const stop = () => {
