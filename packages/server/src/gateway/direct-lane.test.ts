@@ -282,6 +282,14 @@ it("does not take an answer from the upstream faster than the client reads it", 
   await eventually(() => received > body.length, { within: 10_000 })
 })
 
+function deciding(admission: Partial<Admission>): Limiting {
+  return {
+    trusted: noProxies,
+    target: (url: string) => ({ ok: true, path: url, query: "" }),
+    decide: () => admission,
+  } as unknown as Limiting
+}
+
 it("writes a denial in one piece with the body that its rule has, whatever its letters", async () => {
   const denied = { status: 429, contentType: "text/plain; charset=utf-8", body: "zu viele, grüß dich" }
   const admission = {
@@ -291,11 +299,7 @@ it("writes a denial in one piece with the body that its rule has, whatever its l
     headers: () => ["retry-after", "7"],
     headerLines: () => "retry-after: 7\r\n",
   } as Partial<Admission>
-  const limiting = {
-    trusted: noProxies,
-    target: (url: string) => ({ ok: true, path: url, query: "" }),
-    decide: () => admission,
-  } as unknown as Limiting
+  const limiting = deciding(admission)
   const { direct, plain } = await onBothLanes("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", { limiting })
   expect(direct).toEqual(plain)
   expect(Buffer.from(direct.answer, "latin1").toString()).toMatch(/retry-after: 7\r\n[\s\S]*grüß dich$/)
@@ -310,11 +314,7 @@ it("puts its headers in the place of the upstream's of the same name", async () 
     headerLines: () => "x-ratelimit-limit: 5\r\nratelimit: 5\r\n",
     headerNames: ["x-ratelimit-limit", "ratelimit"],
   } as Partial<Admission>
-  const limiting = {
-    trusted: noProxies,
-    target: (url: string) => ({ ok: true, path: url, query: "" }),
-    decide: () => admission,
-  } as unknown as Limiting
+  const limiting = deciding(admission)
   const { direct, plain } = await onBothLanes("GET /limited HTTP/1.1\r\nHost: a\r\n\r\n", { limiting })
   expect(direct).toEqual(plain)
   expect(direct.answer).toMatch(

@@ -1,32 +1,19 @@
 // The headers of a decision as lines of HTTP/1.1, for whoever writes heads as text.
 
 import type { HeaderDecision, HeaderPolicy, HeaderStyle } from "./headers.js"
+import { keptByLimits } from "./kept-by-limits.js"
 import { headerList } from "./shown-headers.js"
 import { sfInteger, wholeSeconds } from "./structured-field.js"
 
 type Policies = readonly HeaderPolicy[]
 
-const known = new Map<HeaderStyle, WeakMap<Policies, HeaderLines>>()
+const find = keptByLimits((style, policies) => new HeaderLines(style, policies))
 let last: HeaderLines | undefined
 
 /** Puts the headers of decisions about these limits into lines, each with its end. */
 export function headerLines(style: HeaderStyle, policies: Policies): HeaderLines {
   if (last?.policies !== policies || last.style !== style) last = find(style, policies)
   return last
-}
-
-function find(style: HeaderStyle, policies: Policies): HeaderLines {
-  let ofStyle = known.get(style)
-  if (ofStyle === undefined) {
-    ofStyle = new WeakMap()
-    known.set(style, ofStyle)
-  }
-  let lines = ofStyle.get(policies)
-  if (lines === undefined) {
-    lines = new HeaderLines(style, policies)
-    ofStyle.set(policies, lines)
-  }
-  return lines
 }
 
 const SAMPLE: HeaderDecision = {

@@ -1,7 +1,7 @@
 // Who a request is counted as, when no rule engine says so.
 
 import { SluiceError } from "../errors.js"
-import { ipKey } from "./cidr.js"
+import { AddressKeys } from "./address-keys.js"
 import { clientIp } from "./client-ip.js"
 import { headerOf, hostOf, type RequestReader } from "./request-reader.js"
 import type { TrustedProxies } from "./trust-proxy.js"
@@ -32,30 +32,20 @@ export function ipOf<Request>({ reader, trusted }: IpReading<Request>, request: 
   )
 }
 
-/** Addresses whose keys are kept at hand: most clients come again soon. */
-const MOST_KEPT = 4_096
-
 /** `ip:203.0.113.7`, `ip:2001:db8:1:2::/64`: keys as rules have them. */
 export class IpKeys<Request> {
   readonly #reading: IpReading<Request>
-  readonly #subnet: number | undefined
-  readonly #kept = new Map<string | undefined, string>()
+  readonly #keys: AddressKeys
 
   constructor(reading: IpReading<Request>, ipv6Subnet: number | undefined) {
     this.#reading = reading
-    this.#subnet = ipv6Subnet
+    this.#keys = new AddressKeys(ipv6Subnet)
   }
 
   keyOf(request: Request): string {
     const ip = ipOf(this.#reading, request)
-    let key = this.#kept.get(ip)
-    if (key === undefined) {
-      // Requests without an address, over a Unix socket, are counted together: limited too much is noticed, not at all is not.
-      key = `ip:${(ip === undefined ? undefined : ipKey(ip, this.#subnet)) ?? "unknown"}`
-      if (this.#kept.size >= MOST_KEPT) this.#kept.clear()
-      this.#kept.set(ip, key)
-    }
-    return key
+    // Requests without an address, over a Unix socket, are counted together: limited too much is noticed, not at all is not.
+    return (ip === undefined ? undefined : this.#keys.of(ip)) ?? "ip:unknown"
   }
 }
 

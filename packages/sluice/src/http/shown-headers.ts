@@ -7,6 +7,7 @@ import {
   type HeaderStyle,
   headerWriter,
 } from "./headers.js"
+import { keptByLimits } from "./kept-by-limits.js"
 
 export interface Shown {
   readonly decision: HeaderDecision
@@ -29,22 +30,8 @@ export function noteShown(notes: object, shown: Shown): void {
 type Policies = readonly HeaderPolicy[]
 type Write = (decision: HeaderDecision) => string[]
 
-const writes = new Map<HeaderStyle, WeakMap<Policies, Write>>()
-
 /** Puts the headers of decisions about these limits into flat lists: name, value, name, value. */
-export function headerList(style: HeaderStyle, policies: Policies): Write {
-  let known = writes.get(style)
-  if (known === undefined) {
-    known = new WeakMap()
-    writes.set(style, known)
-  }
-  let write = known.get(policies)
-  if (write === undefined) {
-    write = newHeaderList(style, policies)
-    known.set(policies, write)
-  }
-  return write
-}
+export const headerList = keptByLimits(newHeaderList)
 
 function newHeaderList(style: HeaderStyle, policies: Policies): Write {
   const writer = headerWriter({ style, policies })

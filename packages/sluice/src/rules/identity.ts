@@ -1,12 +1,12 @@
 // Who is asking, and for what: a request as callers describe it, read only as far as the rules need.
 
 import { SluiceError } from "../errors.js"
+import { AddressKeys } from "../http/address-keys.js"
 import { canonicalPath, isCanonicalPath } from "../http/canonical-path.js"
 import { ipKey } from "../http/cidr.js"
 import { clientIp } from "../http/client-ip.js"
 import { canonicalIp } from "../http/ip-address.js"
 import { compileTrustProxy, noProxies, type TrustedProxies } from "../http/trust-proxy.js"
-import { AddressKeys } from "./address-keys.js"
 import type { ApiKeyHasher } from "./api-key.js"
 import type { Client } from "./client.js"
 import { type ApiKeyPlace, isCredential, shownQuery } from "./credential.js"

@@ -1,4 +1,4 @@
-import { ipKey } from "../http/cidr.js"
+import { ipKey } from "./cidr.js"
 
 const MOST_KEPT = 4_096
 /** Of what is kept: with a zone an address may be as long as somebody likes. */
@@ -9,10 +9,10 @@ const LONGEST = 45
  * looking it up, and a key that is made anew has to be hashed anew by everyone who looks it up in turn.
  */
 export class AddressKeys {
-  readonly #ipv6Subnet: number
+  readonly #ipv6Subnet: number | undefined
   readonly #kept = new Map<string, string>()
 
-  constructor(ipv6Subnet: number) {
+  constructor(ipv6Subnet?: number) {
     this.#ipv6Subnet = ipv6Subnet
   }
 
