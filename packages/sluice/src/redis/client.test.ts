@@ -117,7 +117,7 @@ describe("a check by ioredis", () => {
     const [digest, count, key, text] = command.args
     expect([count, key]).toEqual(["1", "s1:test:{größe}"])
     expect(command.toWritable()).toBe(
-      `*5\r\n$7\r\nevalsha\r\n$40\r\n${digest}\r\n$1\r\n1\r\n$17\r\n${key}\r\n$97\r\n${text}\r\n`,
+      `*5\r\n$7\r\nevalsha\r\n$40\r\n${digest}\r\n$1\r\n1\r\n$17\r\n${key}\r\n$${text?.length}\r\n${text}\r\n`,
     )
     expect(client.sent).toEqual([])
     await store.close()

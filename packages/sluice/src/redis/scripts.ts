@@ -1,10 +1,12 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "13414d7e616fb07c091096d856cfbe9f7a57ef57"
+export const SCRIPT_DIGEST = "225c982cc4ee3067435c6b930f350a5928362df0"
 
 export const SCRIPT = `local policy = ARGV[1]
-if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
-  local call, key, sub = redis.call, KEYS[1], string.sub
+local kind, window, token, capacity, buffer, least, own
+if policy ~= "" then kind, window, token, capacity, buffer, least, own = struct.unpack("sssssss", policy) end
+if kind == "b" and not ARGV[3] and not KEYS[2] then
+  local call, key, pack, ceil = redis.call, KEYS[1], struct.pack, math.ceil
   local now = ARGV[2]
   if now then
     now = now + 0
@@ -13,41 +15,37 @@ if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
     now = time[1] * 1000000 + time[2]
   end
   local value = redis.pcall("GET", key)
-  local token, leak = sub(policy, 18, 33) + 0, sub(policy, 82, 97) + 0
-  local full = sub(policy, 34, 49) * token
+  local unit, leak = token + 0, own + 0
+  local full = capacity * unit
   local debt, t, usual = 0, now, true
   if value then
-    usual = false
-    if #value == 24 then
-      local state_time, written
-      debt, state_time, written = struct.unpack("<ddd", value)
-      if written == token and debt >= 0 and debt <= full and state_time >= 0 and state_time - now <= sub(policy, 2, 17) + 0 then
-        usual = true
-        if state_time <= now then
-          debt = debt - (now - state_time) * leak
-          if debt < 0 then debt = 0 end
-        elseif debt > 0 then
-          t = state_time
-        end
+    local state_time, written
+    if #value == 24 then debt, state_time, written = struct.unpack("<ddd", value) end
+    usual = written == unit and debt >= 0 and debt <= full and state_time >= 0
+    if usual then
+      if state_time <= now then
+        debt = debt - (now - state_time) * leak
+        if debt < 0 then debt = 0 end
+      else
+        usual = state_time - now <= window + 0
+        if debt > 0 then t = state_time end
       end
     end
   end
   if usual then
-    if token <= full - debt then
-      local charged = debt + token
-      local ttl = math.ceil((t + math.ceil(charged / leak) - now) / 1000) + sub(policy, 50, 65)
-      local least = sub(policy, 66, 81) + 0
-      if ttl < least then ttl = least end
-      call("SET", key, struct.pack("<ddd", charged, t, token), "PX", string.format("%d", ttl))
+    if unit <= full - debt then
+      local charged = debt + unit
+      local ttl = ceil((t + ceil(charged / leak) - now) / 1000) + buffer
+      if ttl < least + 0 then ttl = least end
+      call("SET", key, pack("<ddd", charged, t, unit), "PX", string.format("%d", ttl))
     else
-      local ttl = math.max(math.ceil(sub(policy, 2, 17) / 500) + sub(policy, 50, 65), sub(policy, 66, 81) + 0)
-      call("PEXPIRE", key, ttl, "NX")
+      call("PEXPIRE", key, math.max(ceil(window / 500) + buffer, least + 0), "NX")
     end
-    return struct.pack("<ddd", now, debt, t - now)
+    return pack("<ddd", now, debt, t - now)
   end
 end
-if not ARGV[3] and string.byte(policy) == 98 then
-  local call, keys, pack, unpack_struct, ceil, sub = redis.call, KEYS, struct.pack, struct.unpack, math.ceil, string.sub
+if kind == "b" and not ARGV[3] then
+  local call, keys, pack, unpack_struct, ceil = redis.call, KEYS, struct.pack, struct.unpack, math.ceil
   local now = ARGV[2]
   if now then
     now = now + 0
@@ -56,8 +54,8 @@ if not ARGV[3] and string.byte(policy) == 98 then
     now = time[1] * 1000000 + time[2]
   end
   local count, values = #keys, call("MGET", unpack(keys))
-  local window, unit, leak = sub(policy, 2, 17) + 0, sub(policy, 18, 33) + 0, sub(policy, 82, 97) + 0
-  local full = sub(policy, 34, 49) * unit
+  local window, unit, leak = window + 0, token + 0, own + 0
+  local full = capacity * unit
   local reply, usual = { now }, true
   for i = 1, count do
     local value, debt, ahead = values[i], 0, 0
@@ -80,7 +78,7 @@ if not ARGV[3] and string.byte(policy) == 98 then
     reply[i * 2], reply[i * 2 + 1] = debt, ahead
   end
   if usual then
-    local buffer, least, format = sub(policy, 50, 65) + 0, sub(policy, 66, 81) + 0, string.format
+    local buffer, least, format = buffer + 0, least + 0, string.format
     for i = 1, count do
       local debt, ahead = reply[i * 2], reply[i * 2 + 1]
       if unit <= full - debt then
@@ -223,12 +221,9 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
   end
   return pack_struct("<" .. string.rep("d", #reply), unpack(reply))
 end
-if policy ~= "" then
-  local function number(place)
-    return tonumber(string.sub(policy, place * 16 - 14, place * 16 + 1))
-  end
-  local kind, order = string.sub(policy, 1, 1), ARGV[3]
-  local window, unit, capacity, buffer, least, own = number(1), number(2), number(3), number(4), number(5), number(6)
+if kind then
+  local order, window, unit, capacity = ARGV[3], tonumber(window), tonumber(token), tonumber(capacity)
+  local buffer, least, own = tonumber(buffer), tonumber(least), tonumber(own)
   local reply = uniform(kind, window, unit, capacity, buffer, least, own)
   if reply then return reply end
   local checks, place, x, y = #KEYS, 1, unit, own

@@ -12,15 +12,15 @@ import { CHECK, decode } from "./codec.js"
 /** Keys and costs travel as characters above a space; these stay within ASCII. */
 const SPACE = 32
 const LARGEST_COST = 90
-/** Digits of 2^53: no number of a policy is larger. */
-const DIGITS = 16
+/** Ends each part of a policy in text. */
+const END = "\0"
 
 export class UniformCodec {
   readonly #times: string
   readonly #policies = new WeakMap<Policy, string>()
 
   constructor(bufferMs: number, leastMs: number) {
-    this.#times = digits(bufferMs) + digits(leastMs)
+    this.#times = part(bufferMs) + part(leastMs)
   }
 
   /** The short form, or undefined when these requests need the general one. */
@@ -66,8 +66,8 @@ export class UniformCodec {
     const own = ownField(policy)
     if (own === undefined) return undefined
     const { capacity, token, window } = policy
-    const numbers = digits(window) + digits(own.kind === "b" ? token : 1) + digits(capacity)
-    const text = own.kind + numbers + this.#times + digits(own.number)
+    const numbers = part(window) + part(own.kind === "b" ? token : 1) + part(capacity)
+    const text = part(own.kind) + numbers + this.#times + part(own.number)
     this.#policies.set(policy, text)
     return text
   }
@@ -99,8 +99,8 @@ function orderOf(requests: readonly Request[], places: ReadonlyMap<string, numbe
   return order
 }
 
-function digits(number: number): string {
-  return String(number).padStart(DIGITS, "0")
+function part(value: string | number): string {
+  return `${value}${END}`
 }
 
 const cells = new Float64Array(4)

@@ -4,10 +4,13 @@
 -- KEYS: the key.
 -- ARGV, reply: as in uniform.lua.
 
+-- The policy in text. One call reads all of it, and a number is made only of what is needed.
 local policy = ARGV[1]
+local kind, window, token, capacity, buffer, least, own
+if policy ~= "" then kind, window, token, capacity, buffer, least, own = struct.unpack("sssssss", policy) end
 
-if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
-  local call, key, sub = redis.call, KEYS[1], string.sub
+if kind == "b" and not ARGV[3] and not KEYS[2] then
+  local call, key, pack, ceil = redis.call, KEYS[1], struct.pack, math.ceil
   local now = ARGV[2]
   if now then
     now = now + 0
@@ -17,38 +20,34 @@ if #KEYS == 1 and not ARGV[3] and string.byte(policy) == 98 then
   end
   -- What is no string answers with a table of its error, which has no length of 24.
   local value = redis.pcall("GET", key)
-  local token, leak = sub(policy, 18, 33) + 0, sub(policy, 82, 97) + 0
-  local full = sub(policy, 34, 49) * token
+  local unit, leak = token + 0, own + 0
+  local full = capacity * unit
   local debt, t, usual = 0, now, true
   if value then
-    usual = false
-    if #value == 24 then
-      local state_time, written
-      debt, state_time, written = struct.unpack("<ddd", value)
-      if written == token and debt >= 0 and debt <= full and state_time >= 0 and state_time - now <= sub(policy, 2, 17) + 0 then
-        usual = true
-        if state_time <= now then
-          debt = debt - (now - state_time) * leak
-          if debt < 0 then debt = 0 end
-        elseif debt > 0 then
-          t = state_time
-        end
+    local state_time, written
+    if #value == 24 then debt, state_time, written = struct.unpack("<ddd", value) end
+    usual = written == unit and debt >= 0 and debt <= full and state_time >= 0
+    if usual then
+      if state_time <= now then
+        debt = debt - (now - state_time) * leak
+        if debt < 0 then debt = 0 end
+      else
+        usual = state_time - now <= window + 0
+        if debt > 0 then t = state_time end
       end
     end
   end
   if usual then
-    if token <= full - debt then
-      local charged = debt + token
-      local ttl = math.ceil((t + math.ceil(charged / leak) - now) / 1000) + sub(policy, 50, 65)
-      local least = sub(policy, 66, 81) + 0
-      if ttl < least then ttl = least end
+    if unit <= full - debt then
+      local charged = debt + unit
+      local ttl = ceil((t + ceil(charged / leak) - now) / 1000) + buffer
+      if ttl < least + 0 then ttl = least end
       -- As text: a number is written with 17 digits before Redis reads it again, which takes 0.1 µs more.
-      call("SET", key, struct.pack("<ddd", charged, t, token), "PX", string.format("%d", ttl))
+      call("SET", key, pack("<ddd", charged, t, unit), "PX", string.format("%d", ttl))
     else
       -- A key somebody made permanent gets its expiry back.
-      local ttl = math.max(math.ceil(sub(policy, 2, 17) / 500) + sub(policy, 50, 65), sub(policy, 66, 81) + 0)
-      call("PEXPIRE", key, ttl, "NX")
+      call("PEXPIRE", key, math.max(ceil(window / 500) + buffer, least + 0), "NX")
     end
-    return struct.pack("<ddd", now, debt, t - now)
+    return pack("<ddd", now, debt, t - now)
   end
 end

@@ -3,8 +3,8 @@
 -- KEYS: every key once.
 -- ARGV, reply: as in uniform.lua.
 
-if not ARGV[3] and string.byte(policy) == 98 then
-  local call, keys, pack, unpack_struct, ceil, sub = redis.call, KEYS, struct.pack, struct.unpack, math.ceil, string.sub
+if kind == "b" and not ARGV[3] then
+  local call, keys, pack, unpack_struct, ceil = redis.call, KEYS, struct.pack, struct.unpack, math.ceil
   local now = ARGV[2]
   if now then
     now = now + 0
@@ -13,8 +13,8 @@ if not ARGV[3] and string.byte(policy) == 98 then
     now = time[1] * 1000000 + time[2]
   end
   local count, values = #keys, call("MGET", unpack(keys))
-  local window, unit, leak = sub(policy, 2, 17) + 0, sub(policy, 18, 33) + 0, sub(policy, 82, 97) + 0
-  local full = sub(policy, 34, 49) * unit
+  local window, unit, leak = window + 0, token + 0, own + 0
+  local full = capacity * unit
   local reply, usual = { now }, true
   for i = 1, count do
     local value, debt, ahead = values[i], 0, 0
@@ -37,7 +37,7 @@ if not ARGV[3] and string.byte(policy) == 98 then
     reply[i * 2], reply[i * 2 + 1] = debt, ahead
   end
   if usual then
-    local buffer, least, format = sub(policy, 50, 65) + 0, sub(policy, 66, 81) + 0, string.format
+    local buffer, least, format = buffer + 0, least + 0, string.format
     for i = 1, count do
       local debt, ahead = reply[i * 2], reply[i * 2 + 1]
       if unit <= full - debt then

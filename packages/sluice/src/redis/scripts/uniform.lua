@@ -3,7 +3,7 @@
 -- fixed-window.lua and sliding-window-counter.lua do. When anything is not usual (a state in other terms, from a clock that
 -- was wrong, or not ours) nothing is touched, and the call goes on in the general form of main.lua.
 -- KEYS: every key once.
--- ARGV[1]: the policy in text: its kind ("b" bucket, "w" fixed window, "c" counter), then 16 digits each of window, ticks
+-- ARGV[1]: the policy in text, a zero after each part: its kind ("b" bucket, "w" fixed window, "c" counter), window, ticks
 --   per unit (1 without ticks), capacity, expiry buffer (ms), least time to live (ms), and what only this kind has: ticks
 --   drained per µs; 1 when the window starts at the first request; bucket length. "" for a call in the general form.
 -- ARGV[2]: the time; none or "" for the server's.
@@ -138,12 +138,9 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
   return pack_struct("<" .. string.rep("d", #reply), unpack(reply))
 end
 
-if policy ~= "" then
-  local function number(place)
-    return tonumber(string.sub(policy, place * 16 - 14, place * 16 + 1))
-  end
-  local kind, order = string.sub(policy, 1, 1), ARGV[3]
-  local window, unit, capacity, buffer, least, own = number(1), number(2), number(3), number(4), number(5), number(6)
+if kind then
+  local order, window, unit, capacity = ARGV[3], tonumber(window), tonumber(token), tonumber(capacity)
+  local buffer, least, own = tonumber(buffer), tonumber(least), tonumber(own)
   local reply = uniform(kind, window, unit, capacity, buffer, least, own)
   if reply then return reply end
   -- The same call as main.lua reads it.
