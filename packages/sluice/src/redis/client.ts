@@ -100,10 +100,8 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
       return client.callBuffer(command, ...rest)
     },
     runScript(digest, { keys, args }, answered, refused) {
-      if (isPlain && !traced.hasSubscribers && args.every(isString))
-        client.sendCommand(
-          new ScriptCommand([digest, String(keys.length), ...keys, ...args], answered, refused),
-        )
+      if (isPlain && !traced.hasSubscribers && areStrings(args))
+        client.sendCommand(new ScriptCommand(digest, keys, args, answered, refused))
       else client.evalshaBuffer(digest, String(keys.length), ...keys, ...args).then(answered, refused)
     },
     ready() {
@@ -134,8 +132,9 @@ function sendsAsIs(client: IoRedis): boolean {
   return !client.isCluster && !isChanged && !isTimed && hasMethods("sendCommand")(client)
 }
 
-function isString(arg: string | Buffer): arg is string {
-  return typeof arg === "string"
+function areStrings(args: readonly (string | Buffer)[]): args is readonly string[] {
+  for (const arg of args) if (typeof arg !== "string") return false
+  return true
 }
 
 function nodeRedisConnection(client: NodeRedis): RedisConnection {

@@ -167,7 +167,9 @@ export class ScriptedStore implements Store {
   #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
     this.#start()
     const time = at ?? (this.#clock === undefined ? undefined : Math.round(this.#clock.now() * 1000))
-    return this.#lane.submit(operation, charges, charges.map(storageKey), time)
+    // A list of one, as nearly all are, is quicker made than mapped.
+    const keys = charges.length === 1 ? [storageKey(charges[0] as Charge)] : charges.map(storageKey)
+    return this.#lane.submit(operation, charges, keys, time)
   }
 
   /** The charges by slot of a Cluster, when they live in several. A script may touch one slot only. */

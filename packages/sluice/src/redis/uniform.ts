@@ -107,33 +107,47 @@ const cells = new Float64Array(4)
 
 /** One outcome per request, in order, or the failure of that request alone. */
 export function decodeUniform(requests: readonly Request[], reply: Buffer): (Outcome | StoreFailure)[] {
-  // Several times as fast as the methods of Buffer.
-  const view = new DataView(reply.buffer, reply.byteOffset, reply.length)
-  const now = view.getFloat64(0, true)
+  const now = reply.readDoubleLE(0)
   // Something was not usual, and the server went on in the general form.
   if (now < 0) return decode(requests, reply.subarray(8))
-  const { policy } = (requests[0] as Request).charges[0] as Charge
-  const isBucket = policy.token !== 0
-  const isCounter = policy.algorithm.name === "sliding-window-counter"
+  const first = requests[0] as Request
+  const isCounter = (first.charges[0] as Charge).policy.algorithm.name === "sliding-window-counter"
+  if (requests.length === 1) {
+    const oldest = isCounter ? reply.readDoubleLE(24) : 0
+    return [outcomeOf(first, now, reply.readDoubleLE(8), reply.readDoubleLE(16), oldest)]
+  }
+  // Reads several times as fast as the methods of Buffer, but takes as long to make as five of those reads.
+  const view = new DataView(reply.buffer, reply.byteOffset, reply.length)
   const size = isCounter ? 24 : 16
-  return requests.map(({ charges, keys }, i) => {
+  return requests.map((request, i) => {
     const at = 8 + i * size
-    const count = view.getFloat64(at, true)
-    if (count < 0)
-      return new StoreFailure("wrong-type", `the key of this check holds something else: ${keys[0]}`)
-    const time = now + view.getFloat64(at + 8, true)
-    if (isBucket) {
-      cells[0] = count
-      cells[1] = time
-      cells[2] = policy.token
-    } else {
-      cells[0] = time
-      cells[1] = isCounter ? policy.bucketSize : policy.window
-      cells[2] = count
-      if (isCounter) cells[3] = view.getFloat64(at + 16, true)
-    }
-    const verdict = newVerdict()
-    policy.algorithm.decide(policy, cells, 0, (charges[0] as Charge).cost, now, verdict)
-    return { allowed: verdict.allowed, now, verdicts: [verdict], degraded: undefined }
+    const oldest = isCounter ? view.getFloat64(at + 16, true) : 0
+    return outcomeOf(request, now, view.getFloat64(at, true), view.getFloat64(at + 8, true), oldest)
   })
+}
+
+/** `oldest` is of a counter alone. */
+function outcomeOf(
+  request: Request,
+  now: number,
+  count: number,
+  ahead: number,
+  oldest: number,
+): Outcome | StoreFailure {
+  if (count < 0)
+    return new StoreFailure("wrong-type", `the key of this check holds something else: ${request.keys[0]}`)
+  const { cost, policy } = request.charges[0] as Charge
+  if (policy.token !== 0) {
+    cells[0] = count
+    cells[1] = now + ahead
+    cells[2] = policy.token
+  } else {
+    cells[0] = now + ahead
+    cells[1] = policy.algorithm.name === "sliding-window-counter" ? policy.bucketSize : policy.window
+    cells[2] = count
+    cells[3] = oldest
+  }
+  const verdict = newVerdict()
+  policy.algorithm.decide(policy, cells, 0, cost, now, verdict)
+  return { allowed: verdict.allowed, now, verdicts: [verdict], degraded: undefined }
 }
