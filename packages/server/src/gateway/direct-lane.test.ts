@@ -209,6 +209,25 @@ it("answers a request that comes in two pieces as one that comes whole, wherever
   expect(upstream.received.join("").split("hello")).toHaveLength(whole.length)
 })
 
+it("does not mix up what several clients have sent ahead, nor a body that waits for its upstream", async () => {
+  const upstream = await startUpstream(async (request, response) => {
+    response.end(`${request.url} ${await text(request)};`)
+  })
+  const { port } = await startGateway(upstream.origin, { pool: { maxConnections: 1 } })
+  const names = ["a", "bb", "ccc"]
+  const clients = await Promise.all(names.map(() => open(port)))
+  for (const [i, name] of names.entries()) {
+    const request = (n: number) =>
+      `POST /${name}${n} HTTP/1.1\r\nhost: a\r\ncontent-length: ${name.length}\r\n\r\n${name}`
+    clients[i]?.send(request(1) + request(2) + request(3))
+  }
+  await eventually(() => clients.every(({ heard }) => heard().split(";").length === 4))
+  for (const [i, name] of names.entries()) {
+    const bodies = clients[i]?.heard().match(/\/.*;/g)
+    expect(bodies).toEqual([1, 2, 3].map((n) => `/${name}${n} ${name};`))
+  }
+})
+
 it("passes a request on only once those before it are answered", async () => {
   const upstream = await startUpstream((request, response) => {
     if (request.url !== "/1") response.end(request.url)

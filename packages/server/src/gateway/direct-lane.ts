@@ -4,6 +4,7 @@
 // there.
 
 import type { Socket } from "node:net"
+import { SharedReads } from "../shared-reads.js"
 import { type AnswerOwner, DirectAnswer } from "./direct-answer.js"
 import { directRequest } from "./direct-request.js"
 import type { Call, Gateway } from "./gateway.js"
@@ -25,6 +26,7 @@ const MOST_AHEAD = 65_536
 interface Shared {
   readonly gateway: DirectLaneOptions["gateway"]
   readonly maxHeaderBytes: number
+  readonly reads: SharedReads
   readonly keptAlive: string
   readonly keptAliveEnd: string
   /** Connections on which nothing was asked yet. */
@@ -46,6 +48,7 @@ export class DirectLanes {
     this.#shared = {
       gateway,
       maxHeaderBytes,
+      reads: new SharedReads(),
       keptAlive: kept.join(""),
       keptAliveEnd: [...kept, "\r\n"].join(""),
       silent: new WaitList(FIRST_BYTES_MS),
@@ -53,15 +56,17 @@ export class DirectLanes {
     }
   }
 
-  /** `handOver` is called at most once, when the connection is `node:http`'s. */
-  open(socket: Socket, handOver: () => void): void {
-    const lane = new Lane(socket, this.#shared, () => {
+  /** The socket that the connection has moved to. `handOver` is called with it at most once, when it is `node:http`'s. */
+  open(accepted: Socket, handOver: (socket: Socket) => void): Socket {
+    const lane = new Lane(accepted, this.#shared, () => {
       this.#lanes.delete(lane)
-      handOver()
+      handOver(socket)
     })
+    const { socket } = lane
     if (this.#lastCall !== undefined) lane.endAfterNext(this.#lastCall)
     this.#lanes.add(lane)
     socket.once("close", () => this.#lanes.delete(lane))
+    return socket
   }
 
   /**
@@ -88,16 +93,21 @@ class Lane implements AnswerOwner, Waiting {
   #call: Call | undefined
   #answer: DirectAnswer | undefined
   #wasUsed = false
+  /** Whether nothing more is answered on it. */
+  #isEnding = false
+  /** Whether it is `node:http`'s. */
+  #hasLeft = false
   /** Where it waits for its next request, and where from the next time on. */
   #list: WaitList | undefined
   #idle: WaitList
 
-  constructor(socket: Socket, shared: Shared, handOver: () => void) {
-    this.socket = socket
+  constructor(accepted: Socket, shared: Shared, handOver: () => void) {
     this.#shared = shared
     this.#handOver = handOver
     this.#idle = shared.idle
-    socket.on("data", this.#onData).on("end", this.#onEnd).on("drain", this.#onDrain)
+    this.socket = shared.reads.open(accepted, this.#onRead)
+    const { socket } = this
+    socket.on("end", this.#onEnd).on("drain", this.#onDrain)
     socket.on("close", this.#onClose).on("error", ignore)
     this.#wait(shared.silent)
   }
@@ -126,7 +136,8 @@ class Lane implements AnswerOwner, Waiting {
     call.over()
     if (isLast === true) {
       // What else comes was told that it comes too late.
-      this.socket.off("data", this.#onData).resume().destroySoon()
+      this.#isEnding = true
+      this.socket.resume().destroySoon()
       return
     }
     if (this.socket.isPaused()) this.socket.resume()
@@ -134,14 +145,19 @@ class Lane implements AnswerOwner, Waiting {
     else this.#next(this.#rest)
   }
 
-  readonly #onData = (chunk: Buffer): void => {
-    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
+  /** What is kept of it is copied: the next read of any connection is written over it. */
+  readonly #onRead = (read: Buffer): boolean => {
+    if (this.#hasLeft) return false
+    if (this.#isEnding) return true
     if (this.#call === undefined) {
-      this.#next(bytes)
-      return
+      this.#next(read)
+      if (this.#rest !== undefined) this.#rest = Buffer.from(this.#rest)
+      return true
     }
-    this.#rest = bytes
-    if (bytes.length > MOST_AHEAD) this.socket.pause()
+    const rest = this.#rest === undefined ? Buffer.from(read) : Buffer.concat([this.#rest, read])
+    this.#rest = rest
+    if (rest.length > MOST_AHEAD) this.socket.pause()
+    return true
   }
 
   /** Takes the next request of those that have come. */
@@ -193,10 +209,11 @@ class Lane implements AnswerOwner, Waiting {
     const { socket } = this
     this.#wait(undefined)
     this.#rest = undefined
-    socket.off("data", this.#onData).off("end", this.#onEnd).off("drain", this.#onDrain)
+    this.#hasLeft = true
+    socket.off("data", this.#onRead).off("end", this.#onEnd).off("drain", this.#onDrain)
     socket.off("close", this.#onClose).off("error", ignore)
     socket.pause()
-    if (rest !== undefined) socket.unshift(rest)
+    if (rest !== undefined) socket.unshift(Buffer.from(rest))
     this.#handOver()
     socket.resume()
   }

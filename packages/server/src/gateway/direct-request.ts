@@ -84,7 +84,8 @@ export function directRequest(
   const bodyLength = lengthOf(headers["content-length"])
   if (bodyLength < 0 || bodyLength > MOST_BODY_BYTES || bodyStart + bodyLength > bytes.length)
     return undefined
-  const body = bodyLength === 0 ? undefined : bytes.subarray(bodyStart, bodyStart + bodyLength)
+  // A copy: the bytes are written over by the next read, and the body may have to wait for its upstream.
+  const body = bodyLength === 0 ? undefined : Buffer.from(bytes.subarray(bodyStart, bodyStart + bodyLength))
   const url = text.slice(urlStart, urlEnd)
   return new DirectRequest(socket, method, url, headers, rawHeaders, body, bodyStart + bodyLength - from)
 }

@@ -150,8 +150,8 @@ export async function startGateway(
   })
   const server = createServer({ requestTimeout: 0 })
   wire(server, gateway)
-  if (direct) openLanes(server, gateway)
-  const { port } = await listening(server)
+  const { port, connections } = await listening(server)
+  if (direct) openLanes(server, gateway, connections)
   return { gateway, url: `http://${LOOPBACK}:${port}`, port, targets, ended, failures }
 }
 
@@ -160,9 +160,9 @@ export function wire(server: Server, gateway: Gateway): void {
   server.on("upgrade", gateway.upgrade).on("connect", gateway.connect).on("clientError", gateway.clientError)
 }
 
-function openLanes(server: Server, gateway: Gateway): void {
+function openLanes(server: Server, gateway: Gateway, connections: Socket[]): void {
   const lanes = new DirectLanes({ gateway, maxHeaderBytes: 16_384, keepAliveMs: server.keepAliveTimeout })
-  divert(server, (socket, toHttp1) => lanes.open(socket, toHttp1))
+  divert(server, (socket, toHttp1) => void connections.push(lanes.open(socket, toHttp1)))
 }
 
 /** Sends bytes as they are and answers all that came back until the gateway closed the connection. */

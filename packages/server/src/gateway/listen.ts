@@ -106,10 +106,7 @@ class Port {
     this.#server = server
     this.#gateway = gateway
     const handle = (request: IncomingMessage, response: ServerResponse) => this.#handle(request, response)
-    server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket)
-      socket.on("close", () => this.#sockets.delete(socket))
-    })
+    server.on("connection", (socket: Socket) => this.#watch(socket))
     server.on("request", handle)
     server.on("checkContinue", handle)
     server.on("upgrade", (request, socket, head) => gateway.upgrade(request, socket, head))
@@ -122,7 +119,10 @@ class Port {
   /** Puts them between the sockets and `node:http`. */
   openLanes(lanes: DirectLanes): void {
     this.#lanes = lanes
-    divert(this.#server, (socket, toHttp1) => lanes.open(socket, toHttp1))
+    divert(this.#server, (socket, toHttp1) => {
+      const moved = lanes.open(socket, toHttp1)
+      if (moved !== socket) this.#watch(moved)
+    })
   }
 
   offerHttp2(http2: Http2Side): void {
@@ -131,6 +131,11 @@ class Port {
       if ((socket as TLSSocket).alpnProtocol === "h2") http2.take(socket as TLSSocket)
       else toHttp1()
     })
+  }
+
+  #watch(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.on("close", () => this.#sockets.delete(socket))
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {

@@ -3,6 +3,7 @@
 
 import type { Socket } from "node:net"
 import { SluiceError } from "sluice"
+import type { SharedReads } from "../shared-reads.js"
 import { AnswerQueue } from "./answer-queue.js"
 import { viewOf } from "./byte-view.js"
 import { type Call, type Command, type Host, hasArity, unknownCommand, wrongArity } from "./command.js"
@@ -10,7 +11,6 @@ import { commands } from "./commands.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import { BROKEN, type RequestLimits, type RequestParser } from "./request-parser.js"
 import { newSession, type Session } from "./session.js"
-import type { SharedReads } from "./shared-reads.js"
 import { TermsError } from "./terms.js"
 import type { Answer, Throttle } from "./throttle.js"
 
@@ -59,7 +59,10 @@ export class Connection {
 
   constructor(accepted: Socket, turns: Turns, id: number) {
     const address = accepted.remoteAddress ?? ""
-    const socket = turns.reads.open(accepted, (bytes) => this.#take(bytes))
+    const socket = turns.reads.open(accepted, (bytes) => {
+      this.#take(bytes)
+      return true
+    })
     this.#socket = socket
     this.#turns = turns
     this.#session = newSession(id, address, !turns.login.isRequired)

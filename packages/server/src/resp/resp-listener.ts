@@ -3,11 +3,11 @@ import { createServer, type Server, type Socket } from "node:net"
 import { type Clock, systemClock } from "sluice"
 import type { Core } from "../core.js"
 import { addressOf, type Listener } from "../listener.js"
+import { SharedReads } from "../shared-reads.js"
 import { Connection, type Turns } from "./connection.js"
 import { Login } from "./login.js"
 import { ReplyWriter } from "./reply-writer.js"
 import { RequestParser } from "./request-parser.js"
-import { SharedReads } from "./shared-reads.js"
 import { Throttle } from "./throttle.js"
 
 export interface RespOptions {
@@ -64,7 +64,6 @@ class RespListener implements Listener, Turns {
   readonly #schedule: NonNullable<Clock["schedule"]>
   readonly #patience: { readonly idle: number; readonly slow: number; readonly login: number }
   #cancelSweep = () => {}
-  #onEmpty = () => {}
   #ids = 0
   #closed: Promise<void> | undefined
 
@@ -120,18 +119,11 @@ class RespListener implements Listener, Turns {
       for (const connection of this.#connections) connection.cut()
     }, deadlineMs)
     await closed
-    if (this.#connections.size > 0) await this.#emptied()
     clearTimeout(lastCall)
     clearTimeout(hangUp)
     this.#cancelSweep()
     this.#tellCounts()
     await this.login.close()
-  }
-
-  #emptied(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onEmpty = resolve
-    })
   }
 
   #accept(socket: Socket): void {
@@ -143,10 +135,7 @@ class RespListener implements Listener, Turns {
     }
     const connection = new Connection(socket, this, ++this.#ids)
     this.#connections.add(connection)
-    connection.onClose(() => {
-      this.#connections.delete(connection)
-      if (this.#connections.size === 0) this.#onEmpty()
-    })
+    connection.onClose(() => this.#connections.delete(connection))
   }
 
   /** Once a second, for all: a timer per connection would be moved with every command. */
