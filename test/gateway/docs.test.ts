@@ -6,7 +6,8 @@ import { promisify } from "node:util"
 import { expect, it } from "vitest"
 import { parse } from "yaml"
 import { configSchema } from "../../packages/server/src/config/schema.js"
-import { jsonLine } from "../../packages/server/src/gateway/access-line.js"
+import { putJsonLine } from "../../packages/server/src/gateway/access-line.js"
+import { LineBytes } from "../../packages/server/src/gateway/line-bytes.js"
 import { fromRoot, readPage } from "../docs/examples.js"
 import { openBackend, openGateway } from "./bed.js"
 
@@ -61,7 +62,9 @@ it("names every problem that the gateway answers with, and its status", () => {
 
 it("shows a line of the access log with the fields that it has", () => {
   const shown = JSON.parse(blocks("json")[0] ?? "{}") as Record<string, unknown>
-  const line = jsonLine(
+  const line = new LineBytes(0)
+  putJsonLine(
+    line,
     {
       route: { name: "shop.example.com/" } as never,
       target: undefined,
@@ -83,7 +86,7 @@ it("shows a line of the access log with the fields that it has", () => {
     },
     Date.UTC(2026, 0, 1) + 0.3,
   )
-  expect(JSON.parse(line)).toEqual(shown)
+  expect(JSON.parse(line.taken().toString())).toEqual(shown)
 })
 
 it("names the metrics that there are", () => {

@@ -1,37 +1,21 @@
 import type { RuleDecision } from "sluice/rules"
 import { describe, expect, it } from "vitest"
-import { combinedLine, jsonLine } from "./access-line.js"
-import { idleTarget } from "./fit-target.test-support.js"
+import { putCombinedLine, putJsonLine } from "./access-line.js"
+import { END, forwarded } from "./access-line.test-support.js"
 import type { Forwarded } from "./gateway-watch.js"
+import { LineBytes } from "./line-bytes.js"
+import type { Target } from "./upstream.js"
 
-const END = Date.UTC(2026, 9, 10, 13, 55, 36, 250)
+function jsonLine(event: Forwarded, now: number): string {
+  const line = new LineBytes(0)
+  putJsonLine(line, event, now)
+  return line.taken().toString()
+}
 
-function forwarded(event: Partial<Forwarded> = {}): Forwarded {
-  return {
-    route: {
-      name: "api",
-      upstream: { name: "u", pick: () => undefined },
-      deadlines: { connect: 0, headers: 0, bodyIdle: 0, total: 0 },
-      keepHost: true,
-    },
-    target: idleTarget("a"),
-    method: "GET",
-    host: "example.com",
-    path: "/items",
-    httpVersion: "1.1",
-    clientIp: "203.0.113.7",
-    referer: undefined,
-    userAgent: "curl/8",
-    status: 200,
-    bytesIn: 0,
-    bytesOut: 2326,
-    durationMs: 250,
-    upstreamMs: 1.23456,
-    queuedMs: 0,
-    decision: undefined,
-    error: undefined,
-    ...event,
-  }
+function combinedLine(event: Forwarded, now: number): string {
+  const line = new LineBytes(0)
+  putCombinedLine(line, event, now)
+  return line.taken().toString()
 }
 
 const denial = {
@@ -92,6 +76,36 @@ describe("a JSON line", () => {
   it("is not as long as the client likes", () => {
     expect(jsonLine(forwarded({ userAgent: "x".repeat(100_000) }), END).length).toBeLessThan(2_000)
   })
+
+  it("has room for all that a client can make of it", () => {
+    const worst = "\x1b".repeat(100_000)
+    const name = worst.slice(0, 1_000)
+    const event = {
+      ...{ method: worst, host: worst, path: worst, clientIp: worst, referer: worst, userAgent: worst },
+      ...{ error: name, target: { origin: name } as Target, decision: { ...denial, rule: name } },
+    }
+    expect(JSON.parse(jsonLine(forwarded(event), END))).toMatchObject({ rule: name, userAgent: `${name}…` })
+  })
+
+  it.each([0, 1, 9.9994, 9.9996, 10, 99.05, 100.1, 2 ** 31 / 1_000, 2 ** 31 - 1, 2 ** 31, 2 ** 40 + 0.5])(
+    "has %d ms to the microsecond",
+    (ms) => {
+      const { durationMs, upstreamMs } = JSON.parse(
+        jsonLine(forwarded({ durationMs: ms, upstreamMs: ms }), END),
+      )
+      expect([durationMs, upstreamMs]).toEqual(Array(2).fill(Math.round(ms * 1_000) / 1_000))
+    },
+  )
+
+  it.each([0, 9, 10, 99, 100, 65_536, 999_999_999, 1e9, 2 ** 31 - 1, 2 ** 31, 2 ** 53 - 1])(
+    "has %d bytes as they were counted",
+    (bytes) => {
+      expect(JSON.parse(jsonLine(forwarded({ bytesIn: bytes, bytesOut: bytes }), END))).toMatchObject({
+        bytesIn: bytes,
+        bytesOut: bytes,
+      })
+    },
+  )
 })
 
 describe("a combined line", () => {
@@ -102,6 +116,12 @@ describe("a combined line", () => {
     expect(
       combinedLine(forwarded({ clientIp: undefined, userAgent: undefined, httpVersion: "2.0" }), END),
     ).toBe('- - - [10/Oct/2026:13:55:36 +0000] "GET /items HTTP/2.0" 200 2326 "-" "-"\n')
+  })
+
+  it("has room for all that a client can make of it", () => {
+    const worst = "\u2028".repeat(100_000)
+    const event = { clientIp: worst, method: worst, path: worst, referer: worst, userAgent: worst }
+    expect(combinedLine(forwarded(event), END)).toMatch(/(?:\\xe2\\x80\\xa8){1000}\\xe2\\x80\\xa6"\n$/)
   })
 
   it("lets nothing that a client sends end its quotes or its line", () => {

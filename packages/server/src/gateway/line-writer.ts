@@ -4,6 +4,7 @@
 import cluster from "node:cluster"
 import { closeSync, openSync, write } from "node:fs"
 import { SluiceError } from "sluice"
+import { LineBytes } from "./line-bytes.js"
 
 /** What may be told of a writer: lines that were dropped so far, or why some could not be written. */
 export interface WriterTrouble {
@@ -20,7 +21,7 @@ export interface LineWriterOptions {
 
 /** Written together: about 200 lines. Smaller pieces cost a busy gateway a tenth of its time. */
 const GATHERED = 65_536
-/** Characters held for a reader that is too slow. */
+/** Bytes held for a reader that is too slow. */
 const MOST = 16 * 1_048_576
 /** How long a line may wait for others. */
 const GATHER_MS = 250
@@ -39,7 +40,13 @@ export class LineWriter {
   /** 0 for no bound. */
   readonly #pieceBytes: number
   #fd: number
-  #gathered = ""
+  /** Where the next line goes. */
+  #lines = new LineBytes(GATHERED)
+  /** Those before it that have no room for another line. */
+  #full: LineBytes[] = []
+  #fullBytes = 0
+  /** Written, to be filled again. */
+  #spare: LineBytes | undefined
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
   #dropped = 0
@@ -52,13 +59,31 @@ export class LineWriter {
     this.#pieceBytes = file === undefined && cluster.isWorker ? PIPE_BYTES : 0
   }
 
-  write(line: string): void {
-    if (this.#gathered.length > MOST) {
+  /** Where the next line is to be put, which must be followed by `end`. Undefined when it is dropped. */
+  begin(): LineBytes | undefined {
+    if (this.#bytes > MOST) {
       if (this.#dropped++ % 10_000 === 0) this.#onTrouble({ dropped: this.#dropped })
-      return
+      return undefined
     }
-    this.#gathered += line
-    this.#flushInTime()
+    if (this.#lines.length >= GATHERED) this.#turn()
+    return this.#lines
+  }
+
+  end(): void {
+    if (this.#bytes >= GATHERED) this.#flush()
+    else this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref()
+  }
+
+  get #bytes(): number {
+    return this.#fullBytes + this.#lines.length
+  }
+
+  /** Begins another page. */
+  #turn(): void {
+    this.#full.push(this.#lines)
+    this.#fullBytes += this.#lines.length
+    this.#lines = this.#spare ?? new LineBytes(GATHERED)
+    this.#spare = undefined
   }
 
   /** Opens its file anew, after somebody has moved it away. If that fails it goes on with the old one. */
@@ -85,33 +110,34 @@ export class LineWriter {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#gathered !== "" || this.#writing !== undefined) {
+    while (this.#bytes > 0 || this.#writing !== undefined) {
       this.#flush()
       await this.#writing
     }
   }
 
-  #flushInTime(): void {
-    if (this.#gathered.length >= GATHERED) this.#flush()
-    else this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref()
-  }
-
   #flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#writing !== undefined || this.#gathered === "") return
-    const bytes = Buffer.from(this.#gathered)
-    this.#gathered = ""
-    this.#writing = writePieces(
-      this.#fd,
-      this.#pieceBytes === 0 ? [bytes] : wholeLines(bytes, this.#pieceBytes),
-    )
+    if (this.#writing !== undefined || this.#bytes === 0) return
+    this.#turn()
+    const full = this.#full
+    this.#full = []
+    this.#fullBytes = 0
+    this.#writing = writePieces(this.#fd, full.flatMap(this.#piecesOf))
       .catch((error: Error) => this.#onTrouble({ error: error.message }))
       .then(() => {
         this.#writing = undefined
+        this.#spare = full[0]
+        this.#spare?.cut(0)
         // What has come meanwhile, if nothing comes any more.
-        if (this.#gathered !== "") this.#flushInTime()
+        if (this.#bytes > 0) this.end()
       })
+  }
+
+  readonly #piecesOf = (lines: LineBytes): Buffer[] => {
+    const bytes = lines.taken()
+    return this.#pieceBytes === 0 ? [bytes] : wholeLines(bytes, this.#pieceBytes)
   }
 }
 
