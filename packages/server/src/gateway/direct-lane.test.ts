@@ -131,6 +131,12 @@ const plainRequests: Readonly<Record<string, string>> = {
   "a kept connection": "GET /x HTTP/1.1\r\nHost: a\r\nConnection: Keep-Alive\r\n\r\n",
   "names like those of objects":
     "GET /x HTTP/1.1\r\nHost: a\r\n__proto__: 1\r\nconstructor: 2\r\ntoString: 3\r\n\r\n",
+  "the same headers for other paths, and then others":
+    "GET /1 HTTP/1.1\r\nHost: a\r\nX-A: 1\r\n\r\nHEAD /head HTTP/1.1\r\nHost: a\r\nX-A: 1\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\nX-A: 2\r\n\r\nGET /4 HTTP/1.1\r\nHost: b\r\nX-A: 2\r\n\r\n",
+  "the same headers for other bodies":
+    "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\noneGET /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\ntwoPOST /3 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nyou",
+  "headers too long to be kept, twice":
+    `GET /1 HTTP/1.1\r\nHost: a\r\nX-A: ${"x".repeat(3_000)}\r\n\r\n`.repeat(2),
   "several, one after the other":
     "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhiGET /chunks HTTP/1.1\r\nHost: a\r\n\r\nGET /4 HTTP/1.1\r\nHost: a\r\n\r\n",
 }
@@ -207,6 +213,34 @@ it("answers a request that comes in two pieces as one that comes whole, wherever
     client.socket.destroy()
   }
   expect(upstream.received.join("").split("hello")).toHaveLength(whole.length)
+})
+
+it("takes headers for those before them only when all of them are there, and the same to the last byte", async () => {
+  const upstream = await startAnswering()
+  const { port } = await startGateway(upstream.origin)
+  const known = "Host: a\r\nX-A: 1\r\n\r\n"
+  for (const [next, status] of [
+    [known, 200],
+    ["Host: a\r\nX-A: 1\r\n\n\r", 400],
+    ["Host: a\r\nX-A: \0\r\n\r\n", 400],
+    ["X-A: 1\r\nHost: a\r\n\r\n", 200],
+  ] as const) {
+    const client = await open(port)
+    client.send(`GET /first HTTP/1.1\r\n${known}`)
+    await eventually(() => client.heard().endsWith("/first"))
+    const first = client.heard()
+    client.send(`GET /second HTTP/1.1\r\n${next}`)
+    await eventually(() => /(?:second|})$/.test(client.heard()))
+    expect(client.heard().slice(first.length)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    client.socket.destroy()
+  }
+  const cut = await open(port)
+  cut.send(`GET /first HTTP/1.1\r\n${known}GET /second HTTP/1.1\r\n${known.slice(0, -1)}`)
+  await eventually(() => cut.heard().endsWith("/first"))
+  const before = upstream.received.join("").split("/second").length
+  cut.send("\n")
+  await eventually(() => cut.heard().endsWith("/second"))
+  expect(upstream.received.join("").split("/second")).toHaveLength(before + 1)
 })
 
 it("does not mix up what several clients have sent ahead, nor a body that waits for its upstream", async () => {

@@ -6,7 +6,7 @@
 import type { Socket } from "node:net"
 import { SharedReads } from "../shared-reads.js"
 import { type AnswerOwner, DirectAnswer } from "./direct-answer.js"
-import { directRequest } from "./direct-request.js"
+import { directRequest, type Fields } from "./direct-request.js"
 import type { Call, Gateway } from "./gateway.js"
 import { type Waiting, WaitList } from "./wait-list.js"
 
@@ -92,6 +92,8 @@ class Lane implements AnswerOwner, Waiting {
   #rest: Buffer | undefined
   #call: Call | undefined
   #answer: DirectAnswer | undefined
+  /** Of the last request. */
+  #fields: Fields | undefined
   #wasUsed = false
   /** Whether nothing more is answered on it. */
   #isEnding = false
@@ -163,12 +165,13 @@ class Lane implements AnswerOwner, Waiting {
   /** Takes the next request of those that have come. */
   #next(bytes: Buffer): void {
     const { gateway, maxHeaderBytes } = this.#shared
-    const request = directRequest(this.socket, bytes, 0, maxHeaderBytes)
+    const request = directRequest(this.socket, bytes, maxHeaderBytes, this.#fields)
     if (request === undefined) {
       this.#leave(bytes)
       return
     }
     this.#rest = request.length < bytes.length ? bytes.subarray(request.length) : undefined
+    this.#fields = request.fields
     this.#wasUsed = true
     this.#wait(undefined)
     this.#answer = new DirectAnswer(this, request.method)

@@ -11,7 +11,7 @@ import type { ClientRequest } from "./client-request.js"
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 const LONGEST_METHOD = 7
-const VERSION = "HTTP/1.1\r\n"
+const VERSION = Buffer.from("HTTP/1.1\r\n")
 const BLANK_LINE = Buffer.from("\r\n\r\n")
 const TAB = 0x09
 const LF = 0x0a
@@ -26,6 +26,19 @@ const TILDE = 0x7e
 const MOST_HEADERS = 100
 /** A body that comes with its head is small: this is what one read takes at most. */
 const MOST_BODY_BYTES = 65_536
+/** Of fields that are kept for each connection. */
+const MOST_KNOWN_BYTES = 2_048
+
+/** All of a head but its first line. */
+export interface Fields {
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: string[]
+  readonly bodyLength: number
+  /** How many bytes they have, with the blank line. */
+  readonly length: number
+  /** A copy of those, by which they are known when they come again. Undefined where they are too many to be kept. */
+  readonly bytes: Buffer | undefined
+}
 
 export class DirectRequest implements ClientRequest {
   readonly method: string
@@ -33,8 +46,7 @@ export class DirectRequest implements ClientRequest {
   readonly httpVersion = "1.1"
   readonly httpVersionMajor = 1
   readonly httpVersionMinor = 1
-  readonly headers: IncomingHttpHeaders
-  readonly rawHeaders: string[]
+  readonly fields: Fields
   readonly socket: Socket
   readonly body: Buffer | undefined
   /** How many bytes it has, with its body. */
@@ -44,65 +56,102 @@ export class DirectRequest implements ClientRequest {
     socket: Socket,
     method: string,
     url: string,
-    headers: IncomingHttpHeaders,
-    rawHeaders: string[],
+    fields: Fields,
     body: Buffer | undefined,
     length: number,
   ) {
     this.socket = socket
     this.method = method
     this.url = url
-    this.headers = headers
-    this.rawHeaders = rawHeaders
+    this.fields = fields
     this.body = body
     this.length = length
   }
+
+  get headers(): IncomingHttpHeaders {
+    return this.fields.headers
+  }
+
+  get rawHeaders(): string[] {
+    return this.fields.rawHeaders
+  }
 }
 
-/** Undefined when it is not whole, not plain or not well-formed, or its head is longer than `mostBytes`. */
+/**
+ * Undefined when it is not whole, not plain or not well-formed, or its head is longer than `mostBytes`. `known` are the fields of
+ * the request before it: most clients send the same over and over, only for other paths, and to compare them costs a fraction
+ * of reading them.
+ */
 export function directRequest(
   socket: Socket,
   bytes: Buffer,
-  from: number,
   mostBytes: number,
+  known: Fields | undefined,
 ): DirectRequest | undefined {
-  const headEnd = bytes.indexOf(BLANK_LINE, from)
-  if (headEnd < 0 || headEnd + 4 - from > mostBytes) return undefined
-  // With the end of its last line.
-  const text = bytes.toString("latin1", from, headEnd + 2)
-  const methodEnd = text.indexOf(" ")
-  if (methodEnd > LONGEST_METHOD) return undefined
-  const method = text.slice(0, methodEnd)
-  if (!METHODS.has(method)) return undefined
+  const methodEnd = endOfMethod(bytes)
   const urlStart = methodEnd + 1
-  const urlEnd = endOfUrl(text, urlStart)
-  if (urlEnd < 0 || !text.startsWith(VERSION, urlEnd + 1)) return undefined
-  const rawHeaders: string[] = []
-  const headers = readHeaders(text, urlEnd + 1 + VERSION.length, rawHeaders)
-  if (headers?.host === undefined) return undefined
-  const bodyStart = headEnd + 4
-  const bodyLength = lengthOf(headers["content-length"])
-  if (bodyLength < 0 || bodyLength > MOST_BODY_BYTES || bodyStart + bodyLength > bytes.length)
-    return undefined
+  const urlEnd = endOfUrl(bytes, urlStart)
+  if (urlEnd < 0 || !hasVersion(bytes, urlEnd + 1)) return undefined
+  const line = bytes.toString("latin1", 0, urlEnd)
+  const method = line.slice(0, methodEnd)
+  if (!METHODS.has(method)) return undefined
+  const fieldsStart = urlEnd + 1 + VERSION.length
+  const fields = areAt(bytes, fieldsStart, known) ? known : readFields(bytes, fieldsStart)
+  if (fields === undefined) return undefined
+  const bodyStart = fieldsStart + fields.length
+  const { bodyLength } = fields
+  if (bodyStart > mostBytes || bodyStart + bodyLength > bytes.length) return undefined
   // A copy: the bytes are written over by the next read, and the body may have to wait for its upstream.
   const body = bodyLength === 0 ? undefined : Buffer.from(bytes.subarray(bodyStart, bodyStart + bodyLength))
-  const url = text.slice(urlStart, urlEnd)
-  return new DirectRequest(socket, method, url, headers, rawHeaders, body, bodyStart + bodyLength - from)
+  return new DirectRequest(socket, method, line.slice(urlStart), fields, body, bodyStart + bodyLength)
+}
+
+function endOfMethod(bytes: Buffer): number {
+  let at = 0
+  while (at <= LONGEST_METHOD && bytes[at] !== SPACE) at++
+  return at
 }
 
 /** Where the space stands behind a path that has only visible characters of ASCII. */
-function endOfUrl(text: string, start: number): number {
-  if (text.charCodeAt(start) !== SLASH) return -1
+function endOfUrl(bytes: Buffer, start: number): number {
+  if (bytes[start] !== SLASH) return -1
   let at = start
   let code = SLASH
-  while (code > SPACE && code <= TILDE) code = text.charCodeAt(++at)
+  while (code > SPACE && code <= TILDE) code = bytes[++at] as number
   return code === SPACE ? at : -1
 }
 
+function hasVersion(bytes: Buffer, start: number): boolean {
+  for (let i = 0; i < VERSION.length; i++) if (bytes[start + i] !== VERSION[i]) return false
+  return true
+}
+
+function areAt(bytes: Buffer, start: number, fields: Fields | undefined): boolean {
+  const known = fields?.bytes
+  if (known === undefined) return false
+  const end = start + known.length
+  return end <= bytes.length && known.compare(bytes, start, end) === 0
+}
+
+function readFields(bytes: Buffer, start: number): Fields | undefined {
+  // Where there are none, the end of the first line is the first half of it.
+  const blank = bytes.indexOf(BLANK_LINE, start - 2)
+  if (blank < 0) return undefined
+  const rawHeaders: string[] = []
+  // With the end of the last line.
+  const headers = readHeaders(bytes.toString("latin1", start, blank + 2), rawHeaders)
+  if (headers?.host === undefined) return undefined
+  const bodyLength = lengthOf(headers["content-length"])
+  if (bodyLength < 0 || bodyLength > MOST_BODY_BYTES) return undefined
+  const length = blank + 4 - start
+  const kept = length > MOST_KNOWN_BYTES ? undefined : Buffer.from(bytes.subarray(start, start + length))
+  return { headers, rawHeaders, bodyLength, length, bytes: kept }
+}
+
 /** By lower-case name. Undefined when one is not plain, malformed, or there twice. */
-function readHeaders(text: string, start: number, rawHeaders: string[]): IncomingHttpHeaders | undefined {
+function readHeaders(text: string, rawHeaders: string[]): IncomingHttpHeaders | undefined {
   const headers: IncomingHttpHeaders = {}
-  let at = start
+  let at = 0
   while (at < text.length) {
     const nameStart = at
     while (tokenBytes[text.charCodeAt(at)] === 1) at++
