@@ -128,8 +128,12 @@ export class DirectAnswer implements ClientAnswer {
     const owner = this.#owner
     let head = this.#head
     this.isLast = closes || owner.isLast
-    if (!hasDate) head += dateLine()
     this.#isChunked = !hasLength && !this.#isBodiless
+    if (!hasDate && !this.isLast && !this.#isChunked) {
+      this.#head = head + datedEnd(owner.keptAliveEnd)
+      return
+    }
+    if (!hasDate) head += dateLine()
     const end = this.#isChunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"
     if (closes) this.#head = head + end
     else if (owner.isLast) this.#head = `${head}Connection: close\r\n${end}`
@@ -188,6 +192,21 @@ function dateLine(): string {
     lastDateLine = ["Date: ", now, "\r\n"].join("")
   }
   return lastDateLine
+}
+
+let dated = ""
+let datedWith = ""
+let lastDatedEnd = ""
+
+/** The date and the end of a head in one piece. */
+function datedEnd(end: string): string {
+  const line = dateLine()
+  if (line !== dated || end !== datedWith) {
+    dated = line
+    datedWith = end
+    lastDatedEnd = [line, end].join("")
+  }
+  return lastDatedEnd
 }
 
 let lastType = ""

@@ -135,7 +135,8 @@ class Lane implements AnswerOwner, Waiting {
     const isLast = this.#answer?.isLast
     this.#call = undefined
     this.#answer = undefined
-    call.over()
+    const now = performance.now()
+    call.over(now)
     if (isLast === true) {
       // What else comes was told that it comes too late.
       this.#isEnding = true
@@ -143,7 +144,7 @@ class Lane implements AnswerOwner, Waiting {
       return
     }
     if (this.socket.isPaused()) this.socket.resume()
-    if (this.#rest === undefined) this.#wait(this.#idle)
+    if (this.#rest === undefined) this.#wait(this.#idle, now)
     else this.#next(this.#rest)
   }
 
@@ -173,7 +174,7 @@ class Lane implements AnswerOwner, Waiting {
     this.#rest = request.length < bytes.length ? bytes.subarray(request.length) : undefined
     this.#fields = request.fields
     this.#wasUsed = true
-    this.#wait(undefined)
+    this.#leaveList()
     this.#answer = new DirectAnswer(this, request.method)
     this.#call = gateway.call(request, this.#answer)
     this.#call.start()
@@ -186,10 +187,15 @@ class Lane implements AnswerOwner, Waiting {
 
   readonly #onDrain = (): void => this.#answer?.drained()
 
-  #wait(list: WaitList | undefined): void {
-    this.#list?.remove(this)
+  #wait(list: WaitList, now = performance.now()): void {
+    this.#leaveList()
     this.#list = list
-    list?.add(this, performance.now())
+    list.add(this, now)
+  }
+
+  #leaveList(): void {
+    this.#list?.remove(this)
+    this.#list = undefined
   }
 
   /** Nothing has come for so long. */
@@ -200,7 +206,7 @@ class Lane implements AnswerOwner, Waiting {
   }
 
   readonly #onClose = (): void => {
-    this.#wait(undefined)
+    this.#leaveList()
     this.#rest = undefined
     this.#answer = undefined
     this.#call?.over()
@@ -210,7 +216,7 @@ class Lane implements AnswerOwner, Waiting {
   /** The rest is `node:http`'s. */
   #leave(rest: Buffer | undefined): void {
     const { socket } = this
-    this.#wait(undefined)
+    this.#leaveList()
     this.#rest = undefined
     this.#hasLeft = true
     socket.off("data", this.#onRead).off("end", this.#onEnd).off("drain", this.#onDrain)

@@ -40,8 +40,8 @@ export interface GatewayOptions {
 /** A request that came in by another way than `node:http`. */
 export interface Call {
   start(): void
-  /** Its answer is out, or the client has gone. */
-  over(): void
+  /** Its answer is out, or the client has gone: now, by `performance.now()`. */
+  over(now?: number): void
 }
 
 export interface Gateway {
@@ -172,9 +172,9 @@ class Front implements Gateway {
   }
 
   /** Those who watch must not bring down what they watch. */
-  over(visit: Visit): void {
+  over(visit: Visit, now = performance.now()): void {
     try {
-      visit.over()
+      visit.over(now)
     } catch (error) {
       this.#options.onError?.(error)
     }
@@ -283,10 +283,10 @@ class AnsweredCall implements Call, Way {
     this.#front.pass(this.#visit, this.#gone, this)
   }
 
-  over(): void {
+  over(now?: number): void {
     this.#exchange?.abandon()
     this.#gone.tell()
-    this.#front.over(this.#visit)
+    this.#front.over(this.#visit, now)
   }
 
   refuse(problem: GatewayProblem): void {

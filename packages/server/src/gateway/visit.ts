@@ -41,8 +41,8 @@ export class Visit {
     return this.admission?.headers() ?? []
   }
 
-  /** Its last byte is out, or somebody hung up. Only the first call counts. */
-  over(): void {
+  /** Its last byte is out, or somebody hung up: now, by `performance.now()`. Only the first call counts. */
+  over(now: number): void {
     if (this.#isOver) return
     this.#isOver = true
     const { admission, request, status } = this
@@ -62,7 +62,7 @@ export class Visit {
       status,
       bytesIn: this.bytesIn,
       bytesOut: this.bytesOut,
-      durationMs: performance.now() - this.startedAt,
+      durationMs: now - this.startedAt,
       upstreamMs: this.upstreamMs,
       queuedMs: this.queuedMs,
       decision: admission?.decision,

@@ -38,6 +38,16 @@ it.each(HEADER_STYLES)("says in lines of %s what the list of headers says, whate
   )
 })
 
+it("follows what is left from one denial to the next, and to what is allowed", () => {
+  const own = [...policies]
+  const same = { limit: 5, retryAfterMs: 1_000, resetAfterMs: 2_000, resetAt: 1_800_000_000_000 }
+  for (const remaining of [0, 0, 2, 1, 1, 0])
+    for (const allowed of [false, false, true]) {
+      const one = { ...same, remaining, allowed }
+      expect(headerLines("both", own).write(one)).toBe(oneByOne(headerList("both", own)(one)))
+    }
+})
+
 it("names the headers of what is allowed", () => {
   expect(headerLines("both", policies).names).toEqual([
     "x-ratelimit-limit",

@@ -44,6 +44,9 @@ export class HeaderLines {
   #start = ""
   #middle = ""
   #end: string | undefined
+  /** The lines of the last denial, and what was left then: most often as much as at the next, nothing. */
+  #denied = ""
+  #deniedLeft = ""
 
   constructor(style: HeaderStyle, policies: Policies) {
     this.style = style
@@ -76,9 +79,20 @@ export class HeaderLines {
       this.#retryAfter = retryAfter
       this.#resetAfter = resetAfter
       this.#resetAt = resetAt
+      this.#deniedLeft = ""
     }
+    if (!allowed) return this.#linesOfDenial(left)
     const lines = this.#start + left + this.#middle
     return this.#end === undefined ? lines : lines + left + this.#end
+  }
+
+  #linesOfDenial(left: string): string {
+    if (left !== this.#deniedLeft) {
+      const rest = this.#end === undefined ? [] : [left, this.#end]
+      this.#denied = [this.#start, left, this.#middle, ...rest].join("")
+      this.#deniedLeft = left
+    }
+    return this.#denied
   }
 }
 
