@@ -33,7 +33,11 @@ export interface Policy {
 /** What an algorithm says of one charge. Reused between calls: copy what you keep. */
 export interface Verdict {
   allowed: boolean
-  /** The largest cost that would be allowed now, after this decision. */
+  /**
+   * The largest cost that would be allowed now, after this decision. Always from `Math.max`, `Math.floor` or 32 bits: what
+   * is worked out from cells is a double to the engine, and would be kept in a box of its own in every decision; from these
+   * it comes as the integer it is.
+   */
   remaining: number
   /** 0 when allowed; Infinity when the cost can never fit. */
   retryAfter: number

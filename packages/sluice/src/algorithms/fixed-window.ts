@@ -58,7 +58,7 @@ function decide(
   }
   const allowed = cost <= room
   verdict.allowed = allowed
-  verdict.remaining = allowed ? room - cost : Math.max(room, 0)
+  verdict.remaining = Math.max(allowed ? room - cost : room, 0)
   verdict.retryAfter = allowed ? 0 : untilEnd
   verdict.resetAfter = count === 0 && (cost === 0 || !allowed) ? 0 : untilEnd
   verdict.delay = 0

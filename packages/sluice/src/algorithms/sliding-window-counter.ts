@@ -152,7 +152,7 @@ function judge(
   const allowed = cost <= room
   const charged = allowed ? cost : 0
   verdict.allowed = allowed
-  verdict.remaining = room > charged ? room - charged : 0
+  verdict.remaining = Math.max(room - charged, 0)
   verdict.retryAfter = allowed ? 0 : whenUsedAtMost(policy, cells, at, t, 0, limit - cost) - now
   verdict.resetAfter = used + charged === 0 ? 0 : whenUsedAtMost(policy, cells, at, t, charged, 0) - now
   verdict.delay = 0

@@ -149,7 +149,7 @@ export function judgeLog(
   }
   const allowed = cost <= room
   verdict.allowed = allowed
-  verdict.remaining = allowed ? room - cost : Math.max(room, 0)
+  verdict.remaining = Math.max(allowed ? room - cost : room, 0)
   verdict.retryAfter = allowed ? 0 : frees + window - now
   verdict.resetAfter = allowed && cost > 0 ? Math.max(newest, now) + window - now : reset
   verdict.delay = 0
