@@ -66,9 +66,9 @@ function check(
     return
   }
   const counts = cells[at + COUNTS] as number
-  // Whole 32-bit numbers, and the engine is told so.
   const previous = (counts / HALF) | 0
-  const current = (counts - previous * HALF) | 0
+  // Stays a double: it is divided by, and turning it into 32 bits and back makes that wait.
+  const current = counts - previous * HALF
   const room = policy.limit - current - (previous && weighted(previous, size, offset))
   // One µs after the newest bucket has left the window.
   const gone = 2 * size - offset + 1
@@ -77,13 +77,13 @@ function check(
   if (cost <= room) {
     cells[at + COUNTS] = counts + cost
     verdict.allowed = true
-    verdict.remaining = room - cost
+    verdict.remaining = (room - cost) | 0
     verdict.retryAfter = 0
     verdict.resetAfter = gone - Math.ceil(size / (current + cost))
     return
   }
   verdict.allowed = false
-  verdict.remaining = room > 0 ? room : 0
+  verdict.remaining = room > 0 ? room | 0 : 0
   // The newest bucket alone is too much: it has to shrink as the previous one.
   if (current > fits) {
     verdict.retryAfter = gone - mulDivCeil(fits + 1, size, current)
