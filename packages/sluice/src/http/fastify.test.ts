@@ -86,6 +86,27 @@ describe("what only fastify has", () => {
     expect(free.headers.has("ratelimit")).toBe(false)
   })
 
+  it("asks no request for its route when every route says nothing of limits", async () => {
+    let asked = 0
+    const url = await serve(async (app) => {
+      app.addHook("onRequest", async (request) => {
+        const { routeOptions } = request
+        Object.defineProperty(request, "routeOptions", {
+          get() {
+            asked++
+            return routeOptions
+          },
+        })
+      })
+      await app.register(rateLimit, ONCE)
+      app.get("/", () => "hello")
+    })
+    expect(await statuses(url, ["/", "/"])).toEqual([200, 429])
+    expect(asked).toBe(0)
+    expect(await statuses(url, ["/nowhere"])).toEqual([429])
+    expect(asked).toBe(1)
+  })
+
   it("counts a route that only says what it costs by the limit of the application", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { limit: 5, ...EXACT })

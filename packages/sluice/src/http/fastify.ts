@@ -3,6 +3,7 @@ import { SluiceError } from "../errors.js"
 import { checkOneOf, checkType } from "../options.js"
 import { type FastifyHook, fastifyHook, type OnDenied } from "./fastify-hook.js"
 import { fastifyRequestReader } from "./fastify-request.js"
+import { FastifyRoutes } from "./fastify-routes.js"
 import { Gate } from "./gate.js"
 import type { RequestDecision } from "./passage.js"
 import type { RateLimitOptions } from "./rate-limit-options.js"
@@ -64,13 +65,17 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (fas
   if (!fastify.hasDecorator("rateLimit")) {
     fastify.decorate("rateLimit", (own?: FastifyRouteLimitOptions) => routeHook(limits, own))
   }
+  const routes = new FastifyRoutes(fastify.printRoutes())
   // A hook of the instance, not one put on each route: that would miss routes declared before the plugin was loaded.
-  fastify.addHook(hook ?? "onRequest", generalOrOwn(limits, generalHook))
+  fastify.addHook(hook ?? "onRequest", generalOrOwn(limits, generalHook, routes))
   // Mistakes come out at the start, as far as the routes are seen here, and not with the first request.
-  fastify.addHook("onRoute", ({ config, method, url }) => {
+  fastify.addHook("onRoute", (route) => {
+    const { config, method, url } = route
     const own = config?.rateLimit
     if (isOwn(own, method, url)) limits.own(own, routeName(method, url))
+    routes.see(route)
   })
+  fastify.addHook("onReady", async () => routes.complete())
   fastify.addHook("onClose", () => limits.close())
 }
 
@@ -93,11 +98,12 @@ type Limits = RouteLimits<FastifyHook>
 /** The hooks of routes with options of their own. Where several plugins meet such a route, the first one takes care of it. */
 const ownHooks = new WeakMap<Config, { readonly limits: Limits; readonly hook: FastifyHook }>()
 
-function generalOrOwn(limits: Limits, general: FastifyHook | undefined): FastifyHook {
+function generalOrOwn(limits: Limits, general: FastifyHook | undefined, routes: FastifyRoutes): FastifyHook {
   return (request, reply, done) => {
-    const { config } = request.routeOptions
+    // The answer to unknown routes is one of those that are not shown.
+    const config = routes.mayDiffer || request.is404 ? request.routeOptions.config : undefined
     const own = config?.rateLimit
-    if (own === undefined) {
+    if (config === undefined || own === undefined) {
       if (general === undefined) done()
       else general(request, reply, done)
       return
