@@ -8,7 +8,6 @@ import { Gate } from "./gate.js"
 import type { RequestDecision } from "./passage.js"
 import type { RateLimitOptions } from "./rate-limit-options.js"
 import { type RouteLimitOptions, RouteLimits } from "./route-limits.js"
-import { SHOWN } from "./shown-headers.js"
 
 export type { FastifyHook } from "./fastify-hook.js"
 export type { RequestDecision } from "./passage.js"
@@ -61,7 +60,6 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (fas
   const generalHook = isGlobal === false ? undefined : limits.general
 
   if (!fastify.hasRequestDecorator("rateLimit")) fastify.decorateRequest("rateLimit", null)
-  if (!fastify.hasRequestDecorator(SHOWN)) fastify.decorateRequest(SHOWN, undefined)
   if (!fastify.hasDecorator("rateLimit")) {
     fastify.decorate("rateLimit", (own?: FastifyRouteLimitOptions) => routeHook(limits, own))
   }

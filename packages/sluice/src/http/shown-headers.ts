@@ -15,8 +15,8 @@ export interface Shown {
   readonly policies: readonly HeaderPolicy[]
 }
 
-/** Where what was shown so far is kept. A framework that wants its requests in one shape may declare it. */
-export const SHOWN = Symbol("sluice.shown")
+/** Where what was shown so far is kept. */
+const SHOWN = Symbol("sluice.shown")
 
 /** What earlier gates have shown on the response to a request. `notes` is the request, or what it has for notes. */
 export function shownOn(notes: object): Shown | undefined {
