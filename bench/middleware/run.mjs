@@ -56,7 +56,11 @@ export function surroundings({ cores, connections }) {
  * @returns {Promise<Timing[]>}
  */
 async function measure(framework, plan, core) {
-  const size = plan.quick ? { generations: 1, rounds: 4, ms: 500 } : { generations: 3, rounds: 5, ms: 1_500 }
+  // How the engine compiles an application differs from process to process by more than a limiter costs: so many processes,
+  // and short rounds, because what else the machine does is then more often the same for all that are compared.
+  const size = plan.quick
+    ? { generations: 2, rounds: 4, ms: 200, warmUpMs: 600 }
+    : { generations: 6, rounds: 10, ms: 300, warmUpMs: 1_500 }
   const wanted = contenders.filter(
     (c) =>
       c.framework === framework &&
@@ -74,7 +78,7 @@ async function measure(framework, plan, core) {
         ports.push((await children[i].ask("listen", { framework, name, core })).port)
       }
       // Compiled code and filled caches, before the clock starts.
-      for (const port of ports) await load({ port, connections: CONNECTIONS, ms: size.ms * 2 })
+      for (const port of ports) await load({ port, connections: CONNECTIONS, ms: size.warmUpMs })
       for (let round = 0; round < size.rounds; round++) {
         /** @type {Sample[]} */
         const samples = []
