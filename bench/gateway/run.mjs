@@ -94,17 +94,16 @@ async function measure(name, plan, cores) {
 /** @typedef {{ generations: number, rounds: number, ms: number, warmUps: number }} Size */
 
 /**
- * Two processes of the same gateway may differ by a tenth for as long as they live, which is more than a check costs: only
- * many of them show it.
+ * Two processes of the same gateway may differ by a tenth for as long as they live, which is more than a check costs, and more
+ * than denials have to spare: only many of them show it.
  * @param {string} name
  * @param {boolean} isQuick
  * @returns {Size}
  */
 function sizeOf(name, isQuick) {
-  const isClose = name === "check"
-  if (isQuick) return { generations: 1, rounds: isClose ? 6 : 2, ms: 700, warmUps: 1 }
-  if (isClose) return { generations: 12, rounds: 3, ms: 700, warmUps: MOST_WARM_UPS }
-  return { generations: 3, rounds: 3, ms: 1_500, warmUps: MOST_WARM_UPS }
+  if (isQuick) return { generations: 1, rounds: name === "check" ? 6 : 2, ms: 700, warmUps: 1 }
+  if (name === "forward") return { generations: 3, rounds: 3, ms: 1_500, warmUps: MOST_WARM_UPS }
+  return { generations: name === "check" ? 12 : 8, rounds: 3, ms: 700, warmUps: MOST_WARM_UPS }
 }
 
 /**
