@@ -60,8 +60,8 @@ async function timings(plan) {
           name,
           detail: { contender: name, timingCase, expected },
         })),
-        generations: plan.quick ? 1 : 3,
-        roundsPerGeneration: plan.quick ? 2 : 3,
+        generations: timingCase.generations,
+        roundsPerGeneration: timingCase.rounds,
       })
       for (const [contender, taken] of samples) {
         const rounds = taken.map(({ nsPerCall }) => nsPerCall)

@@ -27,7 +27,7 @@ answer({
       from += calls
       return sample
     }
-    await round(timingCase.calls / 4)
+    await round(timingCase.calls / 2)
     measureOnce = async () => {
       collectGarbage()
       await turn()
