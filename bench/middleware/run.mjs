@@ -60,7 +60,7 @@ async function measure(framework, plan, core) {
   // and short rounds, because what else the machine does is then more often the same for all that are compared.
   const size = plan.quick
     ? { generations: 2, rounds: 4, ms: 200, warmUpMs: 600 }
-    : { generations: 6, rounds: 10, ms: 300, warmUpMs: 1_500 }
+    : { generations: 6, rounds: 10, ms: 300, warmUpMs: 3_000 }
   const wanted = contenders.filter(
     (c) =>
       c.framework === framework &&
