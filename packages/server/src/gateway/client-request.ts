@@ -1,18 +1,14 @@
-import type { IncomingMessage } from "node:http"
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 
 /** A request as the gateway reads it, whichever way it came in. */
 export interface ClientRequest
   extends Pick<
     IncomingMessage,
-    | "method"
-    | "url"
-    | "httpVersion"
-    | "httpVersionMajor"
-    | "httpVersionMinor"
-    | "headers"
-    | "rawHeaders"
-    | "socket"
+    "method" | "url" | "httpVersion" | "httpVersionMajor" | "httpVersionMinor" | "socket"
   > {
+  /** To be read only: the next request of its connection may have the same. */
+  readonly headers: Readonly<IncomingHttpHeaders>
+  readonly rawHeaders: readonly string[]
   /** Its whole body, where that came with the head. Undefined where there is none, or it is still to be read. */
   readonly body?: Buffer | undefined
 }

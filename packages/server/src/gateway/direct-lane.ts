@@ -219,6 +219,7 @@ class Lane implements AnswerOwner, Waiting {
     this.#leaveList()
     this.#rest = undefined
     this.#hasLeft = true
+    // Data is what it gives where it is not read into the shared buffer.
     socket.off("data", this.#onRead).off("end", this.#onEnd).off("drain", this.#onDrain)
     socket.off("close", this.#onClose).off("error", ignore)
     socket.pause()

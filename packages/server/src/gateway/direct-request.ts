@@ -31,8 +31,8 @@ const MOST_KNOWN_BYTES = 2_048
 
 /** All of a head but its first line. */
 export interface Fields {
-  readonly headers: IncomingHttpHeaders
-  readonly rawHeaders: string[]
+  readonly headers: Readonly<IncomingHttpHeaders>
+  readonly rawHeaders: readonly string[]
   readonly bodyLength: number
   /** How many bytes they have, with the blank line. */
   readonly length: number
@@ -68,11 +68,11 @@ export class DirectRequest implements ClientRequest {
     this.length = length
   }
 
-  get headers(): IncomingHttpHeaders {
+  get headers(): Readonly<IncomingHttpHeaders> {
     return this.fields.headers
   }
 
-  get rawHeaders(): string[] {
+  get rawHeaders(): readonly string[] {
     return this.fields.rawHeaders
   }
 }
