@@ -1,3 +1,4 @@
+import { keepTicksQuick } from "sluice/http"
 import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
 import type { WatchHub } from "../watch/index.js"
@@ -27,6 +28,7 @@ export interface Serving {
 
 /** Starts the protocols that are asked for and configured. */
 export async function serve({ config, core, watch, closers, planes }: ServeOptions): Promise<Serving> {
+  keepTicksQuick()
   const readiness = new Readiness()
   const listeners = new Map<PlaneName, PlaneListener>()
   for (const { name, address, start } of await openPlanes({ config, core, watch, readiness }, planes)) {

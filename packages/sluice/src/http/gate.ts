@@ -7,6 +7,7 @@ import type { Limiter } from "../limiter.js"
 import { tell } from "../resilience/hook.js"
 import type { HeaderSource, RuleRequest } from "../rules/identity.js"
 import type { RuleDecision } from "../rules/rule-decision.js"
+import { keepTicksQuick } from "../steady-ticks.js"
 import { deniedAnswer } from "./denied-answer.js"
 import type { HeaderPolicy } from "./headers.js"
 import { HoldingRoom } from "./holding-room.js"
@@ -67,6 +68,7 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
     this.#room = new HoldingRoom(checked.maxHeld ?? MOST_HELD, checked.clock)
     this.#writeHeaders = headerList(checked.headers ?? "both", this.#policies)
     this.mayForgive = checked.skipFailedRequests === true || checked.skipSuccessfulRequests === true
+    keepTicksQuick()
   }
 
   /**

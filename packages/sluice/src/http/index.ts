@@ -1,3 +1,4 @@
+export { keepTicksQuick } from "../steady-ticks.js"
 export {
   type AcceptedPath,
   type CanonicalPath,

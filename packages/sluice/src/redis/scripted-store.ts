@@ -5,6 +5,7 @@ import { parseDuration } from "../duration.js"
 import { SluiceError } from "../errors.js"
 import { checkOneOf, checkType, hasMethods } from "../options.js"
 import type { BreakerState } from "../resilience/breaker.js"
+import { keepTicksQuick } from "../steady-ticks.js"
 import type { Group, Place } from "../stores/across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../stores/across.js"
 import type { Charge, Check, Outcome, Space, Store } from "../stores/store.js"
@@ -86,6 +87,7 @@ export class ScriptedStore implements Store {
       onSilence: () => ownership?.abandon(),
     })
     this.#heartbeat = new Heartbeat(this.#lane, ms("heartbeat", 1_000), () => void this.#warnIfEvicting())
+    keepTicksQuick()
     const { denyCache = false } = options
     if (denyCache !== false) {
       this.#denials = new DenyCache(
