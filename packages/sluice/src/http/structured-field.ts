@@ -1,10 +1,12 @@
 // The few pieces of RFC 9651 (structured fields for HTTP) that rate limit headers are made of.
 
+import { digitsOf } from "./digits.js"
+
 const LARGEST_INTEGER = 999_999_999_999_999
 
 /** A whole number of at least 0 with at most 15 digits, which is all a structured field may hold. Not a number: 0. */
 export function sfInteger(value: number): string {
-  if (value <= LARGEST_INTEGER) return value >= 1 ? `${Math.floor(value)}` : "0"
+  if (value <= LARGEST_INTEGER) return value >= 1 ? digitsOf(Math.floor(value)) : "0"
   return value > LARGEST_INTEGER ? `${LARGEST_INTEGER}` : "0"
 }
 
