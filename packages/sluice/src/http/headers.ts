@@ -63,7 +63,7 @@ export function headerWriter(options: HeaderOptions): HeaderWriter {
   checkOneOf(style, HEADER_STYLES, "headers")
   if (style === "none") return { write() {} }
   const draft = style === "both" ? "draft-8" : style
-  const policyText = draft === "draft-8" ? policyList(policies) : oldPolicyList(policies)
+  const policy = policyText(style, policies)
   const memberStarts = new Map(policies.map(({ name }) => [name, memberStart(name)]))
   const onlyMember = memberStart(policies[0]?.name ?? "default")
 
@@ -92,7 +92,7 @@ export function headerWriter(options: HeaderOptions): HeaderWriter {
         set("x-ratelimit-remaining", sfInteger(shown.remaining))
         set("x-ratelimit-reset", sfInteger(wholeSeconds(shown.resetAt)))
       }
-      if (draft !== "legacy" && policyText !== "") set("ratelimit-policy", policyText)
+      if (draft !== "legacy" && policy !== "") set("ratelimit-policy", policy)
       if (draft === "draft-8") {
         writeMembers(decision, set, partitionKey)
       } else if (draft === "draft-7") {
@@ -140,7 +140,7 @@ function secondsUntilMore({ retryAfterMs, resetAfterMs }: HeaderLimit): number {
   return wholeSeconds(retryAfterMs > 0 && retryAfterMs !== Infinity ? retryAfterMs : resetAfterMs)
 }
 
-function memberStart(name: string): string {
+export function memberStart(name: string): string {
   return `${sfString(name)};r=`
 }
 
@@ -153,6 +153,11 @@ function memberEnd(entry: HeaderLimit, decision: HeaderDecision): string {
   const tooLate = !decision.allowed && seconds > wholeSeconds(decision.retryAfterMs)
   const remaining = sfInteger(entry.remaining)
   return tooLate ? remaining : `${remaining};t=${sfInteger(seconds)}`
+}
+
+/** What `ratelimit-policy` says, whatever is decided. */
+export function policyText(style: HeaderStyle, policies: readonly HeaderPolicy[]): string {
+  return style === "both" || style === "draft-8" ? policyList(policies) : oldPolicyList(policies)
 }
 
 function policyList(policies: readonly HeaderPolicy[]): string {

@@ -8,6 +8,7 @@ import {
   headerWriter,
 } from "./headers.js"
 import { keptByLimits } from "./kept-by-limits.js"
+import { isPlain, PlainHeaders } from "./plain-headers.js"
 
 export interface Shown {
   readonly decision: HeaderDecision
@@ -35,11 +36,13 @@ export const headerList = keptByLimits(newHeaderList)
 
 function newHeaderList(style: HeaderStyle, policies: Policies): Write {
   const writer = headerWriter({ style, policies })
+  const plain = policies.length === 0 ? undefined : new PlainHeaders(style, policies)
   let list: string[] = []
   const push = (name: string, value: string): void => {
     list.push(name, value)
   }
   return (decision) => {
+    if (plain !== undefined && isPlain(decision)) return plain.list(decision)
     list = []
     writer.write(decision, push)
     return list
