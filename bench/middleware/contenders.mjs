@@ -1,11 +1,12 @@
 // Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today. And
-// one whose answers only have the headers: what no limiter that sends them can go below.
+// two that tell where the difference comes from: one whose answers only have the headers, which no limiter that sends them
+// can go below, and one without a limiter whose ticks stay quick, as those of Sluice do.
 
 /**
  * @typedef {object} Contender
  * @property {string} framework
  * @property {string} name
- * @property {"bare" | "headers" | "sluice" | "peer"} kind
+ * @property {"bare" | "part" | "sluice" | "peer"} kind
  * @property {string} call   what is added to the application, as shown in the docs
  * @property {string} headers
  * @property {boolean} [isPromised]  sends what the peer sends, and is held against it
@@ -55,6 +56,14 @@ export const contenders = [
   {
     ...row("fastify", "bare", "none", "none"),
     listen: () => fastify(),
+  },
+  {
+    ...row("fastify", "quick ticks alone", "keepTicksQuick() of sluice/http, and no middleware", "none"),
+    listen: async () => {
+      const { keepTicksQuick } = await import("sluice/http")
+      keepTicksQuick()
+      return await fastify()
+    },
   },
   {
     ...row("fastify", "headers alone", "onRequest: three times reply.header with a fixed text", "legacy"),
@@ -141,7 +150,7 @@ function row(framework, name, call, headers) {
  */
 function kindOf(name) {
   if (name === "bare") return "bare"
-  if (name === "headers alone") return "headers"
+  if (name.endsWith(" alone")) return "part"
   return name.startsWith("sluice") ? "sluice" : "peer"
 }
 

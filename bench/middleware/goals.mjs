@@ -19,9 +19,9 @@ export function judge({ timings }) {
   /** @type {Verdict[]} */
   const verdicts = []
   for (const { framework, name, kind, isPromised } of contenders) {
-    const lost = timings.find((t) => t.framework === framework && t.contender === name)?.lost
+    const lost = timings.find((t) => t.framework === framework && t.contender === name)?.settled.lost
     const peer = contenders.find((c) => c.framework === framework && c.kind === "peer")?.name
-    const lostByPeer = timings.find((t) => t.framework === framework && t.contender === peer)?.lost
+    const lostByPeer = timings.find((t) => t.framework === framework && t.contender === peer)?.settled.lost
     if (kind !== "sluice" || lost === undefined || lostByPeer === undefined) continue
     const share = isPromised ? SHARES[framework] : 1
     const against = share === 1 ? "as much as" : `${share} × what`

@@ -11,14 +11,20 @@ import { contenders } from "./contenders.mjs"
 /** @typedef {import("../harness/command.mjs").Plan} Plan */
 
 /**
- * @typedef {object} Timing
- * @property {string} framework
- * @property {string} contender
+ * @typedef {object} Figure
  * @property {number} perSecond  median of all rounds
  * @property {number} spread
  * @property {number} lost  of the bare framework's requests per second in the same round, in percent; median of all rounds
  * @property {number} cpuMicros  processor time of the server per request; median of all rounds
  * @property {readonly number[]} rounds
+ */
+
+/**
+ * @typedef {object} Timing
+ * @property {string} framework
+ * @property {string} contender
+ * @property {Figure} fresh    of processes that have been under load since they started
+ * @property {Figure} settled  of the same processes after collections that found them idle
  */
 
 /** @typedef {{ cores: string, connections: number, timings: Timing[] }} Figures */
@@ -59,15 +65,17 @@ async function measure(framework, plan, core) {
   // How the engine compiles an application differs from process to process by more than a limiter costs: so many processes,
   // and short rounds, because what else the machine does is then more often the same for all that are compared.
   const size = plan.quick
-    ? { generations: 2, rounds: 4, ms: 200, warmUpMs: 600 }
-    : { generations: 6, rounds: 10, ms: 300, warmUpMs: 3_000 }
+    ? { generations: 2, fresh: 1, settled: 3, ms: 200, warmUpMs: 500 }
+    : { generations: 6, fresh: 5, settled: 10, ms: 300, warmUpMs: 3_000 }
   const wanted = contenders.filter(
     (c) =>
       c.framework === framework &&
       (c.kind === "bare" || plan.contenders.length === 0 || plan.contenders.includes(c.name)),
   )
   /** @type {Sample[][]} */
-  const rounds = []
+  const fresh = []
+  /** @type {Sample[][]} */
+  const settled = []
   for (let generation = 0; generation < size.generations; generation++) {
     say(`${framework}${size.generations > 1 ? `, part ${generation + 1}` : ""}`)
     const children = wanted.map(() => startChild(new URL("server.mjs", import.meta.url)))
@@ -77,34 +85,59 @@ async function measure(framework, plan, core) {
       for (const [i, { name }] of wanted.entries()) {
         ports.push((await children[i].ask("listen", { framework, name, core })).port)
       }
-      // Compiled code and filled caches, before the clock starts.
-      for (const port of ports) await load({ port, connections: CONNECTIONS, ms: size.warmUpMs })
-      for (let round = 0; round < size.rounds; round++) {
-        /** @type {Sample[]} */
-        const samples = []
-        for (const i of rotated(wanted.length, generation * size.rounds + round)) {
-          samples[i] = await sample(children[i], ports[i], size.ms)
-        }
-        rounds.push(samples)
+      /** @param {number} ms */
+      const warmUp = async (ms) => {
+        for (const port of ports) await load({ port, connections: CONNECTIONS, ms })
       }
+      /**
+       * @param {number} count
+       * @param {Sample[][]} rounds
+       */
+      const time = async (count, rounds) => {
+        for (let round = 0; round < count; round++) {
+          /** @type {Sample[]} */
+          const samples = []
+          for (const i of rotated(wanted.length, rounds.length)) {
+            samples[i] = await sample(children[i], ports[i], size.ms)
+          }
+          rounds.push(samples)
+        }
+      }
+      // Compiled code and filled caches, before the clock starts.
+      await warmUp(size.warmUpMs)
+      await time(size.fresh, fresh)
+      for (const child of children) await child.ask("idle")
+      await warmUp(size.warmUpMs / 2)
+      await time(size.settled, settled)
     } finally {
       for (const child of children) child.stop()
     }
   }
   const bare = wanted.findIndex(({ kind }) => kind === "bare")
-  return wanted.map(({ name }, i) => {
-    const own = rounds.map((samples) => samples[i].perSecond)
-    return {
-      framework,
-      contender: name,
-      perSecond: median(own),
-      spread: spread(own),
-      // Against the same round: a machine that is slow for a while is slow for both.
-      lost: median(rounds.map((samples) => 100 * (1 - samples[i].perSecond / samples[bare].perSecond))),
-      cpuMicros: median(rounds.map((samples) => samples[i].cpuMicros)),
-      rounds: own,
-    }
-  })
+  return wanted.map(({ name }, i) => ({
+    framework,
+    contender: name,
+    fresh: figureOf(fresh, i, bare),
+    settled: figureOf(settled, i, bare),
+  }))
+}
+
+/**
+ * @param {readonly Sample[][]} rounds
+ * @param {number} i     whose figure
+ * @param {number} bare  whom it is compared with
+ * @returns {Figure}
+ */
+function figureOf(rounds, i, bare) {
+  const own = rounds.map((samples) => samples[i].perSecond)
+  return {
+    perSecond: median(own),
+    spread: spread(own),
+    // Against the same round: a machine that is slow for a while is slow for both.
+    lost: median(rounds.map((samples) => 100 * (1 - samples[i].perSecond / samples[bare].perSecond))),
+    cpuMicros: median(rounds.map((samples) => samples[i].cpuMicros)),
+    rounds: own,
+  }
 }
 
 /** @typedef {{ perSecond: number, cpuMicros: number }} Sample */
