@@ -99,11 +99,14 @@ describe("the replay page", () => {
   it("can be cancelled, and is ready for the next", async () => {
     const { page } = await open()
     let release = () => {}
-    const held = new Promise<void>((resolve) => {
+    const first = new Promise<void>((resolve) => {
       release = resolve
     })
+    let held: Promise<void> | undefined = first
     await page.route("**/replay", async (route) => {
-      await held
+      const wait = held
+      held = undefined
+      await wait
       await route.continue().catch(() => {})
     })
     await page.getByRole("button", { name: "Replay", exact: true }).click()
@@ -111,7 +114,6 @@ describe("the replay page", () => {
     await page.getByRole("button", { name: "Cancel" }).click()
     await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" })
     release()
-    await page.unroute("**/replay")
     await page.getByRole("button", { name: "Replay", exact: true }).click()
     await page.getByRole("table", { name: "Side by side" }).waitFor()
   })

@@ -1,6 +1,7 @@
 // Who replays a log, one at a time: each takes a core for as long as it runs.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { setTimeout as sleep } from "node:timers/promises"
 import { SluiceError } from "sluice"
 import { type RuleSetDocument, RuleSetError } from "sluice/rules"
 import { tooLarge } from "../../http/body.js"
@@ -19,13 +20,15 @@ export interface ReplayLimits {
 }
 
 export const REPLAY_DEADLINE_MS = 300_000
+const PATIENCE_MS = 1_000
 
 export class Replays {
   readonly #checker: RuleChecker
   readonly #maxBytes: number
   readonly #deadlineMs: number
   readonly #idleMs: number
-  #isBusy = false
+  /** The one that runs; settles when it has ended. */
+  #running: Promise<unknown> | undefined
 
   constructor(checker: RuleChecker, limits: ReplayLimits = {}) {
     this.#checker = checker
@@ -59,12 +62,15 @@ export class Replays {
   }
 
   async #alone<T>(replaying: () => Promise<T>): Promise<T> {
-    if (this.#isBusy) throw busy()
-    this.#isBusy = true
+    // One that was cancelled takes a moment to end, and who cancelled it may be back before.
+    if (this.#running !== undefined) await endOrPatience(this.#running)
+    if (this.#running !== undefined) throw busy()
+    const running = replaying()
+    this.#running = running
     try {
-      return await replaying()
+      return await running
     } finally {
-      this.#isBusy = false
+      this.#running = undefined
     }
   }
 
@@ -103,6 +109,14 @@ export class Replays {
       throw error
     }
   }
+}
+
+async function endOrPatience(running: Promise<unknown>): Promise<void> {
+  const enough = new AbortController()
+  const patience = sleep(PATIENCE_MS, undefined, { signal: enough.signal })
+  await Promise.race([running, patience]).catch(() => {})
+  enough.abort()
+  await patience.catch(() => {})
 }
 
 async function* behind(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -174,6 +174,17 @@ describe("bounds", () => {
     await eventually(async () => (await replay(IN_FORCE, logOf(1))).status === 200)
   })
 
+  it("lets who cancels start again at once", async () => {
+    control = await startControl()
+    for (let i = 0; i < 3; i++) {
+      const { upload } = await startUpload(`${JSON.stringify(IN_FORCE)}\n${logOf(3)}`)
+      await eventually(async () => (await replay(IN_FORCE, logOf(1))).status === 503)
+      const again = replay(IN_FORCE, logOf(1))
+      upload.destroy()
+      expect((await again).status).toBe(200)
+    }
+  })
+
   it("hangs up on a client that stops sending", async () => {
     control = await startControl({ replay: { idleMs: 400 } })
     const { upload } = await startUpload(`${JSON.stringify(IN_FORCE)}\n${logOf(3)}`)
