@@ -10,10 +10,9 @@ let kept: unknown
 export function keepTicksQuick(): void {
   if (kept !== undefined || globalThis.process?.getBuiltinModule === undefined) return
   kept = null
-  const { executionAsyncResource } = process.getBuiltinModule("node:async_hooks")
   process.nextTick(() => {
     try {
-      kept = executionAsyncResource()
+      kept = process.getBuiltinModule("node:async_hooks").executionAsyncResource()
     } catch {
       // Runtimes that are like Node may not have it, and make their ticks otherwise.
     }
