@@ -1,6 +1,6 @@
 // Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today. And
-// two that tell where the difference comes from: one whose answers only have the headers, which no limiter that sends them
-// can go below, and one without a limiter whose ticks stay quick, as those of Sluice do.
+// two that tell where the difference comes from: one whose answers only have the headers, and one without a limiter whose
+// ticks stay quick, as those of Sluice do.
 
 /**
  * @typedef {object} Contender
