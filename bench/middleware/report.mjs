@@ -47,7 +47,7 @@ const NOTES = {
   settled:
     "Median of all rounds ± half the distance between the quartiles. Lost: against the bare framework in the same round; less than nothing is a gain. Processor time is that of the whole server process; on a busy machine it says more than requests per second do.",
   fresh:
-    "Of the same processes, under load from their start. No goal is about these: no server stays like this, and which of them are quick is a matter of when their first collections fall.",
+    "Of the same processes, under load from their start. No goal is about these: few servers stay like this, and which of them are quick is a matter of when their first collections fall.",
 }
 
 /** What is measured of whom. @returns {Table} */
