@@ -66,7 +66,7 @@ async function measure(framework, plan, core) {
   // and short rounds, because what else the machine does is then more often the same for all that are compared.
   const size = plan.quick
     ? { generations: 2, fresh: 1, settled: 3, ms: 200, warmUpMs: 500 }
-    : { generations: 6, fresh: 5, settled: 10, ms: 300, warmUpMs: 3_000 }
+    : { generations: 4, fresh: 8, settled: 8, ms: 300, warmUpMs: 3_000 }
   const wanted = contenders.filter(
     (c) =>
       c.framework === framework &&

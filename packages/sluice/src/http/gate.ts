@@ -34,8 +34,6 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
   readonly #reading: IpReading<Request>
   readonly #engine: RequestRules | undefined
   readonly #limiter: Limiter | undefined
-  /** The same, when a request needs nothing but its key, and the answer comes at once. */
-  readonly #plain: Limiter | undefined
   readonly #policies: readonly HeaderPolicy[]
   readonly #keyOf: (request: Request) => MaybePromise<string | undefined>
   /** The key that stands in for one that is missing. */
@@ -63,10 +61,6 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
     }
     this.#engine = checked.engine
     this.#limiter = checked.engine === undefined ? limiterOf(checked) : undefined
-    this.#plain =
-      this.#limiter?.isSync === true && checked.skip === undefined && checked.cost === undefined
-        ? this.#limiter
-        : undefined
     this.#policies = this.#limiter?.policies ?? []
     const ips = new IpKeys(this.#reading, checked.ipv6Subnet)
     this.#keyOf = checked.key ?? compileKeyBy(checked.keyBy ?? "ip", reader, ips, checked.user)
@@ -82,18 +76,6 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
    * the application's own functions throw, or when they return what is no key or no cost.
    */
   pass(request: Request): MaybePromise<Passage<Request> | undefined> {
-    const plain = this.#plain
-    if (plain !== undefined) {
-      const key = this.#keyOf(request)
-      if (typeof key !== "string" || !key) return this.#identified(request, key)
-      let decision: Decision
-      try {
-        decision = plain.checkSync(key)
-      } catch (error) {
-        return this.#passWithout(request, key, undefined, error)
-      }
-      return this.#passage(request, decision, key, undefined)
-    }
     const { skip } = this.#options
     if (skip === undefined) return this.#identify(request)
     return after(skip(request), (isSkipped) => (isSkipped ? undefined : this.#identify(request)))
@@ -111,13 +93,7 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
 
   #identify(request: Request): MaybePromise<Passage<Request> | undefined> {
     if (this.#engine !== undefined) return this.#price(request, undefined)
-    return this.#identified(request, this.#keyOf(request))
-  }
-
-  #identified(
-    request: Request,
-    key: MaybePromise<string | undefined>,
-  ): MaybePromise<Passage<Request> | undefined> {
+    const key = this.#keyOf(request)
     return typeof key === "object"
       ? after(key, (value) => this.#price(request, value))
       : this.#price(request, key)

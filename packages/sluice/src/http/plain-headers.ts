@@ -30,57 +30,50 @@ export class PlainHeaders {
   }
 
   /** Name, value, name, value. */
-  list({ limit, remaining, resetAfterMs, resetAt }: HeaderDecision): string[] {
-    const left = sfInteger(remaining)
+  list(decision: HeaderDecision): string[] {
+    const left = sfInteger(decision.remaining)
     switch (this.#style) {
-      case "legacy":
-        return [
-          "x-ratelimit-limit",
-          this.#limit.of(limit),
-          "x-ratelimit-remaining",
-          left,
-          "x-ratelimit-reset",
-          this.#resetAt.of(wholeSeconds(resetAt)),
-        ]
-      case "both":
-        return [
-          "x-ratelimit-limit",
-          this.#limit.of(limit),
-          "x-ratelimit-remaining",
-          left,
-          "x-ratelimit-reset",
-          this.#resetAt.of(wholeSeconds(resetAt)),
-          "ratelimit-policy",
-          this.#policy,
-          "ratelimit",
-          `${this.#memberStart}${left};t=${this.#resetAfter.of(wholeSeconds(resetAfterMs))}`,
-        ]
-      case "draft-8":
-        return [
-          "ratelimit-policy",
-          this.#policy,
-          "ratelimit",
-          `${this.#memberStart}${left};t=${this.#resetAfter.of(wholeSeconds(resetAfterMs))}`,
-        ]
-      case "draft-7": {
-        const reset = this.#resetAfter.of(wholeSeconds(resetAfterMs))
-        const text = `limit=${this.#limit.of(limit)}, remaining=${left}, reset=${reset}`
-        return ["ratelimit-policy", this.#policy, "ratelimit", text]
-      }
-      case "draft-6":
-        return [
-          "ratelimit-policy",
-          this.#policy,
-          "ratelimit-limit",
-          this.#limit.of(limit),
-          "ratelimit-remaining",
-          left,
-          "ratelimit-reset",
-          this.#resetAfter.of(wholeSeconds(resetAfterMs)),
-        ]
       case "none":
         return []
+      case "legacy":
+        return this.#legacy(decision, left)
+      case "both": {
+        const list = this.#legacy(decision, left)
+        list.push("ratelimit-policy", this.#policy, "ratelimit", this.#member(decision, left))
+        return list
+      }
+      case "draft-8":
+        return ["ratelimit-policy", this.#policy, "ratelimit", this.#member(decision, left)]
+      case "draft-7": {
+        const text = `limit=${this.#limit.of(decision.limit)}, remaining=${left}, reset=${this.#reset(decision)}`
+        return ["ratelimit-policy", this.#policy, "ratelimit", text]
+      }
+      case "draft-6": {
+        const limit = this.#limit.of(decision.limit)
+        const numbers = ["ratelimit-limit", limit, "ratelimit-remaining", left]
+        return ["ratelimit-policy", this.#policy, ...numbers, "ratelimit-reset", this.#reset(decision)]
+      }
     }
+  }
+
+  #legacy({ limit, resetAt }: HeaderDecision, left: string): string[] {
+    const reset = this.#resetAt.of(wholeSeconds(resetAt))
+    return [
+      "x-ratelimit-limit",
+      this.#limit.of(limit),
+      "x-ratelimit-remaining",
+      left,
+      "x-ratelimit-reset",
+      reset,
+    ]
+  }
+
+  #member(decision: HeaderDecision, left: string): string {
+    return `${this.#memberStart}${left};t=${this.#reset(decision)}`
+  }
+
+  #reset({ resetAfterMs }: HeaderDecision): string {
+    return this.#resetAfter.of(wholeSeconds(resetAfterMs))
   }
 }
 
