@@ -13,7 +13,7 @@ const everyTest = [
 
 /** Tests that say how long something takes. They have the machine to themselves, after all others. */
 const timedTests = [
-  "packages/sluice/src/steady-ticks.test.ts",
+  "packages/sluice/src/quick-ticks.test.ts",
   "packages/sluice/src/stores/memory/{growth,pauses}.test.ts",
   "packages/sluice/src/http/canonical-path.test.ts",
   "packages/sluice/src/rules/match/matcher-stress.test.ts",

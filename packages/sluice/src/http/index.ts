@@ -1,4 +1,4 @@
-export { keepTicksQuick } from "../steady-ticks.js"
+export { keepTicksQuick } from "../quick-ticks.js"
 export {
   type AcceptedPath,
   type CanonicalPath,

@@ -8,7 +8,7 @@ const TICKS = 100_000
 let bundled: string
 
 beforeAll(async () => {
-  const input = fileURLToPath(new URL("./steady-ticks.ts", import.meta.url))
+  const input = fileURLToPath(new URL("./quick-ticks.ts", import.meta.url))
   const build = await rolldown({ input, platform: "neutral" })
   const { output } = await build.generate({ format: "esm" })
   await build.close()
@@ -46,7 +46,7 @@ describe("keepTicksQuick", () => {
     expect(await slowdown("keepTicksQuick()")).toBeLessThan(2.3)
   })
 
-  // When this fails with a newer Node, V8 has learnt it, and steady-ticks.ts is of no more use.
+  // When this fails with a newer Node, V8 has learnt it, and quick-ticks.ts is of no more use.
   it("is needed", async () => {
     expect(await slowdown("")).toBeGreaterThan(2.3)
   })
