@@ -17,7 +17,7 @@ const initial = setWith(5)
 describe.each(LIBRARIES)("redisRules on %s", (library) => {
   it("says that Redis is away when a save cannot reach it, and follows again when it is back", async () => {
     const proxy = stage.later(await FaultProxy.start(stage.server))
-    const { source, kinds } = await stage.open({ initial, poll: "50ms", deadline: "200ms" }, library, proxy)
+    const { source, kinds } = await stage.open({ initial, poll: "50ms", deadline: "1s" }, library, proxy)
     const other = await stage.open({}, library)
     await proxy.refuse()
     await eventually(() => source.stale, { what: "it notices" })
@@ -31,7 +31,7 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
   })
 
   it("answers a save within its deadline when Redis is frozen", async () => {
-    const { source } = await stage.open({ initial, deadline: "200ms" }, library)
+    const { source } = await stage.open({ initial, deadline: "1s" }, library)
     await stage.server.pause()
     try {
       const askedAt = performance.now()
