@@ -21,8 +21,7 @@ const STATUS_AT = 9
  * @returns {Promise<Loaded>}
  */
 export async function load({ port, path = "/", body, connections, ms, perSecond }) {
-  const request = requestOf(path, body)
-  const lanes = await Promise.all(Array.from({ length: connections }, () => openLane(port, request)))
+  const lanes = await openLanes({ port, path, body, connections })
   const started = performance.now()
   /** @type {number[]} */
   const latenciesMs = []
@@ -34,6 +33,52 @@ export async function load({ port, path = "/", body, connections, ms, perSecond 
   let answered = 0
   for (const lane of lanes) answered += lane.stop()
   return { answered, perSecond: answered / seconds, latenciesMs }
+}
+
+/**
+ * Connections that stay open between one slice of load and the next.
+ * @typedef {object} Connections
+ * @property {(ms: number) => Promise<{ answered: number, perSecond: number }>} loadFor  and until all is answered
+ * @property {() => void} close
+ */
+
+/**
+ * @param {object} plan
+ * @param {number} plan.port
+ * @param {number} plan.connections
+ * @returns {Promise<Connections>}
+ */
+export async function openConnections({ port, connections }) {
+  const lanes = await openLanes({ port, path: "/", connections })
+  return {
+    async loadFor(ms) {
+      const before = answeredOn(lanes)
+      const started = performance.now()
+      for (const lane of lanes) lane.keepBusy()
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      await Promise.all(lanes.map((lane) => lane.finish()))
+      const seconds = (performance.now() - started) / 1000
+      const answered = answeredOn(lanes) - before
+      return { answered, perSecond: answered / seconds }
+    },
+    close() {
+      for (const lane of lanes) lane.stop()
+    },
+  }
+}
+
+/** @param {readonly Lane[]} lanes */
+function answeredOn(lanes) {
+  return lanes.reduce((sum, lane) => sum + lane.answered(), 0)
+}
+
+/**
+ * @param {{ port: number, path: string, body?: string | undefined, connections: number }} plan
+ * @returns {Promise<Lane[]>}
+ */
+async function openLanes({ port, path, body, connections }) {
+  const request = requestOf(path, body)
+  return await Promise.all(Array.from({ length: connections }, () => openLane(port, request)))
 }
 
 /**
@@ -84,6 +129,8 @@ async function pace(lanes, perSecond, ms, latenciesMs) {
  * @typedef {object} Lane
  * @property {() => void} keepBusy
  * @property {(answered: () => void) => void} ask
+ * @property {() => Promise<void>} finish  after `keepBusy`: once what is in flight is answered
+ * @property {() => number} answered
  * @property {() => number} stop  tells how many requests were answered
  */
 
@@ -140,6 +187,11 @@ async function openLane(port, request) {
       onAnswer = done
       socket.write(request)
     },
+    finish: () =>
+      new Promise((resolve) => {
+        onAnswer = resolve
+      }),
+    answered: () => answered,
     stop() {
       isStopped = true
       socket.destroy()

@@ -30,3 +30,19 @@ export function percentile(values, share) {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
 }
+
+/** @param {readonly number[]} values */
+export function mean(values) {
+  if (values.length === 0) throw new RangeError("the mean of nothing")
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/**
+ * How far the mean of so many values is from that of all there could be, typically. Not a number for a single value.
+ * @param {readonly number[]} values
+ */
+export function standardError(values) {
+  const middle = mean(values)
+  const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0)
+  return Math.sqrt(squares / (values.length - 1) / values.length)
+}

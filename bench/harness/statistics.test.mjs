@@ -1,11 +1,24 @@
 import { describe, expect, it } from "vitest"
 import { rotated } from "./rounds.mjs"
-import { median, percentile, spread } from "./statistics.mjs"
+import { mean, median, percentile, spread, standardError } from "./statistics.mjs"
 
 describe("median", () => {
   it("is the middle value, whatever the order", () => expect(median([30, 1, 2])).toBe(2))
   it("is the mean of the two in the middle of an even number", () => expect(median([4, 1, 2, 100])).toBe(3))
   it("refuses nothing", () => expect(() => median([])).toThrow(RangeError))
+})
+
+describe("mean", () => {
+  it("is the sum over the count", () => expect(mean([1, 2, 6])).toBe(3))
+  it("refuses nothing", () => expect(() => mean([])).toThrow(RangeError))
+})
+
+describe("standardError", () => {
+  it("gets smaller with the root of the count", () => {
+    expect(standardError([1, 3])).toBeCloseTo(1)
+    expect(standardError([1, 3, 1, 3, 1, 3, 1, 3, 1, 3])).toBeCloseTo(1 / 3)
+  })
+  it("is not a number for a single value", () => expect(standardError([7])).toBeNaN())
 })
 
 describe("spread", () => {

@@ -1,6 +1,6 @@
 // Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today. And
-// two that tell where the difference comes from: one whose answers only have the headers, and one without a limiter whose
-// ticks stay quick, as those of Sluice do.
+// three that tell where the difference comes from: one whose answers only have the headers, one with the least that could be
+// called a limiter, and one without a limiter whose ticks stay quick, as those of Sluice do.
 
 /**
  * @typedef {object} Contender
@@ -68,6 +68,15 @@ export const contenders = [
   {
     ...row("fastify", "headers alone", "onRequest: three times reply.header with a fixed text", "legacy"),
     listen: () => fastify((app) => app.addHook("onRequest", headersAlone)),
+  },
+  {
+    ...row(
+      "fastify",
+      "counter alone",
+      "onRequest: a count for each address in a Map, and three times reply.header",
+      "legacy",
+    ),
+    listen: () => fastify((app) => app.addHook("onRequest", counterAlone())),
   },
   {
     ...row(
@@ -160,6 +169,29 @@ function headersAlone(_request, reply, done) {
   reply.header("x-ratelimit-remaining", "999999999")
   reply.header("x-ratelimit-reset", "1767225600")
   done()
+}
+
+/** A fixed window without anything around it: one limit, no options, and addresses that are never forgotten. */
+function counterAlone() {
+  /** @type {Map<string, { used: number, until: number, reset: string }>} */
+  const counts = new Map()
+  /** @type {import("fastify").onRequestHookHandler} */
+  const hook = (request, reply, done) => {
+    const now = Date.now()
+    let count = counts.get(request.ip)
+    if (count === undefined || count.until <= now) {
+      const until = now + DAY
+      count = { used: 0, until, reset: String(Math.ceil(until / 1000)) }
+      counts.set(request.ip, count)
+    }
+    count.used++
+    reply.header("x-ratelimit-limit", "1000000000")
+    reply.header("x-ratelimit-remaining", String(LIMIT - count.used))
+    reply.header("x-ratelimit-reset", count.reset)
+    if (count.used > LIMIT) reply.code(429).send()
+    else done()
+  }
+  return hook
 }
 
 /** @param {import("express").RequestHandler} [middleware] */

@@ -32,20 +32,24 @@ function figureTable(title, state, timings) {
   return {
     title,
     head: ["", "requests per second", "lost", "processor µs per request", "more than bare"],
-    rows: timings.map(({ framework, contender, [state]: { perSecond, spread, lost, cpuMicros } }) => [
-      `${framework}, ${contender}`,
-      `${Math.round(perSecond).toLocaleString("en-US")} ± ${Math.round(spread * 100)} %`,
-      contender === "bare" ? "" : `${shown(lost)} %`,
-      shown(cpuMicros),
-      contender === "bare" ? "" : `${shown(100 * (cpuMicros / bareMicros(framework) - 1))} %`,
-    ]),
+    rows: timings.map(
+      ({ framework, contender, [state]: { perSecond, spread, lost, lostError, cpuMicros } }) => [
+        `${framework}, ${contender}`,
+        `${Math.round(perSecond).toLocaleString("en-US")} ± ${Math.round(spread * 100)} %`,
+        contender === "bare"
+          ? ""
+          : `${lost.toFixed(1)}${Number.isNaN(lostError) ? "" : ` ± ${lostError.toFixed(1)}`} %`,
+        shown(cpuMicros),
+        contender === "bare" ? "" : `${shown(100 * (cpuMicros / bareMicros(framework) - 1))} %`,
+      ],
+    ),
     note: NOTES[state],
   }
 }
 
 const NOTES = {
   fresh:
-    "Median of all rounds ± half the distance between the quartiles. Lost: against the bare framework in the same round. Processor time is that of the whole server process; on a busy machine it says more than requests per second do.",
+    "Requests per second: median of all slices ± half the distance between the quartiles. Lost: against the bare framework in the same round; mean of all generations of processes ± its standard error. Processor time is that of the whole server process.",
   settled:
     "Less than nothing is a gain: ticks are slow by now in all but those of Sluice and “quick ticks alone”, against which the middleware's own cost is to be read.",
 }

@@ -1,22 +1,23 @@
-// Runs the applications in turn and reduces all rounds to what each loses.
+// Runs the applications in turn and reduces all slices to what each loses.
 
 import { startChild } from "../harness/child.mjs"
 import { say } from "../harness/command.mjs"
 import { stayOnCore, twoCores } from "../harness/cores.mjs"
-import { load } from "../harness/http-load.mjs"
-import { rotated } from "../harness/rounds.mjs"
-import { median, spread } from "../harness/statistics.mjs"
+import { openConnections } from "../harness/http-load.mjs"
+import { seededRandom, shuffled } from "../harness/random.mjs"
+import { mean, median, spread, standardError } from "../harness/statistics.mjs"
 import { contenders } from "./contenders.mjs"
 
 /** @typedef {import("../harness/command.mjs").Plan} Plan */
 
 /**
  * @typedef {object} Figure
- * @property {number} perSecond  median of all rounds
+ * @property {number} perSecond  median of all slices
  * @property {number} spread
- * @property {number} lost  of the bare framework's requests per second in the same round, in percent; median of all rounds
- * @property {number} cpuMicros  processor time of the server per request; median of all rounds
- * @property {readonly number[]} rounds
+ * @property {number} lost  of the bare framework's requests per second, in percent; mean of all generations
+ * @property {number} lostError  its standard error; not a number if there was only one generation
+ * @property {number} cpuMicros  processor time of the server per request; mean of all generations
+ * @property {readonly number[]} generations  what was lost in each
  */
 
 /**
@@ -62,95 +63,122 @@ export function surroundings({ cores, connections }) {
  * @returns {Promise<Timing[]>}
  */
 async function measure(framework, plan, core) {
-  // How the engine compiles an application differs from process to process by more than a limiter costs: so many processes,
-  // and short rounds, because what else the machine does is then more often the same for all that are compared.
   const size = plan.quick
-    ? { generations: 2, fresh: 1, settled: 3, ms: 200, warmUpMs: 500 }
-    : { generations: 4, fresh: 8, settled: 8, ms: 300, warmUpMs: 3_000 }
+    ? { generations: 1, warmUpMs: 1_000, rounds: 8, ms: 30 }
+    : {
+        generations: framework === "fastify" ? 8 : 4,
+        // It takes the engine so many requests to compile an application, and express answers fewer.
+        warmUpMs: framework === "express" ? 3_000 : 1_500,
+        rounds: 25,
+        ms: 40,
+      }
   const wanted = contenders.filter(
     (c) =>
       c.framework === framework &&
       (c.kind === "bare" || plan.contenders.length === 0 || plan.contenders.includes(c.name)),
   )
-  /** @type {Sample[][]} */
-  const fresh = []
-  /** @type {Sample[][]} */
-  const settled = []
+  // The bare framework is what all others are held against: two processes of it, so that not all depends on how the engine
+  // happened to compile one.
+  const processes = [...wanted, ...wanted.filter(({ kind }) => kind === "bare")]
+  /** @type {Record<"fresh" | "settled", Phase[]>} */
+  const phases = { fresh: [], settled: [] }
   for (let generation = 0; generation < size.generations; generation++) {
-    say(`${framework}${size.generations > 1 ? `, part ${generation + 1}` : ""}`)
-    const children = wanted.map(() => startChild(new URL("server.mjs", import.meta.url)))
+    say(`${framework}, part ${generation + 1} of ${size.generations}`)
+    const children = processes.map(() => startChild(new URL("server.mjs", import.meta.url)))
     try {
       /** @type {number[]} */
       const ports = []
-      for (const [i, { name }] of wanted.entries()) {
-        ports.push((await children[i].ask("listen", { framework, name, core })).port)
+      for (const i of anyOrder(processes.length)) {
+        ports[i] = (await children[i].ask("listen", { framework, name: processes[i].name, core })).port
       }
-      /** @param {number} ms */
-      const warmUp = async (ms) => {
-        for (const port of ports) await load({ port, connections: CONNECTIONS, ms })
-      }
-      /**
-       * @param {number} count
-       * @param {Sample[][]} rounds
-       */
-      const time = async (count, rounds) => {
-        for (let round = 0; round < count; round++) {
-          /** @type {Sample[]} */
-          const samples = []
-          for (const i of rotated(wanted.length, rounds.length)) {
-            samples[i] = await sample(children[i], ports[i], size.ms)
-          }
-          rounds.push(samples)
-        }
-      }
-      // Compiled code and filled caches, before the clock starts.
-      await warmUp(size.warmUpMs)
-      await time(size.fresh, fresh)
+      phases.fresh.push(await time(children, ports, size))
       for (const child of children) await child.ask("idle")
-      await warmUp(size.warmUpMs / 2)
-      await time(size.settled, settled)
+      phases.settled.push(await time(children, ports, { ...size, warmUpMs: size.warmUpMs / 2 }))
     } finally {
       for (const child of children) child.stop()
     }
   }
-  const bare = wanted.findIndex(({ kind }) => kind === "bare")
-  return wanted.map(({ name }, i) => ({
-    framework,
-    contender: name,
-    fresh: figureOf(fresh, i, bare),
-    settled: figureOf(settled, i, bare),
-  }))
+  const bare = processes.flatMap(({ kind }, i) => (kind === "bare" ? [i] : []))
+  return wanted.map(({ name, kind }, i) => {
+    const own = kind === "bare" ? bare : [i]
+    return {
+      framework,
+      contender: name,
+      fresh: figureOf(phases.fresh, own, bare),
+      settled: figureOf(phases.settled, own, bare),
+    }
+  })
 }
 
 /**
- * @param {readonly Sample[][]} rounds
- * @param {number} i     whose figure
- * @param {number} bare  whom it is compared with
+ * What one generation of processes did: of each, the requests per second of every round, and its processor time.
+ * @typedef {{ perSecond: number[], cpuMicros: number }[]} Phase
+ */
+
+/**
+ * Short slices in ever new order: what else the machine does is then the same for all of a round more often than not.
+ * @param {readonly import("../harness/child.mjs").Child[]} children
+ * @param {readonly number[]} ports
+ * @param {{ warmUpMs: number, rounds: number, ms: number }} size
+ * @returns {Promise<Phase>}
+ */
+async function time(children, ports, { warmUpMs, rounds, ms }) {
+  const lanes = await Promise.all(ports.map((port) => openConnections({ port, connections: CONNECTIONS })))
+  /** @type {Phase} */
+  const phase = ports.map(() => ({ perSecond: [], cpuMicros: 0 }))
+  // Compiled code and filled caches, before the clock starts.
+  for (let spent = 0; spent < warmUpMs; spent += WARM_UP_SLICE_MS) {
+    for (const i of anyOrder(ports.length)) await lanes[i].loadFor(WARM_UP_SLICE_MS)
+  }
+  const before = await Promise.all(children.map((child) => child.ask("usage")))
+  const answered = ports.map(() => 0)
+  for (let round = 0; round < rounds; round++) {
+    for (const i of anyOrder(ports.length)) {
+      const slice = await lanes[i].loadFor(ms)
+      phase[i].perSecond.push(slice.perSecond)
+      answered[i] += slice.answered
+    }
+  }
+  const after = await Promise.all(children.map((child) => child.ask("usage")))
+  for (const [i, { micros }] of after.entries())
+    phase[i].cpuMicros = (micros - before[i].micros) / answered[i]
+  for (const lane of lanes) lane.close()
+  return phase
+}
+
+const WARM_UP_SLICE_MS = 100
+
+const random = seededRandom(1)
+
+/** @param {number} count */
+function anyOrder(count) {
+  return shuffled(count, random)
+}
+
+/**
+ * @param {readonly Phase[]} phases
+ * @param {readonly number[]} own   whose figure
+ * @param {readonly number[]} bare  whom it is compared with
  * @returns {Figure}
  */
-function figureOf(rounds, i, bare) {
-  const own = rounds.map((samples) => samples[i].perSecond)
-  return {
-    perSecond: median(own),
-    spread: spread(own),
+function figureOf(phases, own, bare) {
+  const all = phases.flatMap((phase) => own.flatMap((i) => phase[i].perSecond))
+  const generations = phases.map((phase) => {
+    /** @param {readonly number[]} whose @param {number} round */
+    const secondsEach = (whose, round) => mean(whose.map((i) => 1 / phase[i].perSecond[round]))
     // Against the same round: a machine that is slow for a while is slow for both.
-    lost: median(rounds.map((samples) => 100 * (1 - samples[i].perSecond / samples[bare].perSecond))),
-    cpuMicros: median(rounds.map((samples) => samples[i].cpuMicros)),
-    rounds: own,
+    return median(
+      phase[own[0]].perSecond.map(
+        (_, round) => 100 * (1 - secondsEach(bare, round) / secondsEach(own, round)),
+      ),
+    )
+  })
+  return {
+    perSecond: median(all),
+    spread: spread(all),
+    lost: mean(generations),
+    lostError: standardError(generations),
+    cpuMicros: mean(phases.flatMap((phase) => own.map((i) => phase[i].cpuMicros))),
+    generations,
   }
-}
-
-/** @typedef {{ perSecond: number, cpuMicros: number }} Sample */
-
-/**
- * @param {import("../harness/child.mjs").Child} server
- * @param {number} port
- * @param {number} ms
- * @returns {Promise<Sample>}
- */
-async function sample(server, port, ms) {
-  const before = await server.ask("usage")
-  const { answered, perSecond } = await load({ port, connections: CONNECTIONS, ms })
-  const after = await server.ask("usage")
-  return { perSecond, cpuMicros: (after.micros - before.micros) / answered }
 }
