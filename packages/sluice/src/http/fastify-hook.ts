@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify"
+import { headerSetter } from "./fastify-headers.js"
 import type { Gate } from "./gate.js"
 import { headersOf, holdResponse } from "./node-middleware.js"
 import type { DeniedAnswer, Passage, RequestDecision } from "./passage.js"
@@ -14,6 +15,8 @@ export type OnDenied = (request: FastifyRequest, reply: FastifyReply, decision: 
 
 /** Asks the gate about a request and does what it says. What the application's own functions throw is fastify's to handle. */
 export function fastifyHook(gate: Gate<FastifyRequest>, onDenied: OnDenied | undefined): FastifyHook {
+  const setHeaders = headerSetter()
+
   function proceed(
     passage: Passage<FastifyRequest> | undefined,
     request: FastifyRequest,
@@ -26,7 +29,7 @@ export function fastifyHook(gate: Gate<FastifyRequest>, onDenied: OnDenied | und
     }
     const { decision, headers } = passage
     request.rateLimit = decision
-    for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1] as string)
+    setHeaders(reply, headers)
     if (!decision.allowed) deny(passage, request, reply, done)
     else if (decision.delayMs > 0) hold(passage, reply, done)
     else {

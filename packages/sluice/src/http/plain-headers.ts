@@ -31,10 +31,9 @@ export class PlainHeaders {
 
   /** Name, value, name, value. */
   list(decision: HeaderDecision): string[] {
+    if (this.#style === "none") return []
     const left = sfInteger(decision.remaining)
     switch (this.#style) {
-      case "none":
-        return []
       case "legacy":
         return this.#legacy(decision, left)
       case "both": {
