@@ -57,24 +57,34 @@ const PLAIN = 1
 const ENCODED = 2
 const REFUSED = 0
 
-const classes = new Uint8Array(128)
-for (let code = 0x21; code < 0x7f; code++) classes[code] = ENCODED
-for (const char of "/-._~!$&'()*+,;=:@") classes[char.charCodeAt(0)] = PLAIN
-for (let code = 0; code < 128; code++) {
-  if (/[A-Za-z0-9]/.test(String.fromCharCode(code))) classes[code] = PLAIN
+const classes = /* @__PURE__ */ classesOfCharacters()
+
+function classesOfCharacters(): Uint8Array {
+  const classes = new Uint8Array(128)
+  for (let code = 0x21; code < 0x7f; code++) classes[code] = ENCODED
+  for (const char of "/-._~!$&'()*+,;=:@") classes[char.charCodeAt(0)] = PLAIN
+  for (let code = 0; code < 128; code++) {
+    if (/[A-Za-z0-9]/.test(String.fromCharCode(code))) classes[code] = PLAIN
+  }
+  classes[BACKSLASH] = REFUSED
+  return classes
 }
-classes[BACKSLASH] = REFUSED
 
 /**
  * What is decoded: whatever stands for itself in a path, so that a name has one spelling and its client one key. Not `;`,
  * which starts parameters for some servers, and not `+`, which is a space to others: decoded they would change their meaning.
  */
-const decodable = new Uint8Array(256)
-for (let code = 0; code < 128; code++) decodable[code] = classes[code] === PLAIN ? 1 : 0
-for (const char of "/;+") decodable[char.charCodeAt(0)] = 0
+const decodable = /* @__PURE__ */ decodableBytes()
+
+function decodableBytes(): Uint8Array {
+  const decodable = new Uint8Array(256)
+  for (let code = 0; code < 128; code++) decodable[code] = classes[code] === PLAIN ? 1 : 0
+  for (const char of "/;+") decodable[char.charCodeAt(0)] = 0
+  return decodable
+}
 
 /** Each byte percent-encoded. */
-const triplets = Array.from(
+const triplets = /* @__PURE__ */ Array.from(
   { length: 256 },
   (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
 )

@@ -28,6 +28,8 @@ function answerWith(body: DeniedBody, status: number, contentType: string | unde
 /** Nobody knows which rules such a path would meet, and the application may read it in yet another way. */
 const badPath: DeniedAnswer = {
   status: 400,
-  body: problemBody(problemOf(400, "PATH_INVALID", "The path cannot be read in one way only.")),
+  body: /* @__PURE__ */ problemBody(
+    /* @__PURE__ */ problemOf(400, "PATH_INVALID", "The path cannot be read in one way only."),
+  ),
   contentType: PROBLEM_CONTENT_TYPE,
 }

@@ -7,11 +7,13 @@ const MILLION = 1_000_000
 const BILLION = 1_000_000_000
 
 /** `0` to `999`, and the same with three digits each. */
-const short: string[] = []
-const padded: string[] = []
-for (let i = 0; i < THOUSAND; i++) {
-  short.push(`${i}`)
-  padded.push(`${i}`.padStart(3, "0"))
+const short = /* @__PURE__ */ textsBelowThousand(1)
+const padded = /* @__PURE__ */ textsBelowThousand(3)
+
+function textsBelowThousand(digits: number): string[] {
+  const texts: string[] = []
+  for (let i = 0; i < THOUSAND; i++) texts.push(`${i}`.padStart(digits, "0"))
+  return texts
 }
 
 /** The digits of a whole number of at least 0. */
