@@ -4,6 +4,7 @@ import { say } from "../harness/command.mjs"
 import { interleave } from "../harness/rounds.mjs"
 import { median, spread } from "../harness/statistics.mjs"
 import { mixes, sizes } from "./cases.mjs"
+import { bundleMatcher } from "./matcher.mjs"
 
 /** @typedef {{ mean: number, spread: number, typical: number, p99: number, even: number, compileMs: number }} Timing */
 /**
@@ -19,22 +20,27 @@ import { mixes, sizes } from "./cases.mjs"
 export async function run({ quick, cases }) {
   /** @type {Figures["lookups"]} */
   const lookups = []
-  for (const { name: mix, title } of mixes) {
-    if (!cases.includes(mix)) continue
-    say(title)
-    const samples = await interleave({
-      module: new URL("timing.mjs", import.meta.url),
-      contenders: Object.entries(sizes).map(([name, size]) => ({
-        name,
-        detail: { mix, size, lookups: quick ? 200_000 : 400_000 },
-      })),
-      generations: quick ? 1 : 5,
-      roundsPerGeneration: quick ? 3 : 4,
-    })
-    const small = /** @type {Sample[]} */ (samples.get("small"))
-    const large = /** @type {Sample[]} */ (samples.get("large"))
-    const ratio = median(large.map(({ typical }, round) => typical / small[round].typical))
-    lookups.push({ mix, small: timingOf(small), large: timingOf(large), ratio })
+  const matcher = await bundleMatcher()
+  try {
+    for (const { name: mix, title } of mixes) {
+      if (!cases.includes(mix)) continue
+      say(title)
+      const samples = await interleave({
+        module: new URL("timing.mjs", import.meta.url),
+        contenders: Object.entries(sizes).map(([name, size]) => ({
+          name,
+          detail: { matcher: matcher.url, mix, size, lookups: quick ? 200_000 : 400_000 },
+        })),
+        generations: quick ? 1 : 5,
+        roundsPerGeneration: quick ? 3 : 4,
+      })
+      const small = /** @type {Sample[]} */ (samples.get("small"))
+      const large = /** @type {Sample[]} */ (samples.get("large"))
+      const ratio = median(large.map(({ typical }, round) => typical / small[round].typical))
+      lookups.push({ mix, small: timingOf(small), large: timingOf(large), ratio })
+    }
+  } finally {
+    matcher.remove()
   }
   return { lookups }
 }

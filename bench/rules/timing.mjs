@@ -1,6 +1,5 @@
 // Child process: one rule set of one size.
 
-import { compileMatcher } from "../../packages/sluice/dist/rules/match/index.js"
 import { answer, collectGarbage } from "../harness/child.mjs"
 import { turn } from "../harness/measure.mjs"
 import { median, percentile } from "../harness/statistics.mjs"
@@ -17,7 +16,12 @@ let measureOnce
 let lookupsPerRound = 0
 
 answer({
-  async prepare(/** @type {{ mix: string, size: number, lookups: number }} */ { mix: name, size, lookups }) {
+  async prepare(
+    /** @type {{ matcher: string, mix: string, size: number, lookups: number }} */
+    { matcher: url, mix: name, size, lookups },
+  ) {
+    /** @type {import("./matcher.mjs").Matching} */
+    const { compileMatcher } = await import(url)
     const mix = mixNamed(name)
     const specs = rulesOf(mix, size)
     const before = performance.now()

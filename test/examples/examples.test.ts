@@ -23,6 +23,7 @@ const examples = readdirSync(join(root, "examples"), { withFileTypes: true })
 
 beforeAll(() => {
   // The examples run on what is built, as users have it; one of them has to be compiled itself.
+  execFileSync(process.execPath, [join(root, "scripts/build.mjs"), "packages/sluice"], { stdio: "inherit" })
   execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-b", "examples/nest"], {
     cwd: root,
   })

@@ -19,7 +19,7 @@ it("ships the licence and the code, and neither tests nor build records", () => 
   expect(files).toEqual(
     expect.arrayContaining(["LICENSE", "package.json", "dist/index.js", "dist/index.d.ts"]),
   )
-  expect(files.filter((file) => /\.test\.|tsbuildinfo|tsconfig/.test(file))).toEqual([])
+  expect(files.filter((file) => /\.test\.|tsbuildinfo|tsconfig|\.sources$/.test(file))).toEqual([])
 })
 
 it("ships every source that a source map names, so that a debugger and go-to-definition find it", () => {

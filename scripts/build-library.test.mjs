@@ -1,0 +1,92 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { afterEach, beforeEach, expect, it } from "vitest"
+import { buildLibrary } from "./build-library.mjs"
+import { root } from "./root.mjs"
+
+/** @type {string} */
+let folder
+
+const read = (path) => readFileSync(join(folder, path), "utf8")
+
+function write(path, content) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), content)
+}
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-library-"))
+  const exports = {
+    ".": { types: "./dist/index.d.ts", default: "./dist/index.js" },
+    "./koa": { types: "./dist/http/koa.d.ts", default: "./dist/http/koa.js" },
+    "./package.json": "./package.json",
+  }
+  write("package.json", JSON.stringify({ type: "module", exports, peerDependencies: { koa: "*" } }))
+  write("src/clock.ts", 'export const clock: string = "clock"\n')
+  write("src/later.ts", 'export const later: string = "later"\n')
+  write(
+    "src/index.ts",
+    'export { clock } from "./clock.js"\nexport const wait = () => import("./later.js")\n',
+  )
+  write(
+    "src/http/koa.ts",
+    'import Koa from "koa"\nimport { clock } from "../clock.js"\nexport const koa = [Koa, clock]\n',
+  )
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+it("makes a file for each entry of the package, and chunks of what they share and what they load later", () => {
+  expect(buildLibrary(folder)).toBe(true)
+  expect(read("dist/index.js")).toContain('from "./chunks/core.js"')
+  expect(read("dist/http/koa.js")).toContain('from "../chunks/core.js"')
+  expect(read("dist/http/koa.js")).toContain('from "koa"')
+  expect(read("dist/chunks/core.js")).toContain('"clock"')
+  expect(read("dist/index.js")).toContain('import("./chunks/later.js")')
+  expect(JSON.parse(read("dist/chunks/core.js.map")).sources).toEqual(["../../src/clock.ts"])
+})
+
+it("makes it once, and not again as long as its sources stay the same", () => {
+  expect(buildLibrary(folder)).toBe(true)
+  const { ino, mtimeMs } = statSync(join(folder, "dist/.sources"))
+  expect(buildLibrary(folder)).toBe(true)
+  expect(statSync(join(folder, "dist/.sources"))).toMatchObject({ ino, mtimeMs })
+  write("src/clock.ts", 'export const clock: string = "another"\n')
+  expect(buildLibrary(folder)).toBe(true)
+  expect(read("dist/chunks/core.js")).toContain('"another"')
+})
+
+it("removes the JavaScript of former builds, repairs what was changed since, and leaves declarations alone", () => {
+  expect(buildLibrary(folder)).toBe(true)
+  for (const path of ["clock.js", "clock.js.map", "chunks/former.js", "clock.d.ts"]) write(`dist/${path}`, "")
+  write("dist/index.js", "")
+  expect(buildLibrary(folder)).toBe(true)
+  expect(
+    ["clock.js", "clock.js.map", "chunks/former.js"].filter((path) => existsSync(join(folder, "dist", path))),
+  ).toEqual([])
+  expect(existsSync(join(folder, "dist/clock.d.ts"))).toBe(true)
+  expect(read("dist/index.js")).toContain("clock")
+})
+
+it.each([
+  ["does not parse", "export const = 1\n"],
+  ["imports a file that is not there", 'export { later } from "./latest.js"\n'],
+  ["imports a package that the library does not depend on", 'export { z as later } from "zod"\n'],
+])("fails when a source %s", (_what, source) => {
+  // Where the package would be found, were it looked for.
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "dir")
+  expect(buildLibrary(folder)).toBe(true)
+  write("src/later.ts", source)
+  expect(buildLibrary(folder)).toBe(false)
+  expect(buildLibrary(folder)).toBe(false)
+})
