@@ -1,7 +1,6 @@
 // Sets the headers of fastify's replies. `reply.header` takes any name, so the engine looks each of ours up among all names
-// it has met there, twice: for three headers that is as long as the check of a limit and everything else around it. Written
-// with names that the engine knows beforehand it is nearly free, so after the first reply they are put where `reply.header`
-// was seen to put them.
+// it has met there, twice: for three headers that is longer than the check of a limit. Written with names that the engine
+// knows beforehand it is a third of that, so after the first reply they are put where `reply.header` was seen to put them.
 
 import type { FastifyReply } from "fastify"
 
