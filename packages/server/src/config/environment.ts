@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { nearest } from "sluice"
 import { didYouMean } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
+import { isSecret } from "./secrets.js"
 import type { ConfigProblem, Setting } from "./setting.js"
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -34,7 +35,9 @@ export function readEnvironment(env: Environment): { settings: Setting[]; proble
       const value = fromFile === undefined ? text : readFileSync(text, "utf8").replace(/\r?\n$/, "")
       settings.push({ path: field.path, value: parseValue(value, field.kind), place: name })
     } catch (error) {
-      wrong(`names a file that cannot be read: ${(error as Error).message}`)
+      // Somebody may have put the secret itself where the name of its file goes.
+      const { code, message } = error as NodeJS.ErrnoException
+      wrong(`names a file that cannot be read: ${isSecret(field.path) ? code : message}`)
     }
   }
   return { settings, problems }

@@ -52,12 +52,18 @@ export function readConfigFile(path: string, isWanted: boolean): ConfigFile | un
     return `${path}:${line}:${col}`
   }
   if (document.errors.length > 0)
-    return refused(document.errors.map(({ pos, message }) => ({ place: placeAt(pos[0]), path: "", message })))
+    return refused(
+      document.errors.map(({ pos, message }) => ({
+        place: placeAt(pos[0]),
+        path: "",
+        message: named(message),
+      })),
+    )
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: 100 }) ?? {}
   } catch (error) {
-    return problem(`cannot be read: ${(error as Error).message}`)
+    return problem(`cannot be read: ${named((error as Error).message)}`)
   }
   if (typeof value !== "object" || Array.isArray(value)) return problem("must be a map of settings")
   resolvePaths(value as Record<string, unknown>, dirname(resolve(path)))
@@ -66,6 +72,11 @@ export function readConfigFile(path: string, isWanted: boolean): ConfigFile | un
     problems: [],
     placeOf: (at) => placeAt(offsetOf(document.contents, at)),
   }
+}
+
+/** A mistake in the YAML by its name: what follows the colon is text of the file, and may be a secret. */
+function named(message: string): string {
+  return message.split(": ", 1)[0] as string
 }
 
 function resolvePaths(value: Record<string, unknown>, folder: string): void {

@@ -1,4 +1,4 @@
-import { didYouMean } from "./did-you-mean.js"
+import { didYouMeanFlag } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
 import { type ConfigProblem, pathText, type Setting } from "./setting.js"
 
@@ -63,9 +63,11 @@ export function readFlags(words: readonly string[]): Flags {
     if (field === undefined && flag !== "--config") {
       wrong(
         flag.startsWith("-")
-          ? didYouMean(flag, names)
-          : "is not expected: settings are flags, such as --http.port 8080",
+          ? didYouMeanFlag(flag, names)
+          : "is not expected: settings are flags, such as --http.port 8080; behind npm start, -- comes first",
       )
+      // The value of a flag that does not exist is no second mistake, and may be a secret.
+      if (flag.startsWith("-") && value === undefined && isValue(argv[i + 1])) i++
       continue
     }
     if (value === undefined) {
@@ -91,6 +93,10 @@ export function readFlags(words: readonly string[]): Flags {
     help: switches.has("--help"),
     version: switches.has("--version"),
   }
+}
+
+function isValue(word: string | undefined): boolean {
+  return word !== undefined && !word.startsWith("-")
 }
 
 function add(settings: Setting[], setting: Setting): void {

@@ -1,7 +1,7 @@
 import { redactUrl } from "sluice/redis"
 import { stringify } from "yaml"
-import { isSecret } from "./problems.js"
 import type { Config } from "./schema.js"
+import { isSecret, withoutLogin } from "./secrets.js"
 
 const HIDDEN = "***"
 
@@ -20,5 +20,6 @@ function hide(value: unknown, path: readonly string[]): unknown {
     )
   }
   if (typeof value === "string" && isSecret(path.slice(-1))) return HIDDEN
-  return typeof value === "string" && path.at(-1) === "url" ? redactUrl(value) : value
+  if (typeof value !== "string") return value
+  return path.at(-1) === "url" ? redactUrl(value) : withoutLogin(value)
 }

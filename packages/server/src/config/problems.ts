@@ -1,9 +1,10 @@
 // What zod found, in our words: one problem per mistake, with the place it was given at.
 
-import { type ErrorCode, SluiceError } from "sluice"
+import { type ErrorCode, nearest, SluiceError } from "sluice"
 import type { z } from "zod"
 import { didYouMean } from "./did-you-mean.js"
 import { configJsonSchema } from "./schema.js"
+import { isSecret, withoutLogin } from "./secrets.js"
 import { type ConfigProblem, pathText } from "./setting.js"
 
 /** A configuration that was refused, with every mistake in it. */
@@ -32,11 +33,12 @@ export function problemsOf(
   return issues.flatMap((issue): ConfigProblem[] => {
     const at = issue.path
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({
-        place: placeOf([...at, key]),
-        path: pathText([...at, key]),
-        message: didYouMean(key, fieldsAt(at)),
-      }))
+      return issue.keys.map((key) => {
+        // Somebody may have written a token where the name of a field goes.
+        const shown = isSecret(at) && nearest(key, fieldsAt(at)) === undefined ? "…" : key
+        const path = pathText([...at, shown])
+        return { place: placeOf([...at, key]), path, message: didYouMean(key, fieldsAt(at)) }
+      })
     }
     const found = valueAt(value, at)
     const got = found === undefined ? "" : `, got ${show(found, at)}`
@@ -45,16 +47,13 @@ export function problemsOf(
   })
 }
 
-/** Settings that are never shown, also when they are wrong. */
-export function isSecret(path: readonly PropertyKey[]): boolean {
-  return path.some((part) => ["secret", "password", "token", "hash"].includes(String(part)))
-}
-
 function show(value: unknown, path: readonly PropertyKey[]): string {
   if (Array.isArray(value)) return "a list"
   if (typeof value === "object" && value !== null) return "a map"
   if (isSecret(path) || String(path.at(-1)) === "url") return "something else"
-  return JSON.stringify(typeof value === "string" && value.length > 60 ? `${value.slice(0, 57)}…` : value)
+  if (typeof value !== "string") return JSON.stringify(value)
+  const text = withoutLogin(value)
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text)
 }
 
 function expectation(issue: Issue): string {

@@ -115,7 +115,6 @@ describe("a mistake", () => {
     expect(problemsOf({ env, argv: ["--drain.deadline", "soon", "--wrokers", "2"] })).toEqual([
       "SLUICE_STORE__URLL does not exist; did you mean SLUICE_STORE__URL?",
       "--wrokers does not exist; did you mean --workers?",
-      "2 is not expected: settings are flags, such as --http.port 8080",
       "SLUICE_HTTP__PORT http.port must be at most 65535, got 99999",
       `…/${CONFIG_FILE}:2:3 http.prt does not exist; did you mean port?`,
       `…/${CONFIG_FILE}:4:8 log.level must be one of debug, info, warn, error, silent, got "loud"`,
@@ -171,6 +170,30 @@ describe("a mistake", () => {
     expect(problems).toEqual([typeof message === "string" ? message : expect.stringMatching(message)])
   })
 
+  it.each([
+    ["--rule.file", "--rules.file"],
+    ["--rulesfile", "--rules.file"],
+    ["--port", "--http.port"],
+    ["--max-keys", "--store.max-keys"],
+    ["--worker", "--workers"],
+    ["--grpc.prt", "--grpc.port"],
+    ["-workers", "--workers"],
+  ])("in the name of a flag is one mistake, and %s is guessed to be %s", (flag, meant) => {
+    const told = [`${flag} does not exist; did you mean ${meant}?`]
+    expect(problemsOf({ argv: [flag, "2"] })).toEqual(told)
+    // What it would have said is not missing.
+    expect(problemsOf({ argv: ["gateway", flag, "2"] })).toEqual(told)
+  })
+
+  it("is to give two protocols one port", () => {
+    expect(problemsOf({ argv: ["--http.port=8081"] })).toEqual([
+      " grpc.port is 8081, which http.port is too; give it another",
+    ])
+    expect(problemsOf({ argv: ["--control.port=8080", "--control.host=0.0.0.0"] })).toHaveLength(1)
+    expect(read({ argv: ["--control.port=8080", "--control.host=127.0.0.2"] }).control.port).toBe(8080)
+    expect(read({ argv: ["--http.port=8081", "--no-grpc.enabled"] }).http.port).toBe(8081)
+  })
+
   it("in the YAML itself has its line and column", () => {
     write("http:\n  port: [80\n")
     expect(problemsOf({})[0]).toMatch(/sluice\.config\.yaml:\d+:\d+ /)
@@ -184,5 +207,22 @@ describe("a mistake", () => {
     }).join("\n")
     expect(text).toContain("control.tokens[0].token must be a text of at least 16 characters")
     expect(text).not.toContain("hunter2")
+  })
+
+  it.each([
+    ["tokens that are no JSON", { env: { SLUICE_CONTROL__TOKENS: '[{"token":"hunter2"' } }],
+    ["tokens that are a plain list", { argv: ["--control.tokens", "hunter2,hunter2"] }],
+    ["a token as the name of a field", { env: { SLUICE_CONTROL__TOKENS: '[{"hunter2":"admin"}]' } }],
+    ["a secret behind a flag that does not exist", { argv: ["--secrt", "hunter2"] }],
+    ["a secret in place of its file", { env: { SLUICE_SECRET_FILE: "hunter2" } }],
+    [
+      "an upstream with a password where a list goes",
+      { env: { SLUICE_GATEWAY__UPSTREAMS: '{"a":{"targets":"http://me:hunter2@h"}}' } },
+    ],
+    ["a password of two words in the file", 'resp:\n  password: "a" "hunter2"\n'],
+    ["an alias in the file", "secret: *hunter2\n"],
+  ] as [string, ConfigSources | string][])("never shows %s", (_name, given) => {
+    if (typeof given === "string") write(given)
+    expect(problemsOf(typeof given === "string" ? {} : given).join("\n")).not.toContain("hunter2")
   })
 })

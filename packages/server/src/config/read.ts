@@ -9,6 +9,11 @@ import { type ConfigProblem, pathText, type Setting } from "./setting.js"
 
 export const CONFIG_FILE = "sluice.config.yaml"
 
+const PROTOCOLS = ["http", "grpc", "resp", "control", "gateway"] as const
+type Protocol = (typeof PROTOCOLS)[number]
+/** Hosts that stand for every address of the machine. */
+const EVERYWHERE: readonly string[] = ["0.0.0.0", "::"]
+
 export interface ConfigSources {
   /** The command line without the program's own name. */
   readonly argv?: readonly string[]
@@ -44,9 +49,9 @@ export function readConfig({ argv = [], env = {}, folder = process.cwd() }: Conf
     return file === undefined ? "" : file.placeOf(path)
   }
   const parsed = configSchema.safeParse(value)
-  problems.push(
-    ...(parsed.success ? conflictsIn(parsed.data, placeOf) : problemsOf(value, parsed.error.issues, placeOf)),
-  )
+  if (!parsed.success) problems.push(...problemsOf(value, parsed.error.issues, placeOf))
+  // What seems to be missing may be what was misspelt.
+  else if (problems.length === 0) problems.push(...conflictsIn(parsed.data, placeOf))
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems)
   return { config: parsed.data, flags }
 }
@@ -88,9 +93,25 @@ function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => 
   } else if (rules.redis.enabled && rules.redis.url === undefined) {
     wrong(["rules", "redis", "url"], "is required when the store is not in Redis")
   }
+  for (const [one, other] of samePorts(config))
+    wrong([other, "port"], `is ${config[other].port}, which ${one}.port is too; give it another`)
   if (rules.file !== undefined && rules.inline !== undefined)
     wrong(["rules", "inline"], "cannot be given beside rules.file")
   for (const { path, message } of gatewayProblems(config.gateway))
     problems.push({ place: placeOf(path), path: pathText(path), message })
   return problems
+}
+
+/** Protocols that would take the same port of the same address. */
+function samePorts(config: Config): [Protocol, Protocol][] {
+  const enabled = PROTOCOLS.filter((name) => config[name].enabled && config[name].port !== 0)
+  return enabled.flatMap((other, i) => {
+    const one = enabled.slice(0, i).find((name) => {
+      const [a, b] = [config[name], config[other]]
+      return (
+        a.port === b.port && (a.host === b.host || [a.host, b.host].some((host) => EVERYWHERE.includes(host)))
+      )
+    })
+    return one === undefined ? [] : [[one, other] as [Protocol, Protocol]]
+  })
 }
