@@ -60,6 +60,29 @@ export function run(args: readonly string[] = [], env: Readonly<Record<string, s
   }
 }
 
+export interface TerminalRun {
+  /** Every byte that the terminal was sent. */
+  readonly output: () => string
+  type(keys: string): void
+  readonly ended: Promise<unknown>
+}
+
+/** Runs it in a terminal of its own, by util-linux's `script`. */
+export function inTerminal(args: readonly string[]): TerminalRun {
+  const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+  const child = spawn("script", ["-qfec", `exec ${words.join(" ")}`, "/dev/null"], { stdio: "pipe" })
+  running.add(child)
+  let output = ""
+  child.stdout.setEncoding("utf8").on("data", (chunk) => {
+    output += chunk
+  })
+  return {
+    output: () => output,
+    type: (keys) => void child.stdin.write(keys),
+    ended: once(child, "close"),
+  }
+}
+
 export interface Running extends Run {
   /** Of the data plane. */
   readonly url: string

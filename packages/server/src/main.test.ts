@@ -1,12 +1,13 @@
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { Agent, get, type IncomingMessage } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { eventually } from "../../../test/support/eventually.js"
 import { connectionsTo } from "../../../test/support/http-client.js"
-import { buildServer, killAll, run, start } from "../../../test/support/service-process.js"
+import { buildServer, inTerminal, killAll, run, start } from "../../../test/support/service-process.js"
 
 // Each test starts processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 })
@@ -79,6 +80,24 @@ describe("what keeps it from starting", () => {
     expect(stderr()).not.toContain("    at ")
   })
 
+  it("is told once when a flag is misspelt", async () => {
+    const { ended, stderr } = run(["gateway", "--upstrem", "http://127.0.0.1:1"])
+    expect(await ended).toEqual([1, null])
+    expect(stderr()).toBe(
+      "configuration: 1 mistake\n  --upstrem does not exist; did you mean --upstream?\n [CONFIG_INVALID]\n",
+    )
+  })
+
+  it("is told when the file of the rules does not exist", async () => {
+    const { ended, stderr } = run(["--http.port=0", "--rules.file", join(folder, "nope.yaml")])
+    expect(await ended).toEqual([1, null])
+    expect(stderr()).toBe(`${join(folder, "nope.yaml")}: does not exist [RULES_IO]\n`)
+    const inRedis = ["--rules.redis.enabled", "--rules.redis.url=redis://127.0.0.1:1"]
+    const other = run(["--http.port=0", "--rules.file", join(folder, "nope.yaml"), ...inRedis])
+    expect(await other.ended).toEqual([1, null])
+    expect(other.stderr()).toBe(`${join(folder, "nope.yaml")}: does not exist [RULES_IO]\n`)
+  })
+
   it("is told when the rules are no rules", async () => {
     const file = write(
       "rules.yaml",
@@ -92,14 +111,53 @@ describe("what keeps it from starting", () => {
 
   it("is told when the port is taken, and what to do", async () => {
     const { url } = await start()
-    const { ended, stderr } = run(["--http.port", new URL(url).port])
+    const ports = ["--grpc.port=0", "--control.port=0", "--http.port", new URL(url).port]
+    const { ended, stderr } = run(ports, { npm_lifecycle_event: "start" })
     expect(await ended).toEqual([1, null])
     expect(stderr()).toContain("is taken by another program")
-    expect(stderr()).toMatch(/SLUICE_HTTP__PORT=\d+ npm start/)
+    const advice = /npm start -- (.*)/.exec(stderr())?.[1] as string
+    expect(advice).toMatch(/^--grpc.port=0 --control.port=0 --http.port \d+$/)
+    const again = run(advice.split(" "))
+    await eventually(() => again.logged().some(({ msg }) => msg === "ready"))
+  })
+})
+
+describe("at a terminal", () => {
+  it("announces itself alone, and logs in lines for people", async () => {
+    const file = write("rules.yaml", rulesOf(1))
+    const shown = inTerminal(["--http.port=0", "--grpc.port=0", "--control.port=0", "--rules.file", file])
+    const url = await eventually(() => /Sluice listens on (\S+)/.exec(shown.output())?.[1])
+    expect(shown.output()).not.toContain("{")
+    for (let i = 0; i < 2; i++) await check(String(url))
+    await eventually(() => /^\d\d:\d\d:\d\d info {2}denied {2}.*rule=all/m.exec(shown.output()))
+    shown.type("\u0003")
+    await shown.ended
+    expect(shown.output()).toMatch(/^\d\d:\d\d:\d\d info {2}stopped\r?$/m)
+    expect(shown.output()).not.toContain('{"level"')
   })
 })
 
 describe("signals", () => {
+  it("SIGINT ends live events first, and those that come back at once too", async () => {
+    const { child, ended, addresses } = await start()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const listen = async () => {
+      const asked = get(`http://${addresses.control}/events`, { agent })
+      const [response] = (await once(asked, "response")) as [IncomingMessage]
+      response.resume()
+      return response
+    }
+    const first = await listen()
+    const over = once(first, "end").then(listen)
+    over.catch(() => {})
+    const started = performance.now()
+    child.kill("SIGINT")
+    expect(await ended).toEqual([0, null])
+    // With streams that stay it takes the deadline of 10 s, and a second of last calls.
+    expect(performance.now() - started).toBeLessThan(5_000)
+    agent.destroy()
+  })
+
   it.each(["SIGTERM", "SIGINT"] as const)(
     "%s ends it with status 0, even when it comes twice at once",
     async (signal) => {

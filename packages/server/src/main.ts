@@ -1,4 +1,5 @@
 import cluster from "node:cluster"
+import { relative } from "node:path"
 import { inspect } from "node:util"
 import { runServe } from "./run/command.js"
 import { isExplained } from "./run/explained.js"
@@ -7,7 +8,11 @@ if (cluster.isWorker) {
   const { runWorker } = await import("./run/workers/worker.js")
   runWorker()
 } else {
-  runServe(process.argv.slice(2)).catch((error: unknown) => {
+  const program =
+    process.env.npm_lifecycle_event === undefined
+      ? `node ${relative("", process.argv[1] ?? "")}`
+      : "npm start"
+  runServe(process.argv.slice(2), program).catch((error: unknown) => {
     process.stderr.write(`${isExplained(error) ? error.message : inspect(error)}\n`)
     process.exitCode = 1
   })

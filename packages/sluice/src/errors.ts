@@ -67,6 +67,7 @@ export const errorCodes = {
   IF_MATCH_REQUIRED: "A change of the rules that does not say which revision it was made on.",
   ENTRY_UNKNOWN: "A client, list, tier or override that is not there.",
   EVENTS_FULL: "More listeners to live events than there may be.",
+  EVENTS_CLOSED: "Live events of a service that is stopping.",
   AUDIT_IO: "An audit log that could not be read or written.",
   LOG_FORMAT_UNKNOWN: "An access log in a format that replay does not know.",
   LOG_FORMAT_INVALID: "A description of a log format that cannot be read, or does not fit the log.",

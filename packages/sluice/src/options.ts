@@ -42,11 +42,15 @@ export function hasMethods(...methods: string[]): (value: unknown) => boolean {
 
 /** The word that a misspelt one was meant to be. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  return known.find((candidate) => isNear(word.toLowerCase(), candidate.toLowerCase()))
+  for (const edits of [0, 1, 2]) {
+    const found = known.find((candidate) => isNear(word.toLowerCase(), candidate.toLowerCase(), edits))
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Whether two words differ by at most so many letters changed, added or dropped. */
-function isNear(a: string, b: string, edits = 2): boolean {
+function isNear(a: string, b: string, edits: number): boolean {
   let same = 0
   while (same < a.length && a[same] === b[same]) same++
   const restA = a.slice(same)

@@ -6,13 +6,13 @@ import type { ExitCode } from "../command.js"
 
 /** Resolves once it listens; the process lives on until a signal ends it. */
 export async function serve({ rest }: ServeInvocation): Promise<ExitCode> {
-  await runServe(rest)
+  await runServe(rest, "sluice serve")
   return 0
 }
 
 /** The same, with the gateway in front and nothing else. */
 export async function serveGateway({ rest }: GatewayInvocation): Promise<ExitCode> {
-  await runServe(["gateway", ...rest])
+  await runServe(["gateway", ...rest], "sluice")
   return 0
 }
 

@@ -44,6 +44,7 @@ export class Feed {
   /** Oldest first. */
   readonly #kept: Kept[] = []
   #last = 0
+  #isClosed = false
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(source: EventSource, options: FeedOptions = {}) {
@@ -60,6 +61,12 @@ export class Feed {
 
   /** Answers a request with events, for as long as both sides want to. */
   open(request: IncomingMessage, response: ServerResponse): void {
+    // A page whose stream was ended comes back at once, often on the connection that is about to be closed.
+    if (this.#isClosed)
+      throw new SluiceError("EVENTS_CLOSED", {
+        place: "events",
+        expected: "have ended: the service is stopping",
+      })
     if (this.#listeners.size >= this.#maxListeners) {
       throw new SluiceError("EVENTS_FULL", {
         place: "events",
@@ -81,6 +88,7 @@ export class Feed {
 
   /** Ends every stream, so that nobody waits for them. */
   close(): void {
+    this.#isClosed = true
     this.#unsubscribe()
     for (const response of this.#listeners) response.end()
   }

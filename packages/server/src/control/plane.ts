@@ -54,7 +54,7 @@ export interface ControlPlaneOptions {
 }
 
 /** Somebody has to wait; nothing is broken. */
-const FULL: readonly string[] = ["EVENTS_FULL", "REPLAY_BUSY"]
+const FULL: readonly string[] = ["EVENTS_FULL", "EVENTS_CLOSED", "REPLAY_BUSY"]
 
 /** Serves the control plane. */
 export interface ControlPlane extends RequestListener {

@@ -28,6 +28,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   AUDIT_IO: 500,
   RULES_UNAVAILABLE: 503,
   EVENTS_FULL: 503,
+  EVENTS_CLOSED: 503,
   REPLAY_BUSY: 503,
 }
 

@@ -5,26 +5,35 @@ import { printConfig } from "../config/print.js"
 import { readConfig } from "../config/read.js"
 import type { Config } from "../config/schema.js"
 import { announcement } from "./announce.js"
+import { commandLine } from "./command-line.js"
+import { ListenError } from "./listen-error.js"
 import { needsRestart } from "./needs-restart.js"
 import { logNotReloaded } from "./not-reloaded.js"
 import { type Service, startService } from "./service.js"
 import { onSignals } from "./signals.js"
 import { VERSION } from "./version.js"
 
-/** Resolves once the service listens, or has printed what was asked for. Rejects when it cannot start. */
-export async function runServe(argv: readonly string[]): Promise<void> {
+/**
+ * Resolves once the service listens, or has printed what was asked for. Rejects when it cannot start. `program` is what was
+ * typed in front of the arguments, for advice that can be typed too.
+ */
+export async function runServe(argv: readonly string[], program = "npm start"): Promise<void> {
   if (argv.includes("--help")) return void process.stdout.write(helpText())
   if (argv.includes("--version")) return void process.stdout.write(`${VERSION}\n`)
   const { config, flags } = readConfig({ argv, env: process.env })
   if (flags.printConfig) return void process.stdout.write(printConfig(config))
-  const starting = startService(config)
+  // At a terminal the announcement says it, in words for people.
+  const logsReady = !(process.stdout.isTTY && process.stderr.isTTY)
+  const starting = startService(config, { logsReady })
   // From the first moment on: a signal that comes before the service is there waits for it, and a second one does not.
   onSignals({
     stop: () => starting.then((service) => service.close(), ignore),
     reload: () => starting.then((service) => reload(service, config, argv), ignore),
     force: (signal) => process.exit(signal === "SIGINT" ? 130 : 143),
   })
-  const service = await starting
+  const service = await starting.catch((error: unknown) => {
+    throw error instanceof ListenError ? new ListenError(error.failed, commandLine(program, argv)) : error
+  })
   process.stdout.write(announcement(service, config))
 }
 

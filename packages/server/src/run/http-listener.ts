@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
-import { Server as NetServer } from "node:net"
+import { Server as NetServer, type Socket } from "node:net"
 import { type DirectAnswer, DirectLanes } from "../http/direct-lane.js"
 import { divert } from "../http/divert.js"
 import { addressOf, type Listener } from "../listener.js"
@@ -41,6 +41,11 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
     noDelay: true,
   })
   server.maxConnections = options.maxConnections ?? 10_000
+  const sockets = new Set<Socket>()
+  server.on("connection", (socket) => {
+    sockets.add(socket)
+    socket.on("close", () => sockets.delete(socket))
+  })
   const underWay = new Set<ServerResponse>()
   server.on("request", (request, response) => {
     if (!server.listening) endConnectionWith(response)
@@ -55,7 +60,7 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
   return {
     address: addressOf(server),
     close(deadlineMs = 10_000) {
-      closed ??= close(server, underWay, lanes, deadlineMs)
+      closed ??= close({ server, sockets, underWay, lanes }, deadlineMs)
       return closed
     },
   }
@@ -69,12 +74,14 @@ function openLanes(server: Server, answer: DirectAnswer, options: HttpListenerOp
   return lanes
 }
 
-async function close(
-  server: Server,
-  underWay: Set<ServerResponse>,
-  lanes: DirectLanes | undefined,
-  deadlineMs: number,
-): Promise<void> {
+interface Open {
+  readonly server: Server
+  readonly sockets: ReadonlySet<Socket>
+  readonly underWay: ReadonlySet<ServerResponse>
+  readonly lanes: DirectLanes | undefined
+}
+
+async function close({ server, sockets, underWay, lanes }: Open, deadlineMs: number): Promise<void> {
   const closed = once(server, "close")
   // That of net only: the one of http also ends idle connections, on which the next request may just be arriving.
   NetServer.prototype.close.call(server)
@@ -84,6 +91,8 @@ async function close(
     () => {
       server.closeIdleConnections()
       lanes?.endIdle()
+      // Browsers connect ahead of need, and Node takes a connection on which nothing was ever asked for a busy one.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     },
     Math.min(LAST_CALL_MS, deadlineMs),
   )

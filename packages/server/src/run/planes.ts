@@ -143,10 +143,11 @@ async function controlPlane({ config, core, watch, readiness }: PlaneContext): P
     async start() {
       const uploadTimeoutMs = REPLAY_DEADLINE_MS
       const listener = await startHttp({ host, port, ...bounds(config), uploadTimeoutMs, app })
+      // Live events would keep their connections until the deadline, so they end before anything else.
+      readiness.onDrain(() => app.close())
       return {
         address: listener.address,
         close(deadlineMs) {
-          // Live events would keep their connections until the deadline.
           app.close()
           return listener.close(deadlineMs)
         },

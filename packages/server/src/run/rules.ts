@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
+import { SluiceError } from "sluice"
 import { openRedisClient } from "sluice/redis"
 import {
   type EditableRuleSource,
@@ -53,7 +54,11 @@ export async function openRules(config: Config, log: Log): Promise<OpenRules> {
 }
 
 async function readRules(file = EXAMPLE_RULES): Promise<unknown> {
-  return parseRuleSet(await readFile(file, "utf8"), { name: file })
+  const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    const expected = cause.code === "ENOENT" ? "does not exist" : `could not be read: ${cause.message}`
+    throw new SluiceError("RULES_IO", { place: file, expected, cause })
+  })
+  return parseRuleSet(text, { name: file })
 }
 
 function logEvent(event: RuleSourceEvent, log: Log): void {

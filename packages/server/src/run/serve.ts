@@ -3,6 +3,7 @@ import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
 import type { WatchHub } from "../watch/index.js"
 import type { Closers } from "./closers.js"
+import { suggestPorts } from "./free-port.js"
 import { ListenError } from "./listen-error.js"
 import { openPlanes, type PlaneListener, type PlaneName } from "./planes.js"
 import { Readiness } from "./readiness.js"
@@ -32,9 +33,11 @@ export async function serve({ config, core, watch, closers, planes }: ServeOptio
   const readiness = new Readiness()
   const listeners = new Map<PlaneName, PlaneListener>()
   for (const { name, address, start } of await openPlanes({ config, core, watch, readiness }, planes)) {
-    const listener = await start().catch((cause: unknown) => {
+    const listener = await start().catch(async (cause: unknown) => {
       // A mistake of the configuration explains itself.
-      throw (cause as Error).name === "SluiceError" ? cause : new ListenError(name, address, cause)
+      throw (cause as Error).name === "SluiceError"
+        ? cause
+        : await listenError(config, { name, address, cause }, new Set(listeners.keys()))
     })
     listeners.set(name, listener)
     // For a start that fails halfway: `close` drains it before anything is closed.
@@ -59,4 +62,27 @@ export async function serve({ config, core, watch, closers, planes }: ServeOptio
       return closed
     },
   }
+}
+
+interface Failed {
+  readonly name: PlaneName
+  readonly address: { readonly host: string; readonly port: number }
+  readonly cause: unknown
+}
+
+async function listenError(
+  config: Config,
+  { name, address, cause }: Failed,
+  listening: ReadonlySet<PlaneName>,
+): Promise<ListenError> {
+  const { code } = cause as NodeJS.ErrnoException
+  const isAboutPorts = code === "EADDRINUSE" || code === "EACCES"
+  return new ListenError({
+    setting: name,
+    host: address.host,
+    port: address.port,
+    code,
+    reason: cause instanceof Error ? cause.message : String(cause),
+    suggestions: isAboutPorts ? await suggestPorts(config, listening) : [],
+  })
 }

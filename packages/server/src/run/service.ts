@@ -30,6 +30,8 @@ export interface Service {
 
 export interface ServiceOptions {
   readonly log?: Log
+  /** Whether the log says when the service is ready. Default: true. */
+  readonly logsReady?: boolean
 }
 
 /** Starts the service. Rejects, with everything closed again, when it cannot. */
@@ -47,14 +49,19 @@ export async function startService(config: Config, options: ServiceOptions = {})
     closers.add(() => watch.close())
     // With workers each of them exports what it has decided.
     if (config.openTelemetry && config.workers === 1) await watch.export()
-    return await startAll(config, watch, closers)
+    return await startAll(config, watch, closers, options.logsReady ?? true)
   } catch (error) {
     await closers.close().catch(() => {})
     throw error
   }
 }
 
-async function startAll(config: Config, watch: WatchHub, closers: Closers): Promise<Service> {
+async function startAll(
+  config: Config,
+  watch: WatchHub,
+  closers: Closers,
+  logsReady: boolean,
+): Promise<Service> {
   const { log } = watch
   const { control } = config
   if (control.enabled) {
@@ -70,7 +77,8 @@ async function startAll(config: Config, watch: WatchHub, closers: Closers): Prom
   const serving = await serve({ config: { ...config, drain }, core, watch, closers, planes })
   const addresses = { ...fleet?.addresses, ...serving.addresses }
   const store = config.store.url === "memory" ? "memory" : "redis"
-  log.info({ addresses, store, workers: config.workers, ...serving.readiness.report(core) }, "ready")
+  if (logsReady)
+    log.info({ addresses, store, workers: config.workers, ...serving.readiness.report(core) }, "ready")
   return {
     core,
     watch,
@@ -83,6 +91,7 @@ async function startAll(config: Config, watch: WatchHub, closers: Closers): Prom
     },
     async close() {
       log.info("draining")
+      serving.readiness.drain()
       await fleet?.close()
       await serving.close()
       log.info("stopped")

@@ -1,19 +1,18 @@
+import { isatty } from "node:tty"
 import { type DestinationStream, type Logger, pino } from "pino"
 import type { Decided } from "../core.js"
+import { readableLine } from "./readable-line.js"
 
 export type Log = Logger
 
 export interface LogOptions {
   readonly level: "debug" | "info" | "warn" | "error" | "silent"
-  /** Default: standard error. Standard output is for people. */
+  /** Default: standard error, as lines for people where that is a terminal. Standard output is for people too. */
   readonly destination?: DestinationStream
 }
 
 /** JSON lines. Whatever a client sends is text inside of one, so no line can be forged with it. */
-export function createLog({
-  level,
-  destination = pino.destination({ dest: 2, sync: true }),
-}: LogOptions): Log {
+export function createLog({ level, destination = standardError() }: LogOptions): Log {
   return pino(
     {
       level,
@@ -34,6 +33,11 @@ export function createLog({
     },
     destination,
   )
+}
+
+function standardError(): DestinationStream {
+  const lines = pino.destination({ dest: 2, sync: true })
+  return isatty(2) ? { write: (line) => void lines.write(readableLine(line)) } : lines
 }
 
 /** Longer than any path or key of interest. */

@@ -8,6 +8,7 @@ import type { Core } from "../../core.js"
 import type { WatchHub } from "../../watch/index.js"
 import { WorkerError } from "../explained.js"
 import { inheritedSocket } from "../inherited-socket.js"
+import { ListenError } from "../listen-error.js"
 import type { FromPrimary, FromWorker } from "./messages.js"
 import { StoreOwner } from "./store-owner.js"
 import { closeUntakenOf } from "./untaken.js"
@@ -108,7 +109,7 @@ export class Fleet {
           this.#tellRules(worker)
           resolve(message.addresses)
         } else if (message.type === "failed") {
-          reject(message.expected ? new WorkerError(message.message) : new Error(message.message))
+          reject(failureOf(message))
           worker.process.kill("SIGKILL")
         } else this.#heard(worker, message)
       })
@@ -149,6 +150,11 @@ export class Fleet {
     for (const worker of only === undefined ? this.#workers : [only])
       send(worker, { type: "rules", rules: rules.current, stale: rules.stale })
   }
+}
+
+function failureOf({ message, expected, listen }: FromWorker & { type: "failed" }): Error {
+  if (listen !== undefined) return new ListenError(listen)
+  return expected ? new WorkerError(message) : new Error(message)
 }
 
 /** To a worker that may just have died: its end is told by `exit`, and a message that did not arrive by nobody. */

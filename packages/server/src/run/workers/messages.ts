@@ -4,6 +4,7 @@ import type { SavedPolicy } from "sluice"
 import type { RuleSetRevision } from "sluice/rules"
 import type { Config } from "../../config/schema.js"
 import type { WatchReport } from "../../watch/index.js"
+import type { FailedListen } from "../listen-error.js"
 
 export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
 
@@ -29,7 +30,12 @@ export type FromWorker =
   | { readonly type: "hello" }
   | { readonly type: "ready"; readonly addresses: Readonly<Record<string, string>> }
   /** It cannot start; in words for people if the mistake is theirs. */
-  | { readonly type: "failed"; readonly message: string; readonly expected: boolean }
+  | {
+      readonly type: "failed"
+      readonly message: string
+      readonly expected: boolean
+      readonly listen?: FailedListen | undefined
+    }
   | { readonly type: "watch"; readonly report: WatchReport }
   | StoreBatch
 

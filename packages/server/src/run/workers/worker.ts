@@ -7,6 +7,7 @@ import { openRecord } from "../../record/open-record.js"
 import { createLog, createWatch, type WatchHub } from "../../watch/index.js"
 import { Closers } from "../closers.js"
 import { isExplained } from "../explained.js"
+import { ListenError } from "../listen-error.js"
 import { logNotReloaded } from "../not-reloaded.js"
 import { serve } from "../serve.js"
 import { openStore } from "../store.js"
@@ -39,7 +40,8 @@ function tell(message: FromWorker): void {
 
 function failed(error: unknown): void {
   const expected = isExplained(error)
-  tell({ type: "failed", message: expected ? error.message : inspect(error), expected })
+  const listen = error instanceof ListenError ? error.failed : undefined
+  tell({ type: "failed", message: expected ? error.message : inspect(error), expected, listen })
 }
 
 async function start({ config, secret, rules: first }: FromPrimary & { type: "start" }): Promise<void> {

@@ -69,5 +69,8 @@ export class RuleFile {
 
 export function ioError(place: string, what: "read" | "written", cause: unknown): SluiceError {
   if (cause instanceof SluiceError) return cause
-  return new SluiceError("RULES_IO", { place, expected: `could not be ${what}`, cause })
+  const { code, message } = cause as NodeJS.ErrnoException
+  const reason = message === undefined ? "" : `: ${message}`
+  const expected = code === "ENOENT" && what === "read" ? "does not exist" : `could not be ${what}${reason}`
+  return new SluiceError("RULES_IO", { place, expected, cause })
 }
