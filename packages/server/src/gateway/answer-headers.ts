@@ -66,8 +66,8 @@ function isPassed(
   if (answerKind(name) !== PASS) return false
   if (names.length > 0 && isOneOf(names, name)) return false
   if (named.size > 0 && named.has(name.toLowerCase()) && !isFraming(name)) return false
-  // RFC 9110, 8.6: an answer without content has no length of it either.
-  return status !== 204 || !isFraming(name)
+  // RFC 9110, 8.6: an answer without content, and an interim one, has no length of it either.
+  return (status !== 204 && status >= 200) || !isFraming(name)
 }
 
 function isFraming(name: string): boolean {

@@ -5,12 +5,13 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { Duplex } from "node:stream"
 import { canonicalPath, noProxies } from "sluice/http"
 import { answerEarly, answerProblem, type ClientAnswer } from "./client-answer.js"
-import type { ClientRequest } from "./client-request.js"
+import { type ClientRequest, isHttp2 } from "./client-request.js"
 import { EarlyBytes } from "./early-bytes.js"
 import { Exchange } from "./exchange.js"
 import { type Origin, originOf } from "./forwarded-headers.js"
 import { forwardedPath, withQuery } from "./forwarded-path.js"
 import type { GatewayWatch } from "./gateway-watch.js"
+import { Http2Answer } from "./http2-answer.js"
 import type { Admission, Limiting } from "./limiting.js"
 import { NodeAnswer } from "./node-answer.js"
 import { asksForHttp2, takeAsPlain } from "./plain-request.js"
@@ -94,7 +95,10 @@ class Front implements Gateway {
     // The pair of `node:http2` looks like the one of `node:http` on purpose; where it does not, `isHttp2` tells.
     const request = givenRequest as IncomingMessage
     const response = givenResponse as ServerResponse
-    const call = this.call(request, new NodeAnswer(request, response))
+    const answer = isHttp2(request)
+      ? new Http2Answer(givenRequest as Http2ServerRequest, givenResponse as Http2ServerResponse)
+      : new NodeAnswer(request, response)
+    const call = this.call(request, answer)
     let forget: (() => void) | undefined
     const onClose = (): void => {
       forget?.()

@@ -113,12 +113,14 @@ describe("over HTTP/2", () => {
   it("trailers and interim answers pass", async () => {
     const upstream = await startRawUpstream((socket) =>
       socket.write(
-        "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: grpc-status\r\n\r\n2\r\nok\r\n0\r\ngrpc-status: 0\r\n\r\n",
+        "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\ncontent-length: 5\r\ntrailer: x\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: grpc-status\r\n\r\n2\r\nok\r\n0\r\ngrpc-status: 0\r\n\r\n",
       ),
     )
     const { client } = await start(upstream.origin)
     const stream = client.request({ ":path": "/" })
     const [hints] = (await once(stream, "headers")) as [IncomingHttpHeaders]
+    // A client that is told of a length waits for that many bytes, or ends the stream as malformed.
+    expect(Object.keys(hints)).toEqual([":status", "link"])
     expect(hints).toMatchObject({ ":status": 103, link: "</a>" })
     const [trailers] = (await Promise.all([once(stream, "trailers"), text(stream)]))[0] as [
       IncomingHttpHeaders,

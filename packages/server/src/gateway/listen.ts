@@ -32,6 +32,8 @@ export interface GatewayListenerOptions {
   readonly keepAliveMs: number
   readonly maxHeaderBytes: number
   readonly maxConnections: number
+  /** How long a client may receive nothing of an answer that is there, over HTTP/2. Default: one minute. */
+  readonly answerIdleMs?: number | undefined
 }
 
 export interface GatewayListener extends Listener {

@@ -98,6 +98,7 @@ class RunningGateway implements StartedGateway {
       keepAliveMs: limits.keepAlive,
       maxHeaderBytes: limits.headerBytes,
       maxConnections: limits.connections,
+      answerIdleMs: settings.deadlines.bodyIdle || undefined,
     })
     hub?.attach({
       gateway: () => ({ targets: this.#routes.targets(), upgrades: this.#gateway.upgrades }),

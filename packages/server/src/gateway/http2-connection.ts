@@ -1,0 +1,77 @@
+// One client that speaks HTTP/2: how long it may be idle, and when it is given up.
+
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2"
+import type { Http2Socket } from "./http2-socket.js"
+
+export interface Http2Patience {
+  /** How long a client may take to send its settings; 0 is for ever. */
+  readonly headTimeoutMs: number
+  /** How long an idle connection is kept. */
+  readonly keepAliveMs: number
+  /** How long a client may receive nothing of an answer that is there. */
+  readonly answerIdleMs: number
+}
+
+/** An answer that waits until the client makes room for it. */
+interface Blocked {
+  readonly since: number
+  readonly unsent: number
+}
+
+export class Http2Connection {
+  readonly session: ServerHttp2Session
+  readonly #socket: Http2Socket
+  readonly #patience: Http2Patience
+  readonly #streams = new Map<ServerHttp2Stream, Blocked | undefined>()
+  #isKnown = false
+  #wasUnread = false
+
+  constructor(session: ServerHttp2Session, socket: Http2Socket, patience: Http2Patience) {
+    this.session = session
+    this.#socket = socket
+    this.#patience = patience
+    // What clients do wrong in HTTP/2 ends their connection, and is no concern of ours.
+    session.on("error", () => {})
+    session.setTimeout(patience.headTimeoutMs, () => this.#idle())
+    session.once("remoteSettings", () => {
+      this.#isKnown = true
+      session.setTimeout(patience.keepAliveMs)
+    })
+    session.on("stream", (stream) => {
+      this.#streams.set(stream, undefined)
+      // What goes wrong with a stream is told by its end.
+      stream.on("error", () => {})
+      stream.on("close", () => this.#streams.delete(stream))
+    })
+  }
+
+  /** Now and then. */
+  look(now: number): void {
+    const socket = this.#socket
+    const isUnread = socket.isUnread
+    // Twice in a row it is no pause: `node:http2` has sent GOAWAY for an error. RFC 9113, 5.4.1: then the connection is closed.
+    if ((isUnread && this.#wasUnread) || socket.stalledMs(now) >= this.#patience.answerIdleMs) {
+      this.session.destroy()
+      socket.destroy()
+      return
+    }
+    this.#wasUnread = isUnread
+    for (const [stream, blocked] of this.#streams) this.#lookAt(stream, blocked, now)
+  }
+
+  /** Gives up an answer that is there as a whole, and that the client makes no room for. */
+  #lookAt(stream: ServerHttp2Stream, blocked: Blocked | undefined, now: number): void {
+    const unsent = stream.writableLength
+    if (!stream.writableEnded || unsent === 0) {
+      if (blocked !== undefined) this.#streams.set(stream, undefined)
+    } else if (blocked?.unsent !== unsent) this.#streams.set(stream, { since: now, unsent })
+    else if (now - blocked.since >= this.#patience.answerIdleMs) stream.close(constants.NGHTTP2_CANCEL)
+  }
+
+  /** Nothing has come or gone for long. */
+  #idle(): void {
+    const { session } = this
+    if (!this.#isKnown) session.destroy()
+    else if (this.#streams.size === 0 && !session.closed) session.close()
+  }
+}
