@@ -71,6 +71,7 @@ export const errorCodes = {
   AUDIT_IO: "An audit log that could not be read or written.",
   LOG_FORMAT_UNKNOWN: "An access log in a format that replay does not know.",
   LOG_FORMAT_INVALID: "A description of a log format that cannot be read, or does not fit the log.",
+  RULES_BUSY: "Rules sent to be checked while too many others wait for that.",
   REPLAY_BUSY: "A log sent for replay while another is replayed.",
   REPLAY_TOO_MUCH: "A replay that took more time or memory than it may.",
   LOG_IO: "An access log that could not be read, or not to its end.",

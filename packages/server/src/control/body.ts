@@ -70,7 +70,7 @@ export async function readBody<Body>(
   request: IncomingMessage,
   spec: BodySpec<Body>,
   mostBytes: number,
-): Promise<{ readonly body: Body; readonly bodyBytes: number }> {
+): Promise<Body> {
   const type = checkType(request, spec.types)
   if (Number(request.headers["content-length"] ?? 0) > MOST_DISCARDED_BYTES) throw tooLarge(mostBytes)
   const chunks: Buffer[] = []
@@ -81,7 +81,7 @@ export async function readBody<Body>(
     if (size <= mostBytes) chunks.push(chunk)
   }
   if (size > mostBytes) throw tooLarge(mostBytes)
-  return { body: spec.read(Buffer.concat(chunks), type), bodyBytes: size }
+  return spec.read(Buffer.concat(chunks), type)
 }
 
 /** Named, always: what a form on a page can send (`text/plain`, form data) is refused before it is read. */

@@ -50,16 +50,15 @@ export class Editor {
     edit: (document: RuleSetDocument) => unknown,
   ): Promise<RuleSetRevision> {
     return this.#put(asked, change, asked.query.comment, async ({ document }, options) => {
-      // The source checks it too; this is for the mistakes, which may be many.
-      const checked = await this.#checker.check({ value: edit(document) }, asked.bodyBytes)
-      return await this.#rules.save(checked, options)
+      const checked = await this.#checker.check({ value: edit(document) })
+      return await this.#rules.save(checked, { ...options, isChecked: true })
     })
   }
 
   /** Puts a whole set in force in place of the rules. */
   replace(asked: Asked<ChangeQuery, SentDocument>, change: Change): Promise<RuleSetRevision> {
     return this.#put(asked, change, asked.query.comment, async (_current, options) =>
-      this.#rules.save(await this.#checker.check(asked.body, asked.bodyBytes), options),
+      this.#rules.save(await this.#checker.check(asked.body), { ...options, isChecked: true }),
     )
   }
 

@@ -11,7 +11,7 @@ import { checkQuery } from "./checked.js"
 import { Editor } from "./editor.js"
 import { type EventSource, Feed, type FeedOptions } from "./feed.js"
 import { type ReplayLimits, Replays } from "./replay/replays.js"
-import { problemHeaders, requestProblem } from "./request-problem.js"
+import { FULL, problemHeaders, requestProblem } from "./request-problem.js"
 import { etagOf } from "./revision-etag.js"
 import { type Answer, type Route, Router } from "./route.js"
 import { clientRoutes } from "./routes/clients.js"
@@ -52,9 +52,6 @@ export interface ControlPlaneOptions {
   /** Told of every failure that is not the caller's mistake. */
   readonly onError?: (error: unknown) => void
 }
-
-/** Somebody has to wait; nothing is broken. */
-const FULL: readonly string[] = ["EVENTS_FULL", "EVENTS_CLOSED", "REPLAY_BUSY"]
 
 /** Serves the control plane. */
 export interface ControlPlane extends RequestListener {
@@ -104,11 +101,11 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
     const { route, params } = router.find(path, request.method)
     const asked = { request, response, params, actor: admit(access, request, route) }
     const checked = checkQuery(route.query, query.join("?"))
-    const sent =
+    const body =
       route.body === undefined
-        ? { body: undefined, bodyBytes: 0 }
+        ? undefined
         : await inTime(request, readBody(request, route.body, maxBodyBytes), bodyTimeoutMs)
-    return await route.run({ ...asked, ...sent, query: checked })
+    return await route.run({ ...asked, body, query: checked })
   }
 
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {

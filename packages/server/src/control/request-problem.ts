@@ -30,7 +30,11 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   EVENTS_FULL: 503,
   EVENTS_CLOSED: 503,
   REPLAY_BUSY: 503,
+  RULES_BUSY: 503,
 }
+
+/** Somebody has to wait; nothing is broken. */
+export const FULL: readonly string[] = ["EVENTS_FULL", "EVENTS_CLOSED", "REPLAY_BUSY", "RULES_BUSY"]
 
 interface RulesProblem extends Problem {
   readonly problems: readonly RuleProblem[]
@@ -49,7 +53,7 @@ export function problemHeaders(error: unknown, etag: string): Record<string, str
   if (error instanceof TooManyFailures) return { "retry-after": String(error.retryAfterSeconds) }
   if (!(error instanceof SluiceError)) return {}
   if (error.code === "TOKEN_REQUIRED") return { "www-authenticate": 'Bearer realm="sluice"' }
-  if (error.code === "EVENTS_FULL" || error.code === "REPLAY_BUSY") return { "retry-after": "10" }
+  if (FULL.includes(error.code) && error.code !== "EVENTS_CLOSED") return { "retry-after": "10" }
   // So that the edit can be made again on what is in force.
   return error.code === "RULES_CONFLICT" || error.code === "IF_MATCH_REQUIRED" ? { etag } : {}
 }

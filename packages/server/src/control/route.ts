@@ -18,7 +18,6 @@ export interface Asked<Query = unknown, Body = unknown> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
-  readonly bodyBytes: number
   readonly actor: Actor
 }
 

@@ -171,6 +171,7 @@ function number(value: unknown, place: string): unknown {
 function headers(value: unknown, place: string): Readonly<Record<string, string | readonly string[]>> {
   if (!isObject(value)) throw invalid(place, "must be an object of names and texts", value)
   const lower: Record<string, string | readonly string[]> = Object.create(null)
+  let several: Map<string, string[]> | undefined
   let count = 0
   for (const name in value) {
     if (++count > MOST_HEADERS) throw invalid(place, `may have ${MOST_HEADERS} names at most`, value)
@@ -179,7 +180,15 @@ function headers(value: unknown, place: string): Readonly<Record<string, string 
       throw invalid(`${place}[${shown(name)}]`, "must be text or a list of texts", given)
     const key = name.toLowerCase()
     const before = lower[key]
-    lower[key] = before === undefined ? given : [before, given].flat()
+    if (before === undefined) lower[key] = given
+    else {
+      // A list of our own from the second name on: copying it for each name took time by the square of their number.
+      const list = several?.get(key) ?? (typeof before === "string" ? [before] : [...before])
+      for (const one of typeof given === "string" ? [given] : given) list.push(one)
+      several ??= new Map()
+      several.set(key, list)
+      lower[key] = list
+    }
   }
   return lower
 }

@@ -22,21 +22,38 @@ const FORBIDDEN = ["__proto__", "constructor", "prototype"]
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/
 const HEADER = METHOD
 
-export function checkRules(set: unknown, bounds: Bounds): FoundProblem[] {
-  const checker = new Checker(set, bounds)
-  checker.all()
+/** The first `most` mistakes, without those at a path that is known to hold one. */
+export function checkRules(
+  set: unknown,
+  bounds: Bounds,
+  most: number,
+  known: ReadonlySet<string>,
+): FoundProblem[] {
+  const checker = new Checker(set, bounds, most, known)
+  try {
+    checker.all()
+  } catch (error) {
+    if (error !== ENOUGH) throw error
+  }
   return checker.problems
 }
+
+/** Thrown to end the search once enough is found. */
+const ENOUGH = Symbol("enough problems")
 
 class Checker {
   readonly problems: FoundProblem[] = []
   readonly #set: Record<string, unknown>
   readonly #bounds: Bounds
+  readonly #most: number
+  readonly #known: ReadonlySet<string>
   #clients = 0
 
-  constructor(set: unknown, bounds: Bounds) {
+  constructor(set: unknown, bounds: Bounds, most: number, known: ReadonlySet<string>) {
     this.#set = asMap(set)
     this.#bounds = bounds
+    this.#most = most
+    this.#known = known
   }
 
   all(): void {
@@ -138,12 +155,20 @@ class Checker {
     })
   }
 
-  #keyBy(keyBy: unknown, at: Path, paths: unknown): void {
+  #keyBy(keyBy: unknown, at: Path, path: unknown): void {
+    const paths = texts(path)
+    /** The segments of each path, split once however many parts the key has. */
+    let segments: readonly ReadonlySet<string>[] | undefined
+    const checked = new Set<string>()
     this.#each(keyBy, at, (text, place) => {
       const part = parseKeyPart(text, place)
-      if (part.kind !== "param") return
-      const lacking = texts(paths).find((path) => !path.split("/").includes(`:${part.name}`))
-      if (texts(paths).length > 0 && lacking === undefined) return
+      if (part.kind !== "param" || checked.has(part.name)) return
+      segments ??= paths.map((one) => new Set(one.split("/")))
+      const lacking = paths[segments.findIndex((names) => !names.has(`:${part.name}`))]
+      if (paths.length > 0 && lacking === undefined) {
+        checked.add(part.name)
+        return
+      }
       throw new SluiceError("RULE_REFERENCE_UNKNOWN", {
         place,
         expected: `needs :${part.name} in every path of the rule`,
@@ -158,7 +183,8 @@ class Checker {
     this.#bound(at, list.length, this.#bounds.maxLimits, "maxLimits")
     const algorithm = asMap(this.#set.defaults).algorithm
     const good: LimitSpec[] = []
-    list.forEach((limit, i) => {
+    // Beyond the bound it is one mistake, not one for each.
+    list.slice(0, this.#bounds.maxLimits).forEach((limit, i) => {
       const parsed = limitSchema.safeParse({
         ...(ALGORITHMS.some((known) => known === algorithm) ? { algorithm } : {}),
         ...asMap(limit),
@@ -299,7 +325,10 @@ class Checker {
   }
 
   #add(code: FoundProblem["code"], at: Path, message: string): void {
-    this.problems.push(problemAt(this.#set, code, at, message))
+    const problem = problemAt(this.#set, code, at, message)
+    if (this.#known.has(problem.path)) return
+    this.problems.push(problem)
+    if (this.problems.length >= this.#most) throw ENOUGH
   }
 }
 

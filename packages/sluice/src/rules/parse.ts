@@ -1,23 +1,33 @@
 import { checkRules } from "./check-rules.js"
-import { boundsOf, type GuardRails } from "./guard-rails.js"
+import { type Bounds, boundsOf, type GuardRails } from "./guard-rails.js"
 import { type FoundProblem, problemAt, problemsOf } from "./problems.js"
 import { type RuleProblem, RuleSetError } from "./rule-set-error.js"
 import { type RuleSetDocument, type RuleSpec, ruleSetSchema } from "./schema.js"
-import { readYaml } from "./yaml-text.js"
+import { readYaml, type YamlText } from "./yaml-text.js"
 
 export interface ParseOptions {
   /** The bounds on rules. */
   guardRails?: GuardRails
   /** What the set is called in errors: the name of its file. Default: `"rules"`. */
   name?: string
+  /**
+   * How often aliases (`*name`) may stand in for other parts of the text. Default: 100. With 0 there may be none: an alias
+   * lets few bytes stand for many, so text from the network should not have them.
+   */
+  maxAliases?: number
+  /** The search for mistakes ends when this many are found. Default: 1,000. */
+  maxProblems?: number
 }
 
-/** Reads a rule set from YAML or JSON. Every mistake is reported at once, with its line and column. */
+/** As many as anybody reads. */
+const MAX_PROBLEMS = 1_000
+
+/** Reads a rule set from YAML or JSON. All mistakes are reported at once, with line and column. */
 export function parseRuleSet(text: string, options: ParseOptions = {}): RuleSetDocument {
   const { name = "rules" } = options
   const bounds = boundsOf(options.guardRails)
-  const { value, positionOf } = readYaml(text, { name, maxBytes: bounds.maxBytes })
-  const problems = problemsIn(value, bounds).map((problem) => ({
+  const { value, positionOf } = readText(text, name, options, bounds)
+  const problems = problemsIn(value, bounds, options.maxProblems).map((problem) => ({
     ...problem,
     ...positionOf(problem.at, problem.isName),
   }))
@@ -39,12 +49,12 @@ export interface RuleParseOptions extends ParseOptions {
 export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
   const { name = "rule", within, id } = options
   const bounds = boundsOf(options.guardRails)
-  const { value, positionOf } = readYaml(text, { name, maxBytes: bounds.maxBytes })
+  const { value, positionOf } = readText(text, name, options, bounds)
   const taken = within.rules.findIndex((rule) => rule.id === id)
   const index = id === undefined || taken === -1 ? within.rules.length : taken
   const rules: unknown[] = [...within.rules]
   rules[index] = value
-  const problems = problemsIn({ ...within, rules }, bounds).map((problem) => {
+  const problems = problemsIn({ ...within, rules }, bounds, options.maxProblems).map((problem) => {
     // What lies outside, such as an override for an id that is gone, has no place in this text.
     const isInside = problem.at[0] === "rules" && problem.at[1] === index
     return isInside ? { ...problem, ...positionOf(problem.at.slice(2), problem.isName) } : problem
@@ -53,21 +63,28 @@ export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
   return value as RuleSpec
 }
 
-/** Checks a rule set given as an object. Every mistake is reported at once. */
+/** Checks a rule set given as an object. All mistakes are reported at once. */
 export function checkRuleSet(set: unknown, options: ParseOptions = {}): RuleSetDocument {
-  const problems = problemsIn(set, boundsOf(options.guardRails))
+  const problems = problemsIn(set, boundsOf(options.guardRails), options.maxProblems)
   if (problems.length > 0) throw new RuleSetError(options.name ?? "rules", problems.map(toProblem))
   return set as RuleSetDocument
 }
 
-function problemsIn(set: unknown, bounds: ReturnType<typeof boundsOf>): FoundProblem[] {
+function readText(text: string, name: string, options: ParseOptions, { maxBytes }: Bounds): YamlText {
+  const { maxAliases, maxProblems = MAX_PROBLEMS } = options
+  const bounds = { name, maxBytes, maxProblems }
+  return readYaml(text, maxAliases === undefined ? bounds : { ...bounds, maxAliases })
+}
+
+function problemsIn(set: unknown, bounds: Bounds, most = MAX_PROBLEMS): FoundProblem[] {
   if (typeof set !== "object" || set === null || Array.isArray(set))
     return [problemAt(set, "RULE_FIELD_INVALID", [], "must be a map with version and rules")]
   const parsed = ruleSetSchema.safeParse(set)
-  const shape = parsed.success ? [] : problemsOf(set, parsed.error.issues)
+  const shape = parsed.success ? [] : problemsOf(set, parsed.error.issues, most)
+  if (shape.length >= most) return shape
   // What the shape has said already is not said twice.
   const said = new Set(shape.map(({ path }) => path))
-  return [...shape, ...checkRules(set, bounds).filter(({ path }) => !said.has(path))]
+  return [...shape, ...checkRules(set, bounds, most - shape.length, said)]
 }
 
 function toProblem({

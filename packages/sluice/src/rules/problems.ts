@@ -9,13 +9,18 @@ import { ruleSetJsonSchema } from "./schema.js"
 type Path = readonly PropertyKey[]
 type Issue = z.core.$ZodIssue
 
+/** A longer name is cut: it may be as long as the whole set, and stands in each problem beneath it. */
+const MAX_NAME = 100
+
 /** `["rules", 0, "match"]` → `rules[0].match`. */
 export function pathText(path: Path): string {
   let text = ""
   for (const part of path) {
+    const name = String(part)
+    const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name
     if (typeof part === "number") text += `[${part}]`
-    else if (/^[\w$-]+$/.test(String(part))) text += `${text === "" ? "" : "."}${String(part)}`
-    else text += `[${JSON.stringify(String(part))}]`
+    else if (/^[\w$-]+$/.test(shown)) text += `${text === "" ? "" : "."}${shown}`
+    else text += `[${JSON.stringify(shown)}]`
   }
   return text
 }
@@ -48,14 +53,25 @@ export function problemAt(
   return { code, path: pathText(at), message, at, rule, isName }
 }
 
-export function problemsOf(set: unknown, issues: readonly Issue[], root: Path = []): FoundProblem[] {
-  return issues.flatMap((issue) => problemsOfIssue(set, issue, [...root, ...issue.path]))
+/** The first `most` problems. */
+export function problemsOf(
+  set: unknown,
+  issues: readonly Issue[],
+  most: number,
+  root: Path = [],
+): FoundProblem[] {
+  const problems: FoundProblem[] = []
+  for (const issue of issues) {
+    if (problems.length >= most) break
+    problems.push(...problemsOfIssue(set, issue, most - problems.length, [...root, ...issue.path]))
+  }
+  return problems
 }
 
-function problemsOfIssue(set: unknown, issue: Issue, at: Path): FoundProblem[] {
+function problemsOfIssue(set: unknown, issue: Issue, most: number, at: Path): FoundProblem[] {
   if (issue.code === "unrecognized_keys") {
     const fields = fieldsAt(at)
-    return issue.keys.map((key) => {
+    return issue.keys.slice(0, most).map((key) => {
       const guess = nearest(key, fields)
       const hint = guess === undefined ? "" : `; did you mean ${guess}?`
       return problemAt(set, "RULE_UNKNOWN_FIELD", [...at, key], `does not exist${hint}`, true)
@@ -67,7 +83,7 @@ function problemsOfIssue(set: unknown, issue: Issue, at: Path): FoundProblem[] {
     const meant = issue.errors.find((errors) =>
       errors.every(({ code, path }) => path.length > 0 || code === "unrecognized_keys"),
     )
-    if (meant !== undefined) return problemsOf(set, meant, at)
+    if (meant !== undefined) return problemsOf(set, meant, most, at)
   }
   if (issue.code === "invalid_key") {
     return [problemAt(set, "RULE_FIELD_INVALID", at, "is not a valid name", true)]

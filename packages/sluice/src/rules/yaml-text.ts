@@ -36,6 +36,10 @@ export interface ReadOptions {
   readonly maxBytes: number
   /** As programs written in Go read it: `<<` merges maps, and text without quotes is left as a `Plain`. */
   readonly asGo?: boolean
+  /** How often aliases may stand in for other parts of the text. Default: 100. */
+  readonly maxAliases?: number
+  /** Syntax errors listed. Default: all. */
+  readonly maxProblems?: number
 }
 
 export interface YamlText {
@@ -48,19 +52,32 @@ export interface YamlText {
 }
 
 /** Reads one document. Text that cannot be read is a RuleSetError with the code RULES_SYNTAX. */
-export function readYaml(text: string, { name, maxBytes, asGo = false }: ReadOptions): YamlText {
+export function readYaml(text: string, options: ReadOptions): YamlText {
+  const { name, maxBytes, asGo = false, maxAliases = MOST_ALIASES, maxProblems } = options
   const syntax = (message: string) =>
     new RuleSetError(name, [{ code: "RULES_SYNTAX", path: "", message, line: undefined, column: undefined }])
   if (Buffer.byteLength(text) > maxBytes) throw syntax(`must be at most ${maxBytes} bytes (maxBytes)`)
   if (isTooDeep(text)) throw syntax(`must not be nested deeper than ${DEEPEST}`)
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: asGo })
-  if (document.errors.length > 0) {
+  // The parser compares each key with all keys before it: 10,000 keys in one map took it a second.
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    merge: asGo,
+    uniqueKeys: false,
+  })
+  const mistakes = [
+    ...document.errors.map(({ code, message, pos }) => ({
+      offset: pos[0],
+      message: code === "MULTIPLE_DOCS" ? "must be one document" : message,
+    })),
+    ...mistakesIn(document, maxAliases === 0),
+  ]
+  if (mistakes.length > 0) {
     throw new RuleSetError(
       name,
-      document.errors.map((error): RuleProblem => {
-        const { line, col } = lines.linePos(error.pos[0])
-        const message = error.code === "MULTIPLE_DOCS" ? "must be one document" : error.message
+      mistakes.slice(0, maxProblems).map(({ offset, message }): RuleProblem => {
+        const { line, col } = lines.linePos(offset)
         return { code: "RULES_SYNTAX", path: "", message, line, column: col }
       }),
     )
@@ -68,7 +85,7 @@ export function readYaml(text: string, { name, maxBytes, asGo = false }: ReadOpt
   if (asGo) keepPlain(document)
   let value: unknown
   try {
-    value = document.toJS({ maxAliasCount: MOST_ALIASES })
+    value = document.toJS({ maxAliasCount: maxAliases })
   } catch (error) {
     throw syntax(`cannot be read: ${(error as Error).message}`)
   }
@@ -82,6 +99,32 @@ export function readYaml(text: string, { name, maxBytes, asGo = false }: ReadOpt
       return { line, column: col }
     },
   }
+}
+
+interface Mistake {
+  readonly offset: number
+  readonly message: string
+}
+
+/** Names that a map has twice, and aliases where there may be none. Each key is looked up once. */
+function mistakesIn(document: Document.Parsed, refusesAliases: boolean): Mistake[] {
+  const mistakes: Mistake[] = []
+  const add = (node: unknown, message: string) =>
+    mistakes.push({ offset: (isNode(node) ? node.range?.[0] : undefined) ?? 0, message })
+  visit(document, {
+    Map(_key, { items }) {
+      const names = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) add(key, "must be a text: nothing here is named by a list or a map")
+        else if (names.has(key.value)) add(key, "Map keys must be unique")
+        else names.add(key.value)
+      }
+    },
+    Alias(_key, alias) {
+      if (refusesAliases) add(alias, "must not use an alias; write out what it stands for")
+    },
+  })
+  return mistakes
 }
 
 function keepPlain(document: Document.Parsed): void {

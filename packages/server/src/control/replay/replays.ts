@@ -100,9 +100,8 @@ export class Replays {
 
   async #check(name: string, rules: string | object): Promise<RuleSetDocument> {
     const given = typeof rules === "string" ? { text: rules } : { value: rules }
-    const bytes = typeof rules === "string" ? rules.length : JSON.stringify(rules).length
     try {
-      return await this.#checker.check(given, bytes)
+      return await this.#checker.check(given)
     } catch (error) {
       if (error instanceof RuleSetError)
         throw new RuleSetError(`candidate ${JSON.stringify(name)}`, error.problems)

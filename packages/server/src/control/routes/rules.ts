@@ -165,12 +165,11 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       query: validateQuery,
       body: documentBody(RULE_SET),
       answer: { description: "Whether it is valid, and every mistake in it.", schema: verdict },
-      async run({ body, bodyBytes, query }) {
+      async run({ body, query }) {
         const { document } = rules.current
-        if (query.rule === undefined)
-          return { json: await verdictOn(checker.check(body, bodyBytes), document) }
+        if (query.rule === undefined) return { json: await verdictOn(checker.check(body), document) }
         const sent = { text: textOf(body), within: document, id: query.rule }
-        return { json: await verdictOnRule(checker.checkRule(sent, bodyBytes), document, query.rule) }
+        return { json: await verdictOnRule(checker.checkRule(sent), document, query.rule) }
       },
     }),
     route({

@@ -2,12 +2,14 @@
 
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkType } from "../../options.js"
+import type { GuardRails } from "../guard-rails.js"
+import { checkRuleSet } from "../parse.js"
 import type { RuleSetDocument } from "../schema.js"
-import { diffRuleSets } from "./diff.js"
+import { diffRuleSets, type RuleSetChanges } from "./diff.js"
 import { etagOf } from "./etag.js"
 import type { RevisionInfo, RuleSetRevision, SaveOptions } from "./source.js"
 
-const SAVE_FIELDS = ["expected", "by", "comment"]
+const SAVE_FIELDS = ["expected", "by", "comment", "isChecked"]
 const isText = (value: unknown) => typeof value === "string"
 
 export function checkSave(options: SaveOptions, place: string): void {
@@ -17,6 +19,17 @@ export function checkSave(options: SaveOptions, place: string): void {
   checkType(options.comment, `${place}.comment`, "a text", isText)
   const isMark = (value: unknown) => typeof value === "string" || Number.isInteger(value)
   checkType(options.expected, `${place}.expected`, "a revision or an etag", isMark)
+}
+
+/** The set, checked, and a copy: nobody changes the rules in force by changing an object. */
+export function checkedCopy(
+  document: unknown,
+  guardRails: GuardRails | undefined,
+  isChecked = false,
+): RuleSetDocument {
+  if (guardRails !== undefined) checkRuleSet(document, { guardRails })
+  else if (!isChecked) checkRuleSet(document)
+  return structuredClone(document as RuleSetDocument)
 }
 
 /** Refuses an edit that was made on something else than what is in force. */
@@ -50,9 +63,23 @@ export function infosOf(revisions: readonly RuleSetRevision[]): RevisionInfo[] {
   return revisions
     .map(({ document, ...info }, i) => ({
       ...info,
-      changes: diffRuleSets(revisions[i - 1]?.document, document),
+      changes: changesOnce(revisions[i - 1]?.document, document),
     }))
     .reverse()
+}
+
+/** What was compared before, by the later set: the differences of a hundred large sets took a second each time. */
+const compared = new WeakMap<
+  RuleSetDocument,
+  { readonly before: RuleSetDocument | undefined; readonly changes: RuleSetChanges }
+>()
+
+function changesOnce(before: RuleSetDocument | undefined, after: RuleSetDocument): RuleSetChanges {
+  const known = compared.get(after)
+  if (known !== undefined && known.before === before) return known.changes
+  const changes = diffRuleSets(before, after)
+  compared.set(after, { before, changes })
+  return changes
 }
 
 /** The revision to go back to. */

@@ -7,9 +7,9 @@ import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkType } from "../../options.js"
 import type { GuardRails } from "../guard-rails.js"
-import { checkRuleSet, parseRuleSet } from "../parse.js"
+import { parseRuleSet } from "../parse.js"
 import type { RuleSetDocument } from "../schema.js"
-import { checkExpected, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
+import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
 import { etagOf } from "./etag.js"
 import { withLock } from "./file-lock.js"
 import { Journal } from "./journal.js"
@@ -147,7 +147,7 @@ class FileRules implements EditableRuleSource {
   }
 
   async #put(document: unknown, options: SaveOptions, place: string): Promise<RuleSetRevision> {
-    const checked = structuredClone(checkRuleSet(document, this.#parseOptions()))
+    const checked = checkedCopy(document, this.#options.guardRails, options.isChecked)
     return await this.#turns.take(async () => {
       for (;;) {
         // An edit by hand that nobody has noticed yet comes first.

@@ -2,8 +2,7 @@ import type { Clock } from "../../clock.js"
 import { systemClock } from "../../clock.js"
 import { checkFields } from "../../options.js"
 import type { GuardRails } from "../guard-rails.js"
-import { checkRuleSet } from "../parse.js"
-import { checkExpected, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
+import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
 import { checkHistory, checkHooks, HISTORY } from "./options.js"
 import { Serving } from "./serving.js"
 import type {
@@ -40,7 +39,12 @@ class ObjectRules implements EditableRuleSource {
     checkHooks(options, "objectRules")
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    const first = makeRevision(1, this.#check(document), { by: "initial" }, this.#clock.now())
+    const first = makeRevision(
+      1,
+      checkedCopy(document, options.guardRails),
+      { by: "initial" },
+      this.#clock.now(),
+    )
     this.#history = [first]
     this.#serving = new Serving(first, options)
   }
@@ -79,7 +83,7 @@ class ObjectRules implements EditableRuleSource {
   async close(): Promise<void> {}
 
   #put(document: unknown, options: SaveOptions, place: string): RuleSetRevision {
-    const checked = this.#check(document)
+    const checked = checkedCopy(document, this.#options.guardRails, options.isChecked)
     checkExpected(this.current, options, place)
     const next = makeRevision(this.current.revision + 1, checked, options, this.#clock.now())
     if (next.etag === this.current.etag) return this.current
@@ -87,11 +91,5 @@ class ObjectRules implements EditableRuleSource {
     if (this.#history.length > (this.#options.history ?? HISTORY)) this.#history.shift()
     this.#serving.accept(next)
     return next
-  }
-
-  /** A copy, so that nobody changes the rules in force by changing an object. */
-  #check(document: unknown) {
-    const { guardRails } = this.#options
-    return structuredClone(checkRuleSet(document, guardRails === undefined ? {} : { guardRails }))
   }
 }

@@ -5,9 +5,8 @@ import { parseDuration } from "../../duration.js"
 import { checkFields, checkType } from "../../options.js"
 import { connectionOf, type UserClient } from "../../redis/client.js"
 import type { GuardRails } from "../guard-rails.js"
-import { checkRuleSet } from "../parse.js"
 import type { RuleSetDocument } from "../schema.js"
-import { checkExpected, checkSave, conflict, infosOf, makeRevision, wanted } from "./edit.js"
+import { checkExpected, checkedCopy, checkSave, conflict, infosOf, makeRevision, wanted } from "./edit.js"
 import { etagOf } from "./etag.js"
 import { LastGood } from "./last-good.js"
 import { checkHistory, checkHooks, HISTORY } from "./options.js"
@@ -124,7 +123,7 @@ class RedisRules implements EditableRuleSource {
 
   async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
     checkSave(options, "save")
-    return await this.#put(this.#check(document), options, "save")
+    return await this.#put(this.#check(document, options.isChecked), options, "save")
   }
 
   async revisions(): Promise<RevisionInfo[]> {
@@ -197,8 +196,8 @@ class RedisRules implements EditableRuleSource {
     }, ms).unref()
   }
 
-  #check(document: unknown): RuleSetDocument {
-    return structuredClone(checkRuleSet(document, this.#parseOptions()))
+  #check(document: unknown, isChecked = false): RuleSetDocument {
+    return checkedCopy(document, this.#options.guardRails, isChecked)
   }
 
   #parseOptions() {

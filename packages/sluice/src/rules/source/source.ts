@@ -52,6 +52,8 @@ export interface SaveOptions {
   /** Who saves. */
   readonly by: string
   readonly comment?: string
+  /** The caller has checked the set with `checkRuleSet`, perhaps in a thread. A source with guard rails of its own checks it again. */
+  readonly isChecked?: boolean
 }
 
 export interface EditableRuleSource extends RuleSource {
