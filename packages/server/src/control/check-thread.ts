@@ -26,7 +26,7 @@ export type CheckAnswer =
   | { readonly problems: readonly RuleProblem[] }
 
 /** Checks that wait for their turn, at most. */
-const MAX_WAITING = 16
+const MAX_WAITING = 32
 /** The worst 256 KB take a tenth of it on a machine that has nothing else to do. */
 const DEADLINE_MS = 5_000
 const MEMORY_MB = 256
