@@ -26,7 +26,8 @@ export function routesOf(settings: GatewaySettings): NamedRoute[] {
   if (routes.length > 0) return routes.map((route) => ({ ...route, ...namesOf(route) }))
   const only = Object.keys(upstreamsOf(settings))[0]
   if (only === undefined) return []
-  return [{ name: only, place: "/", path: "/", upstream: only, stripPrefix: false, deadlines: {} }]
+  const all = { name: only, place: "/", path: "/", upstream: only, stripPrefix: false, methodOverride: false }
+  return [{ ...all, deadlines: {} }]
 }
 
 function namesOf({ name, host, path }: RouteSettings): { name: string; place: string } {

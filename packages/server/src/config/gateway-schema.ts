@@ -65,6 +65,9 @@ const route = z
       .boolean()
       .default(false)
       .meta({ description: "Whether the upstream sees the path without path." }),
+    methodOverride: z.boolean().default(false).meta({
+      description: "Whether the upstream sees X-HTTP-Method-Override and its like.",
+    }),
     keepHost: z.boolean().optional().meta({
       description: "Whether the upstream sees the client's Host. Default: yes over http, no over https.",
     }),

@@ -68,6 +68,12 @@ const limits = z
       .default(268_435_456)
       .meta({ description: "A log sent to the control plane for replay, packed if it is." }),
     headerBytes: z.int().min(4_096).max(1_048_576).default(16_384),
+    headers: z
+      .int()
+      .min(16)
+      .max(10_000)
+      .default(128)
+      .meta({ description: "Headers of one request to the gateway; more are answered 431." }),
     connections: z.int().min(1).default(10_000).meta({ description: "Open at once, on each port." }),
     requestTimeout: duration.prefault("10s").meta({ description: "How long a request may take to arrive." }),
     keepAlive: duration.prefault("65s").meta({ description: "How long an idle connection is kept." }),

@@ -9,11 +9,9 @@ import type { Visit } from "./visit.js"
 
 /** The way back to a client, for one request. Lists of headers are name, value, name, value; `own` go in front of them. */
 export interface ClientAnswer {
-  /** Whether it is next: a client may have asked for others before, and hears of none before those. */
-  readonly isNext: boolean
   /** A whole answer of ours, given before the body of the request was read. */
   whole(answer: WholeAnswer, own: OwnHeaders | undefined): void
-  /** 1xx, as far as the client can be told: not in HTTP/1.0, and not before answers that it awaits first. */
+  /** 1xx, as far as the client can be told: not in HTTP/1.0. */
   interim(status: number, headers: readonly string[]): void
   /** The head of the upstream's answer, and what is added to it. It goes out with the first piece of the body, or when it is flushed. */
   head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void
@@ -57,11 +55,17 @@ export function answerEarly(
   answer.whole({ status, contentType, body, bytes, isLast }, visit.admission)
 }
 
+const SUSPECT: ReadonlySet<GatewayProblem> = new Set([
+  "REQUEST_INVALID",
+  "ENCODING_UNSUPPORTED",
+  "HEAD_TOO_LARGE",
+])
+
 export function answerProblem(visit: Visit, answer: ClientAnswer, code: GatewayProblem): void {
   const problem = gatewayProblem(code)
   const { status } = problem
   // Who knows what else is on this connection.
-  const isSuspect = code === "REQUEST_INVALID" || code === "ENCODING_UNSUPPORTED"
+  const isSuspect = SUSPECT.has(code)
   const isLast = isSuspect && !isHttp2(visit.request)
   answerEarly(
     visit,

@@ -26,7 +26,6 @@ export interface AnswerOwner {
 }
 
 export class DirectAnswer implements ClientAnswer {
-  readonly isNext = true
   readonly #owner: AnswerOwner
   readonly #isHead: boolean
   /** What of the head is still to be written. */

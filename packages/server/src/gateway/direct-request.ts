@@ -163,8 +163,10 @@ function readHeaders(text: string, rawHeaders: string[]): IncomingHttpHeaders | 
     while ((code >= SPACE && code <= TILDE) || code === TAB) code = text.charCodeAt(++at)
     if (code !== CR || text.charCodeAt(at + 1) !== LF) return undefined
     const value = trimmedEnd(text, valueStart, at)
-    at += 2
     const key = lowerCase(name)
+    // `node:http` takes some blanks behind a length and refuses others: it is to say which.
+    if (key === "content-length" && valueStart + value.length < at) return undefined
+    at += 2
     // What it means to come twice differs from header to header, and `node:http` knows.
     if (headers[key] !== undefined || rawHeaders.length === MOST_HEADERS * 2 || !isPlain(key, value))
       return undefined

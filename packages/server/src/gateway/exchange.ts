@@ -108,6 +108,7 @@ export class Exchange implements Exchanging, Taker {
       host: hostFor(this.#route, this.#target as Target, this.#visit.host),
       origin: this.#origin,
       framing,
+      passesMethodOverride: this.#route.passesMethodOverride,
     })
     const { body } = request
     if (framing === "none" || framing === 0 || body !== undefined) {
@@ -221,8 +222,7 @@ export class Exchange implements Exchanging, Taker {
   #expired(deadline: Deadline): void {
     if (this.#isOver) {
       this.#visit.error = "REQUEST_TIMEOUT"
-      // One that stands in line behind others cannot be taken yet.
-      if (this.#clientAnswer.isNext) this.#clientAnswer.cut()
+      this.#clientAnswer.cut()
       return
     }
     const isClients =

@@ -10,6 +10,7 @@ import type { Forwarded } from "./gateway-watch.js"
 import { openPool, type PoolOptions } from "./pool.js"
 import type { Deadlines, Route } from "./route.js"
 import type { Target } from "./upstream.js"
+import { checkedByGateway, wireHttp1 } from "./wire-http1.js"
 
 export const LOOPBACK = "127.0.0.1"
 
@@ -148,16 +149,11 @@ export async function startGateway(
     onUpstreamFailure: ({ problem, error }) => void failures.push(`${problem}: ${error.message}`),
     ...gatewayOptions,
   })
-  const server = createServer({ requestTimeout: 0 })
-  wire(server, gateway)
+  const server = createServer({ requestTimeout: 0, ...checkedByGateway })
+  wireHttp1(server, gateway)
   const { port, connections } = await listening(server)
   if (direct) openLanes(server, gateway, connections)
   return { gateway, url: `http://${LOOPBACK}:${port}`, port, targets, ended, failures }
-}
-
-export function wire(server: Server, gateway: Gateway): void {
-  server.on("request", gateway.handle).on("checkContinue", gateway.handle)
-  server.on("upgrade", gateway.upgrade).on("connect", gateway.connect).on("clientError", gateway.clientError)
 }
 
 function openLanes(server: Server, gateway: Gateway, connections: Socket[]): void {

@@ -14,13 +14,11 @@ import type { GatewayWatch } from "./gateway-watch.js"
 import { Http2Answer } from "./http2-answer.js"
 import type { Admission, Limiting } from "./limiting.js"
 import { NodeAnswer } from "./node-answer.js"
-import { asksForHttp2, takeAsPlain } from "./plain-request.js"
 import type { GatewayProblem } from "./problem.js"
 import { endMalformed, endWith, endWithProblem } from "./raw-answer.js"
 import { hostOf, requestFault } from "./request-check.js"
-import { bodyFraming } from "./request-head.js"
+import { bodyFraming, hasUnknownExpectation } from "./request-head.js"
 import type { Route, RouteTable } from "./route.js"
-import { onSocketEnd } from "./socket-end.js"
 import { Upgrade } from "./upgrade.js"
 import type { OnUpstreamFailure } from "./upstream-failure.js"
 import { Visit } from "./visit.js"
@@ -30,6 +28,8 @@ export interface GatewayOptions {
   /** Without it nothing is limited. */
   readonly limiting?: Limiting | undefined
   readonly watch?: GatewayWatch | undefined
+  /** Headers of one request. More are refused, and never left out. Default: 128. */
+  readonly maxHeaders?: number | undefined
   /** Upgraded connections open at once. Default: 10,000. */
   readonly maxUpgrades?: number | undefined
   /** Told why an upstream gave no answer, for the log. */
@@ -46,7 +46,7 @@ export interface Call {
 }
 
 export interface Gateway {
-  /** For `request`, and for `checkContinue`: the client is told to go on when the upstream says so. */
+  /** For `request`, `checkContinue` and `checkExpectation`: the client is told to go on when the upstream says so. */
   handle(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void
   /** For a request that is read and answered without `node:http`. */
   call(request: ClientRequest, answer: ClientAnswer): Call
@@ -61,6 +61,7 @@ export interface Gateway {
 }
 
 const MOST_UPGRADES = 10_000
+const MAX_HEADERS = 128
 
 export function createGateway(options: GatewayOptions): Gateway {
   return new Front(options)
@@ -99,14 +100,7 @@ class Front implements Gateway {
       ? new Http2Answer(givenRequest as Http2ServerRequest, givenResponse as Http2ServerResponse)
       : new NodeAnswer(request, response)
     const call = this.call(request, answer)
-    let forget: (() => void) | undefined
-    const onClose = (): void => {
-      forget?.()
-      call.over()
-    }
-    response.on("close", onClose)
-    // An answer that stands in line behind others has no socket yet, and is not told that it is gone.
-    if (response.socket === null) forget = onSocketEnd(request.socket, onClose)
+    response.on("close", () => call.over())
     call.start()
   }
 
@@ -116,10 +110,6 @@ class Front implements Gateway {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (asksForHttp2(request)) {
-      takeAsPlain(request, socket, head)
-      return
-    }
     const { watch, maxUpgrades = MOST_UPGRADES, onUpstreamFailure } = this.#options
     const visit = new Visit(request, watch)
     let upgrade: Upgrade | undefined
@@ -199,13 +189,13 @@ class Front implements Gateway {
   }
 
   #decide(visit: Visit, gone: Gone, way: Way): void {
-    const { routes, limiting } = this.#options
+    const { routes, limiting, maxHeaders = MAX_HEADERS } = this.#options
     const { request } = visit
     const host = hostOf(request)
     visit.host = host
     const origin = originOf(request, host ?? "", limiting?.trusted ?? noProxies)
     visit.clientIp = origin.clientIp
-    const fault = requestFault(request, host)
+    const fault = requestFault(request, host, maxHeaders)
     if (fault !== undefined) {
       way.refuse(fault)
       return
@@ -224,7 +214,10 @@ class Front implements Gateway {
       return
     }
     const path = forwardedPath(target, route.stripPrefix)
-    const forward = (): void => way.forward(route, path, origin)
+    const forward = (): void => {
+      if (hasUnknownExpectation(request)) way.refuse("EXPECTATION_FAILED")
+      else way.forward(route, path, origin)
+    }
     if (limiting === undefined) {
       forward()
       return

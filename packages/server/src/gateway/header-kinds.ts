@@ -6,6 +6,8 @@ export const PASS = 0
 export const DROP = 1
 /** Says who asked, and what: goes through only from a proxy that is trusted. */
 export const CLAIM = 2
+/** Names another method than the one that was limited: goes through only where the route says so. */
+export const METHOD_OVERRIDE = 3
 
 /** RFC 9110, 7.6.1, and those that were so before it. `te` and `trailer` come back where they hold. */
 const HOP_BY_HOP = [
@@ -43,6 +45,8 @@ const OTHER_TARGETS = [
   "x-forwarded-method",
 ]
 
+const METHOD_OVERRIDES = ["x-http-method-override", "x-http-method", "x-method-override"]
+
 const CLAIMS = [
   "x-real-ip",
   "x-client-ip",
@@ -59,6 +63,7 @@ const CLAIMS = [
 const requestKinds = new Map<string, number>()
 for (const name of [...HOP_BY_HOP, ...REWRITTEN, ...OTHER_TARGETS]) requestKinds.set(name, DROP)
 for (const name of CLAIMS) requestKinds.set(name, CLAIM)
+for (const name of METHOD_OVERRIDES) requestKinds.set(name, METHOD_OVERRIDE)
 
 const answerKinds = new Map<string, number>(HOP_BY_HOP.map((name) => [name, DROP]))
 

@@ -20,7 +20,6 @@ const FIRST_LOOK_MS = 2
 const LAST_LOOK_MS = 500
 
 export class Http2Answer implements ClientAnswer {
-  readonly isNext = true
   readonly #request: IncomingMessage
   readonly #response: Http2ServerResponse
   readonly #stream: ServerHttp2Stream

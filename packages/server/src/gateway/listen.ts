@@ -12,6 +12,7 @@ import type { Certificate } from "./certificates.js"
 import { DirectLanes } from "./direct-lane.js"
 import type { Gateway } from "./gateway.js"
 import { createHttp2, type Http2Side } from "./listen-http2.js"
+import { checkedByGateway, wireHttp1 } from "./wire-http1.js"
 
 export interface GatewayListenerOptions {
   readonly host: string
@@ -78,8 +79,7 @@ function bounds(options: GatewayListenerOptions) {
     connectionsCheckingInterval: Math.min(1_000, options.headTimeoutMs || 1_000),
     keepAliveTimeout: options.keepAliveMs,
     maxHeaderSize: options.maxHeaderBytes,
-    // Whatever the process was started with: leniency here is how requests are smuggled.
-    insecureHTTPParser: false,
+    ...checkedByGateway,
     noDelay: true,
   }
 }
@@ -107,13 +107,8 @@ class Port {
   constructor(server: Http1Server, gateway: Gateway) {
     this.#server = server
     this.#gateway = gateway
-    const handle = (request: IncomingMessage, response: ServerResponse) => this.#handle(request, response)
+    wireHttp1(server, gateway, (request, response) => this.#handle(request, response))
     server.on("connection", (socket: Socket) => this.#watch(socket))
-    server.on("request", handle)
-    server.on("checkContinue", handle)
-    server.on("upgrade", (request, socket, head) => gateway.upgrade(request, socket, head))
-    server.on("connect", (request, socket) => gateway.connect(request, socket))
-    server.on("clientError", (error, socket) => gateway.clientError(error, socket))
     // Who cannot agree on TLS hears so from TLS.
     server.on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy())
   }

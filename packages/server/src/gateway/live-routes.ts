@@ -141,7 +141,7 @@ function tlsOf(name: string, { tls }: UpstreamSettings): UpstreamTls {
 }
 
 function routeOf(route: NamedRoute, { deadlines }: GatewaySettings, upstream: BalancedUpstream): Route {
-  const { name, path, stripPrefix, keepHost } = route
+  const { name, path, stripPrefix, keepHost, methodOverride } = route
   const prefix = prefixOf(path)
   return {
     name,
@@ -152,6 +152,7 @@ function routeOf(route: NamedRoute, { deadlines }: GatewaySettings, upstream: Ba
       bodyIdle: route.deadlines.bodyIdle ?? deadlines.bodyIdle,
       total: route.deadlines.total ?? deadlines.total,
     },
+    passesMethodOverride: methodOverride,
     keepHost: keepHost ?? upstream.targets.every(({ origin }) => origin.startsWith("http:")),
     stripPrefix: stripPrefix && prefix !== "" ? prefix : undefined,
   }

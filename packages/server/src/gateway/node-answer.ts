@@ -21,10 +21,6 @@ export class NodeAnswer implements ClientAnswer {
     this.#response = response
   }
 
-  get isNext(): boolean {
-    return this.#response.socket !== null
-  }
-
   whole(answer: WholeAnswer, own: OwnHeaders | undefined): void {
     const request = this.#request
     const response = this.#response

@@ -8,6 +8,7 @@ const problems = {
   ROUTE_UNKNOWN: [404, "Nothing is served here."],
   METHOD_NOT_ALLOWED: [405, "The gateway opens no tunnels."],
   REQUEST_TIMEOUT: [408, "The request did not arrive in time."],
+  EXPECTATION_FAILED: [417, "The request expects something other than 100-continue."],
   HEAD_TOO_LARGE: [431, "The head of the request is too large."],
   INTERNAL: [500, "Something went wrong in the gateway. Its log says more."],
   ENCODING_UNSUPPORTED: [501, "The request has a transfer encoding other than chunked."],

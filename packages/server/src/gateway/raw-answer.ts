@@ -3,6 +3,7 @@
 import { STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import { SerialSocket } from "../http/serial-socket.js"
 import { type GatewayProblem, gatewayProblem } from "./problem.js"
 
 /** `headers`: name, value, name, value. */
@@ -55,6 +56,5 @@ export function endMalformed(error: Error, socket: Duplex): void {
 
 /** Whether an answer is under way on the socket, into which a second one must not be written. */
 function hasAnswered(socket: Duplex): boolean {
-  const { _httpMessage } = socket as Duplex & { _httpMessage?: { headersSent: boolean } | null }
-  return _httpMessage?.headersSent === true
+  return socket instanceof SerialSocket && socket.response?.headersSent === true
 }

@@ -15,9 +15,16 @@ export function hostOf(request: ClientRequest): string | undefined {
 }
 
 /** What is wrong with a request, if anything is. */
-export function requestFault(request: ClientRequest, host: string | undefined): GatewayProblem | undefined {
+export function requestFault(
+  request: ClientRequest,
+  host: string | undefined,
+  maxHeaders: number,
+): GatewayProblem | undefined {
   const { headers, rawHeaders } = request
   if (!isHttp2(request) && request.httpVersionMajor !== 1) return "REQUEST_INVALID"
+  if (rawHeaders.length > maxHeaders * 2) return "HEAD_TOO_LARGE"
+  // RFC 9112, 3.2. HTTP/1.0 need not name one.
+  if (host === undefined && !isHttp2(request) && request.httpVersionMinor > 0) return "REQUEST_INVALID"
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string

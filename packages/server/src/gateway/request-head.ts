@@ -2,7 +2,7 @@
 
 import { type ClientRequest, isHttp2 } from "./client-request.js"
 import type { Origin } from "./forwarded-headers.js"
-import { CLAIM, namedInConnection, PASS, requestKind } from "./header-kinds.js"
+import { CLAIM, METHOD_OVERRIDE, namedInConnection, PASS, requestKind } from "./header-kinds.js"
 import type { Route } from "./route.js"
 import type { Target } from "./upstream.js"
 
@@ -27,11 +27,14 @@ export interface RequestHead {
   readonly host: string
   readonly origin: Origin
   readonly framing: BodyFraming
+  /** Whether the upstream may be told to do something else than the method says. */
+  readonly passesMethodOverride?: boolean | undefined
   /** The protocol to switch to. */
   readonly upgrade?: string | undefined
 }
 
-export function requestHead({ request, target, host, origin, framing, upgrade }: RequestHead): string {
+export function requestHead(parts: RequestHead): string {
+  const { request, target, host, origin, framing, upgrade, passesMethodOverride } = parts
   const { headers, rawHeaders } = request
   const isNew = isHttp2(request)
   const named = namedInConnection(headers.connection)
@@ -39,7 +42,7 @@ export function requestHead({ request, target, host, origin, framing, upgrade }:
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
     const kind = requestKind(name)
-    if (kind !== PASS && !(kind === CLAIM && origin.isFromProxy)) continue
+    if (kind !== PASS && !isLetThrough(kind, origin, passesMethodOverride)) continue
     if (named.size > 0 && named.has(name.toLowerCase())) continue
     // HTTP/2 has names of its own that start with a colon, and may send cookies one by one.
     if (isNew && (name.startsWith(":") || name === "cookie")) continue
@@ -57,10 +60,19 @@ export function requestHead({ request, target, host, origin, framing, upgrade }:
   return `${head}connection: ${upgrade === undefined ? "keep-alive" : `upgrade\r\nupgrade: ${upgrade}`}\r\n\r\n`
 }
 
+function isLetThrough(kind: number, origin: Origin, passesMethodOverride = false): boolean {
+  return kind === METHOD_OVERRIDE ? passesMethodOverride : kind === CLAIM && origin.isFromProxy
+}
+
 /** HTTP/1.0 knows no interim answers. */
 export function expectsContinue({ headers, httpVersionMinor, httpVersionMajor }: ClientRequest): boolean {
   const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
   return headers.expect !== undefined && !isOld && headers.expect.toLowerCase() === "100-continue"
+}
+
+/** The only one that RFC 9110 knows is `100-continue`. */
+export function hasUnknownExpectation({ headers }: ClientRequest): boolean {
+  return headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue"
 }
 
 function takesTrailers(te: string | string[] | undefined): boolean {

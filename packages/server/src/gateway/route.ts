@@ -19,6 +19,8 @@ export interface Route {
   readonly deadlines: Deadlines
   /** Whether the upstream sees the client's Host, or its own. */
   readonly keepHost: boolean
+  /** Whether the upstream sees X-HTTP-Method-Override and its like. Default: no. */
+  readonly passesMethodOverride?: boolean | undefined
   /** Cut off the front of the path that is forwarded: `/api` makes `/` of `/api` and `/x` of `/api/x`. */
   readonly stripPrefix?: string | undefined
 }

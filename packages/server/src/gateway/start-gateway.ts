@@ -58,7 +58,7 @@ class RunningGateway implements StartedGateway {
   #closed: Promise<void> | undefined
 
   constructor(core: Core, options: StartGatewayOptions) {
-    const { settings, hub, trustedProxies } = options
+    const { settings, limits, hub, trustedProxies } = options
     const log = options.log ?? hub?.log
     const onError = (error: unknown) =>
       log?.error({ error: error instanceof Error ? error.stack : String(error) }, "a request failed")
@@ -72,6 +72,7 @@ class RunningGateway implements StartedGateway {
       routes: this.#routes,
       limiting: createLimiting(core, { maxHeld: settings.held, trustedProxies, onError }),
       watch: this.#watch,
+      maxHeaders: limits.headers,
       maxUpgrades: settings.upgrades,
       onUpstreamFailure: failures && ((failure) => failures.failed(failure)),
       onError,

@@ -88,9 +88,16 @@ export class Upgrade implements Exchanging, Taker {
     this.#timer.enter("headers", this.#sentAt)
     const upgrade = request.headers.upgrade ?? ""
     connection.begin(this, { isHead: request.method === "HEAD", isUpgrade: true })
-    const host = hostFor(this.#route, this.#target as Target, this.#visit.host)
     connection.write(
-      requestHead({ request, target: this.#path, host, origin: this.#origin, framing: "none", upgrade }),
+      requestHead({
+        request,
+        target: this.#path,
+        host: hostFor(this.#route, this.#target as Target, this.#visit.host),
+        origin: this.#origin,
+        framing: "none",
+        passesMethodOverride: this.#route.passesMethodOverride,
+        upgrade,
+      }),
     )
     connection.sent()
   }

@@ -53,10 +53,12 @@ export function plainHead(bytes: Buffer, from: number, mostBytes: number): Plain
     if (at + 1 >= end || bytes[at] !== CR || bytes[at + 1] !== LF) return undefined
     let valueEnd = at
     while (valueEnd > valueStart && isBlank(bytes[valueEnd - 1] as number)) valueEnd--
-    at += 2
     const name = bytes.toString("latin1", nameStart, nameEnd).toLowerCase()
+    const hasBlankBehind = valueEnd < at
+    at += 2
     if (name === "content-length") {
-      if (bodyLength >= 0) return undefined
+      // `node:http` takes some blanks behind a length and refuses others: it is to say which.
+      if (bodyLength >= 0 || hasBlankBehind) return undefined
       bodyLength = numberIn(bytes, valueStart, valueEnd)
       if (bodyLength < 0) return undefined
     } else if (name === "host") hosts++

@@ -3,6 +3,7 @@ import { Agent, get, type IncomingMessage, type RequestListener, type ServerResp
 import { connect, type Socket } from "node:net"
 import { text } from "node:stream/consumers"
 import { afterEach, describe, expect, it } from "vitest"
+import { eventually } from "../../../../test/support/eventually.js"
 import type { Listener } from "../listener.js"
 import { type HttpListenerOptions, startHttp } from "./http-listener.js"
 
@@ -33,6 +34,39 @@ async function ask(url: string, agent: Agent): Promise<IncomingMessage> {
 
 afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close()))
+})
+
+describe("requests sent ahead on one connection", () => {
+  it("are taken one after the other, each when the answer before it is out", async () => {
+    const waiting: ServerResponse[] = []
+    const { port } = await start((_request, response) => void waiting.push(response))
+    const socket = (await connectTo(port)).resume()
+    socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000))
+    for (let i = 0; i < 20; i++) {
+      await eventually(() => waiting.length === i + 1)
+      // Another connection's is taken meanwhile, so all that could be taken of this one was.
+      const other = (await connectTo(port)).on("error", () => {})
+      other.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+      await eventually(() => waiting.length === i + 2)
+      const [theirs] = waiting.splice(-1)
+      theirs?.destroy()
+      expect(waiting).toHaveLength(i + 1)
+      waiting[i]?.end("done")
+    }
+    socket.destroy()
+  })
+
+  it("are not read behind one that is refused", async () => {
+    const seen: (string | undefined)[] = []
+    const { port } = await start((request, response) => {
+      seen.push(request.url)
+      response.end()
+    })
+    const socket = await connectTo(port)
+    socket.write("GET / HTTP/1.1\r\nno: host\r\n\r\nGET /behind HTTP/1.1\r\nhost: a\r\n\r\n")
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(seen).toEqual([])
+  })
 })
 
 describe("close", () => {

@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from "node:net"
 import { type DirectAnswer, DirectLanes } from "../http/direct-lane.js"
 import { divert } from "../http/divert.js"
+import { beginRequest, serveSerially } from "../http/serial-socket.js"
 import { addressOf, type Listener } from "../listener.js"
 
 export interface HttpListenerOptions {
@@ -47,12 +48,16 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
     socket.on("close", () => sockets.delete(socket))
   })
   const underWay = new Set<ServerResponse>()
-  server.on("request", (request, response) => {
+  serveSerially(server)
+  const onRequest: RequestListener = (request, response) => {
+    beginRequest(request, response)
     if (!server.listening) endConnectionWith(response)
     underWay.add(response)
     response.on("close", () => underWay.delete(response))
     app(request, response)
-  })
+  }
+  // An expectation that is unknown may be ignored (RFC 9110, 10.1.1).
+  server.on("request", onRequest).on("checkExpectation", onRequest)
   const lanes = options.direct && openLanes(server, options.direct, options)
   server.listen(port, host)
   await once(server, "listening")

@@ -1,0 +1,178 @@
+// Requests that a client sends ahead of their answers, on a connection that `node:http` reads: one is under way at a time, and
+// nothing that stands behind a refused one is ever passed on.
+
+import type { ServerResponse } from "node:http"
+import { describe, expect, it } from "vitest"
+import { eventually } from "../support/eventually.js"
+import { dial, exchange, openBackend, openGateway } from "./bed.js"
+
+/** Not plain, so `node:http` reads it. */
+const ahead = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nTE: x\r\n\r\n`
+const ADMIN = "POST /admin HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
+
+describe("a client that sends many requests ahead", () => {
+  it("has one of them under way at a time, and others are answered meanwhile", async () => {
+    const held: ServerResponse[] = []
+    const backend = await openBackend((request, response) => {
+      if (request.url === "/other") response.end("other")
+      else held.push(response)
+    })
+    const gateway = await openGateway({ upstream: backend, settings: { deadlines: { connect: "2s" } } })
+    const socket = await dial(gateway.port)
+    let text = ""
+    socket.on("data", (bytes) => {
+      text += bytes
+    })
+    socket.write(ahead("/held").repeat(3_000))
+    await eventually(() => held.length > 0)
+    for (let i = 0; i < 5; i++) expect((await fetch(`${gateway.url}/other`)).status).toBe(200)
+    expect(held).toHaveLength(1)
+    held[0]?.end("first")
+    await eventually(() => held.length === 2)
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(1)
+  })
+
+  it("gets all the answers, in their order", async () => {
+    const backend = await openBackend((request, response) => response.end(`<${request.url}>`))
+    const gateway = await openGateway({ upstream: backend })
+    const paths = Array.from({ length: 300 }, (_, i) => `/${i}`)
+    const { text } = await exchange(gateway.port, paths.map(ahead).join(""), 1_000)
+    expect([...text.matchAll(/<(.*?)>/g)].map(([, path]) => path)).toEqual(paths)
+  })
+
+  it("does not keep anybody waiting with 100,000 of them, nor when it hangs up", async () => {
+    const backend = await openBackend((request, response) => {
+      if (request.url === "/other") response.end("other")
+    })
+    const gateway = await openGateway({ upstream: backend })
+    let longest = 0
+    let last = performance.now()
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 5)
+    const socket = await dial(gateway.port)
+    socket.write(ahead("/").repeat(100_000))
+    await eventually(() => backend.seen.length > 0)
+    expect(await (await fetch(`${gateway.url}/other`)).text()).toBe("other")
+    socket.destroy()
+    expect(await (await fetch(`${gateway.url}/other`)).text()).toBe("other")
+    clearInterval(timer)
+    expect(longest).toBeLessThan(1_000)
+  })
+
+  it("hears the answer to the first before it hears what is wrong with what follows", async () => {
+    const backend = await openBackend(
+      (_request, response) => void setTimeout(() => response.end("late"), 100),
+    )
+    const gateway = await openGateway({ upstream: backend })
+    const { statuses, text, isClosed } = await exchange(gateway.port, `${ahead("/")}garbage\r\n\r\n`, 1_000)
+    expect(statuses).toEqual([200, 400])
+    expect(text).toContain("late")
+    expect(isClosed).toBe(true)
+  })
+})
+
+describe("what stands behind a refused request", () => {
+  const manyHeaders = Array.from({ length: 200 }, (_, i) => `x-${i}: y\r\n`).join("")
+
+  it.each([
+    ["two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"],
+    ["no Host", "GET / HTTP/1.1\r\nX: y\r\n\r\n"],
+    [
+      "chunks in HTTP/1.0",
+      "POST / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["a length of 16 digits", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0000000000000000\r\n\r\n"],
+    ["a blank behind the length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\t\r\n\r\nabcde"],
+    ["a Host that is none", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n"],
+    [
+      "an encoding that is unknown",
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["too many headers", `GET / HTTP/1.1\r\nHost: a\r\n${manyHeaders}\r\n`],
+  ])("is never passed on, and the connection is closed: %s", async (_, refused) => {
+    const backend = await openBackend()
+    const gateway = await openGateway({ upstream: backend })
+    // A connection to the upstream is there already, so that whatever is passed on gets there.
+    await (await fetch(gateway.url)).text()
+    const { statuses, isClosed, text } = await exchange(gateway.port, refused + ADMIN.repeat(3), 1_000)
+    expect(statuses, text).toHaveLength(1)
+    expect([400, 431, 501]).toContain(statuses[0])
+    expect(isClosed).toBe(true)
+    expect(backend.seen).toEqual(["GET /"])
+  })
+
+  it("is never passed on when it comes in another packet", async () => {
+    const backend = await openBackend()
+    const gateway = await openGateway({ upstream: backend })
+    const socket = await dial(gateway.port)
+    socket.resume().write("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+    socket.once("data", () => socket.write(ADMIN))
+    await eventually(() => socket.destroyed)
+    expect(backend.seen).toEqual([])
+  })
+})
+
+describe("a client that would rather speak HTTP/2 in clear", () => {
+  const upgrade =
+    "Connection: Upgrade, HTTP2-Settings, X-Secret\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+
+  it("cannot hide the length of a body behind other headers", async () => {
+    const backend = await openBackend()
+    const gateway = await openGateway({ upstream: backend, limits: { headerBytes: 65_536 } })
+    const headers = Array.from({ length: 2_000 }, (_, i) => `x-${i}: y\r\n`).join("")
+    const head = `POST / HTTP/1.1\r\nHost: a\r\n${upgrade}${headers}Content-Length: ${ADMIN.length}\r\n\r\n`
+    const { statuses, isClosed } = await exchange(gateway.port, head + ADMIN, 1_000)
+    expect(statuses).toEqual([431])
+    expect(isClosed).toBe(true)
+    expect(backend.seen).toEqual([])
+  })
+
+  it("has its other words about the connection kept", async () => {
+    let headers: NodeJS.Dict<string | string[]> = {}
+    const backend = await openBackend((request, response) => {
+      ;({ headers } = request)
+      request.resume().on("end", () => response.end())
+    })
+    const gateway = await openGateway({ upstream: backend })
+    const head = `POST / HTTP/1.1\r\nHost: a\r\n${upgrade}X-Secret: 1\r\nX-Open: 2\r\nContent-Length: 3\r\n\r\n`
+    const first = await exchange(gateway.port, `${head}abc${ahead("/next")}`)
+    expect(first.statuses).toEqual([200, 200])
+    expect(backend.seen).toEqual(["POST /", "GET /next"])
+    const closing = await exchange(gateway.port, `${head.replace("X-Secret", "close, X-Secret")}abc`)
+    expect(closing.isClosed).toBe(true)
+    expect(headers).toMatchObject({ "x-open": "2", "content-length": "3" })
+    expect(headers["x-secret"]).toBeUndefined()
+  })
+})
+
+describe("headers that a client may try", () => {
+  const rules =
+    "version: 1\nrules: [{ id: once, limits: [{ limit: 1, window: 1h, algorithm: fixed-window }] }]"
+
+  it("are limited like all others when they expect something unknown", async () => {
+    const backend = await openBackend()
+    const gateway = await openGateway({ upstream: backend, rules })
+    const expecting = "GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n"
+    expect((await exchange(gateway.port, expecting)).statuses).toEqual([417])
+    expect((await exchange(gateway.port, expecting)).statuses).toEqual([429])
+    expect(backend.seen).toEqual([])
+  })
+
+  it.each(["X-HTTP-Method-Override", "x_http_method", "X-Method-Override"])(
+    "do not turn one method into another: %s is passed on only where the route says so",
+    async (name) => {
+      const seen: unknown[] = []
+      const backend = await openBackend((request, response) => {
+        seen.push(request.headers[name.toLowerCase()])
+        response.end()
+      })
+      const closed = await openGateway({ upstream: backend })
+      const route = { upstream: "default", methodOverride: true }
+      const open = await openGateway({ upstream: backend, settings: { routes: [route] } })
+      for (const { url } of [closed, open]) await (await fetch(url, { headers: { [name]: "DELETE" } })).text()
+      expect(seen).toEqual([undefined, "DELETE"])
+    },
+  )
+})
