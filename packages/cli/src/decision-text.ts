@@ -22,6 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
   "deny-list": "on the deny list",
   block: "the key is blocked",
   "missing-key": "it lacks what the rule counts by",
+  "ambiguous-key": "it says in more than one way whom it counts for",
   "bad-path": "its path can be read in more than one way",
 }
 

@@ -35,6 +35,11 @@ export interface Decision {
   degraded?: Degraded | undefined
   /** One entry per limit, when there are several. */
   limits?: readonly LimitDecision[] | undefined
+  /**
+   * Set when nobody was asked, because the request does not say clearly whom it counts for. It says what must change: `header
+   * x-api-key must be given once`.
+   */
+  ambiguous?: string | undefined
 }
 
 /** A limit with its name, as decisions show it. */

@@ -1,3 +1,5 @@
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
 import { afterEach, describe, expect, it } from "vitest"
 import { testCore } from "../core.test-support.js"
 import { startPlane, type TestPlane } from "./data-plane.test-support.js"
@@ -121,6 +123,39 @@ describe("ANY /v1/auth", () => {
       expect([path, (await plane.get("/v1/auth", asked)).status]).toEqual([path, 400])
       expect([path, (await plane.get("/v1/auth?deny=403", asked)).status]).toEqual([path, 403])
     }
+  })
+
+  it("denies a credential that was sent twice, with a status that denies", async () => {
+    plane = await startPlane(
+      testCore(`
+version: 1
+identity: { trustedProxies: [loopback], apiKey: { header: x-api-key, query: api_key } }
+rules:
+  - { id: keys, keyBy: apiKey, limits: [{ algorithm: sliding-window-log, limit: 3, window: 10s }] }
+  - { id: sessions, keyBy: "cookie:sid", onMissingKey: skip, limits: [{ limit: 3, window: 10s }] }
+`),
+    )
+    for (const [name, value] of [
+      ["x-forwarded-uri", "/items/7?API_KEY=junk&api_key=REAL"],
+      ["cookie", "sid=junk; sid=REAL"],
+    ] as const) {
+      const twice = await plane.get("/v1/auth", { ...forwarded, [name]: value })
+      expect([name, twice.status, twice.json.code]).toEqual([name, 400, "KEY_AMBIGUOUS"])
+    }
+    // Not by `fetch`, which would make one line of two.
+    const call = request(`${plane.url}/v1/auth`, { headers: { ...forwarded, "x-api-key": ["REAL", "junk"] } })
+    const [answer] = (await once(call.end(), "response")) as [IncomingMessage]
+    expect(answer.resume().statusCode).toBe(400)
+    const cookie = { ...forwarded, cookie: "sid=junk; sid=REAL" }
+    expect((await plane.get("/v1/auth?deny=403", cookie)).status).toBe(403)
+    expect(plane.core.decided.every(({ decision }) => decision.reason === "ambiguous-key")).toBe(true)
+  })
+
+  it("refuses a question in which the client has written what the proxy also writes", async () => {
+    plane = await startPlane(testCore(rules("loopback")))
+    const asked = { ...forwarded, "x-forwarded-method": "GET, POST" }
+    const { status, json } = await plane.get("/v1/auth", asked)
+    expect([status, json.code]).toEqual([400, "FORWARDED_INVALID"])
   })
 
   it("leaves a query alone that is the client's own", async () => {

@@ -92,6 +92,7 @@ function fullJson(decision: RuleDecision, only: RuleOutcome | undefined): string
     json += `,"key":${quoted(only.key)}`
   } else if (rules.length > 0) json += `,"rules":[${rules.map(outcomeJson).join(",")}]`
   if (deniedBy !== undefined) json += `,"deniedBy":${quoted(deniedBy)}`
+  if (decision.ambiguous !== undefined) json += `,"ambiguous":${quoted(decision.ambiguous)}`
   if (degraded !== undefined) json += `,"degraded":"${degraded}"`
   if (tier !== undefined) json += `,"tier":${quoted(tier)}`
   if (shadowDenied.length > 0) json += `,"shadowDenied":[${shadowDenied.map(quoted).join(",")}]`

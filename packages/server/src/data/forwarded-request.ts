@@ -58,9 +58,10 @@ function read(request: IncomingMessage, theirs: TrustedProxies, ours: TrustedPro
     dotSegments: "refuse" as const,
   }
   // Where the rule set trusts the proxy, the engine reads the address, the user and the tier from the headers itself.
-  if (isTheirs) return { ...asked, headers, ip: peer }
+  const { rawHeaders } = request
+  if (isTheirs) return { ...asked, headers, rawHeaders, ip: peer }
   const { "x-forwarded-for": _, forwarded: __, ...others } = headers
-  return { ...asked, headers: others, ip: facts.ip }
+  return { ...asked, headers: others, rawHeaders, ip: facts.ip }
 }
 
 /** IPv4 through an IPv6 socket is IPv4. */
@@ -73,8 +74,8 @@ function peerAddress(peer: string | undefined): string {
  * client's, who would choose the rules he meets.
  */
 function agreed(headers: IncomingHttpHeaders, name: string, other: string): string | undefined {
-  const value = joined(headers[name])
-  const otherValue = joined(headers[other])
+  const value = once(headers, name)
+  const otherValue = once(headers, other)
   if (value !== undefined && otherValue !== undefined && value !== otherValue) {
     throw new SluiceError("FORWARDED_INVALID", {
       place: name,
@@ -82,6 +83,16 @@ function agreed(headers: IncomingHttpHeaders, name: string, other: string): stri
     })
   }
   return value ?? otherValue
+}
+
+/** Which of two a proxy has written is not known. No method and no path has a blank in it, so a list shows by that. */
+function once(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = joined(headers[name])
+  if (value?.includes(", ") !== true) return value
+  throw new SluiceError("FORWARDED_INVALID", {
+    place: name,
+    expected: "must be there once: a proxy sets it, and clears what the client has sent",
+  })
 }
 
 function joined(value: string | string[] | undefined): string | undefined {

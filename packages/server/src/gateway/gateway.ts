@@ -227,6 +227,7 @@ class Front implements Gateway {
       host,
       path: withQuery(target.path, target.query),
       headers: request.headers,
+      rawHeaders: request.rawHeaders,
       ip: origin.peer,
     })
     if (!(admission instanceof Promise)) {

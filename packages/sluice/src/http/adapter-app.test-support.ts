@@ -1,6 +1,7 @@
 // What the parts of the adapter suite share: an application described without its framework, and requests to it.
 
 import { type IncomingMessage, request } from "node:http"
+import type { Spelling } from "../../../../test/support/spellings.js"
 import type { RequestDecision } from "./passage.js"
 import type { RateLimitOptions } from "./rate-limit-options.js"
 
@@ -50,6 +51,20 @@ export async function statusAs(url: string, client: string): Promise<number> {
 
 export async function statusFrom(url: string, forwardedFor: string): Promise<number> {
   return (await fetch(url, { headers: { "x-forwarded-for": forwardedFor } })).status
+}
+
+/** Sends header lines as they are written: name, value, name, value. */
+export async function sendLines(
+  url: string,
+  { target, lines }: Spelling,
+): Promise<{ status: number | undefined; body: string }> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = ["Host", new URL(url).host, ...lines]
+    request(url, { path: target, headers, agent: false }, resolve).once("error", reject).end()
+  })
+  let body = ""
+  for await (const chunk of response) body += chunk
+  return { status: response.statusCode, body }
 }
 
 /** Asks for a path as it is written; `fetch` would resolve its dots. */

@@ -17,6 +17,7 @@ import {
   type SuiteOptions,
 } from "./adapter-app.test-support.js"
 import { describeClients } from "./adapter-suite-clients.test-support.js"
+import { describeCredentials } from "./adapter-suite-credentials.test-support.js"
 import { describeDecisions } from "./adapter-suite-decisions.test-support.js"
 import { describeFailures } from "./adapter-suite-failures.test-support.js"
 import { describeHolding, describeHoldingInRealTime } from "./adapter-suite-holding.test-support.js"
@@ -54,6 +55,7 @@ export function describeAdapter(adapter: AdapterCase): void {
     describeDecisions(open, async () => memoryStore())
     describeHolding(open, seesAborts)
     describeClients(open, { answersText, resolvesDots })
+    describeCredentials(open)
   })
 
   describe(`${name} on Redis`, () => {

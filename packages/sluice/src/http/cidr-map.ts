@@ -24,12 +24,13 @@ export class CidrMap<Value> {
     this.#ranges[version] = new Map([...prefixes].sort(([a], [b]) => b - a))
   }
 
-  get(ip: string): Value | undefined {
+  /** Passes over values that `accepts` turns down: a wider range may hold one that it takes. */
+  get(ip: string, accepts?: (value: Value) => boolean): Value | undefined {
     const address = parseIp(ip)
     if (address === undefined) return undefined
     for (const [prefix, ranges] of this.#ranges[typeof address === "number" ? "ipv4" : "ipv6"]) {
       const value = ranges.get(formatIp(masked(address, prefix)))
-      if (value !== undefined) return value
+      if (value !== undefined && (accepts === undefined || accepts(value))) return value
     }
     return undefined
   }

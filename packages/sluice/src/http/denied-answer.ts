@@ -8,6 +8,7 @@ export function deniedAnswer<Request>(
   request: Request,
   decision: RequestDecision,
 ): DeniedAnswer {
+  if (decision.ambiguous !== undefined) return ambiguousKey(decision.ambiguous)
   const rule = "reason" in decision ? decision : undefined
   if (rule?.reason === "bad-path") return badPath
   const response = rule?.response
@@ -23,6 +24,16 @@ function answerWith(body: DeniedBody, status: number, contentType: string | unde
   return typeof body === "string"
     ? { status, body, contentType: contentType ?? "text/plain; charset=utf-8" }
     : { status, body: JSON.stringify(body), contentType: contentType ?? "application/json; charset=utf-8" }
+}
+
+/** Whoever a request counts for, the application may take it for another that it also names. */
+function ambiguousKey(ambiguous: string): DeniedAnswer {
+  const detail = `The request does not say clearly whom it counts for: ${ambiguous}.`
+  return {
+    status: 400,
+    body: problemBody(problemOf(400, "KEY_AMBIGUOUS", detail)),
+    contentType: PROBLEM_CONTENT_TYPE,
+  }
 }
 
 /** Nobody knows which rules such a path would meet, and the application may read it in yet another way. */

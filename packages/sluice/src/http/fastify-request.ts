@@ -6,6 +6,7 @@ export const fastifyRequestReader: RequestReader<FastifyRequest> = {
   method: (request) => request.method,
   target: (request) => request.originalUrl,
   headers: (request) => request.headers,
+  rawHeaders: (request) => request.raw.rawHeaders,
   peer: (request) => request.socket.remoteAddress,
   host: (request) => nodeRequestReader.host?.(request.raw),
   // By the `trustProxy` that fastify itself was given.

@@ -11,11 +11,13 @@ export function targetOf(url: string): string {
 /** Reads a `Request`. Its address is told by the runtime, not by the request. */
 export function fetchRequestReader<R extends Request>(
   peer: (request: R) => string | undefined,
+  rawHeaders: (request: R) => readonly string[] | undefined,
 ): RequestReader<R> {
   return {
     method: (request) => request.method,
     target: (request) => targetOf(request.url),
     headers: (request) => request.headers,
+    rawHeaders,
     host: (request) => request.headers.get("host") ?? new URL(request.url).host,
     peer,
   }

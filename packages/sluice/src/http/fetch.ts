@@ -1,7 +1,7 @@
 // For everything made of `Request` and `Response`: Next, Workers, Bun, Deno, and servers of one's own.
 
 import { checkType } from "../options.js"
-import { peerOf } from "./fetch-peer.js"
+import { peerOf, rawHeadersOf } from "./fetch-peer.js"
 import { fetchRequestReader } from "./fetch-request.js"
 import {
   deniedResponse,
@@ -65,7 +65,10 @@ export function rateLimit<R extends Request = Request>(
   checkType(onDenied, "rateLimit.onDenied", "a function", isFunction)
   const infos = new WeakMap<R, unknown>()
   const readPeer = options?.ip ?? peerOf
-  const reader = fetchRequestReader<R>((request) => readPeer(request, infos.get(request)))
+  const reader = fetchRequestReader<R>(
+    (request) => readPeer(request, infos.get(request)),
+    (request) => rawHeadersOf(infos.get(request)),
+  )
   const gate = new Gate<R>(options, reader, ["ip", "onDenied"])
 
   async function denied(passage: Passage<R>): Promise<Response> {

@@ -18,6 +18,7 @@ const reader: RequestReader<Asked> = {
   method: () => "GET",
   target: ({ path = "/" }) => path,
   headers: ({ headers = {} }) => headers,
+  rawHeaders: () => undefined,
   peer: ({ ip }) => ip,
 }
 

@@ -6,16 +6,17 @@ import type { Decision } from "../decision.js"
 import type { Limiter } from "../limiter.js"
 import { keepTicksQuick } from "../quick-ticks.js"
 import { tell } from "../resilience/hook.js"
-import type { HeaderSource, RuleRequest } from "../rules/identity.js"
+import type { RuleRequest } from "../rules/identity.js"
 import type { RuleDecision } from "../rules/rule-decision.js"
 import { deniedAnswer } from "./denied-answer.js"
+import type { HeaderSource } from "./header-source.js"
 import type { HeaderPolicy } from "./headers.js"
 import { HoldingRoom } from "./holding-room.js"
 import type { DeniedAnswer, Ending, Gatekeeper, RequestDecision } from "./passage.js"
 import { Passage } from "./passage.js"
 import type { AnyRateLimitOptions, RateLimitOptions, RequestRules } from "./rate-limit-options.js"
 import { checkRateLimitOptions, limiterOf } from "./rate-limit-options.js"
-import { compileKeyBy, IpKeys, type IpReading, ipOf } from "./request-key.js"
+import { AmbiguousKey, compileKeyBy, IpKeys, type IpReading, ipOf } from "./request-key.js"
 import { hostOf, type RequestReader } from "./request-reader.js"
 import { headerList, noteShown, type Shown, shownOn, showTogether } from "./shown-headers.js"
 import { compileTrustProxy } from "./trust-proxy.js"
@@ -35,7 +36,7 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
   readonly #engine: RequestRules | undefined
   readonly #limiter: Limiter | undefined
   readonly #policies: readonly HeaderPolicy[]
-  readonly #keyOf: (request: Request) => MaybePromise<string | undefined>
+  readonly #keyOf: (request: Request) => MaybePromise<string | undefined> | AmbiguousKey
   /** The key that stands in for one that is missing. */
   readonly #spareKeyOf: (request: Request) => string | undefined
   readonly #room: HoldingRoom
@@ -94,9 +95,26 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
   #identify(request: Request): MaybePromise<Passage<Request> | undefined> {
     if (this.#engine !== undefined) return this.#price(request, undefined)
     const key = this.#keyOf(request)
-    return typeof key === "object"
-      ? after(key, (value) => this.#price(request, value))
-      : this.#price(request, key)
+    if (typeof key !== "object") return this.#price(request, key)
+    return key instanceof AmbiguousKey
+      ? this.#refuse(request, key)
+      : after(key, (value) => this.#price(request, value))
+  }
+
+  /** Nobody knows whom the request counts for, and the application may take it for yet another. */
+  #refuse(request: Request, { ambiguous }: AmbiguousKey): Passage<Request> {
+    const decision: Decision = {
+      allowed: false,
+      limit: 0,
+      remaining: 0,
+      retryAfterMs: Number.POSITIVE_INFINITY,
+      resetAfterMs: 0,
+      resetAt: (this.#options.clock ?? systemClock).now(),
+      delayMs: 0,
+      deniedBy: "ambiguous-key",
+      ambiguous,
+    }
+    return this.#passage(request, decision, undefined, 0)
   }
 
   #price(request: Request, given: string | undefined): MaybePromise<Passage<Request> | undefined> {
@@ -158,6 +176,7 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
       // The application sees the path as it came, and may take `/login/../x` for something under /login.
       dotSegments: "refuse",
       headers: reader.headers(request),
+      rawHeaders: reader.rawHeaders(request),
       ip: ipOf(this.#reading, request),
       user: user?.(request),
       tier: tier?.(request),
@@ -188,6 +207,8 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
   }
 
   #headers(request: Request, decision: RequestDecision): readonly string[] {
+    // No limit was asked.
+    if (!decision.allowed && decision.ambiguous !== undefined) return NO_HEADERS
     const notes = this.#reader.notes === undefined ? request : this.#reader.notes(request)
     const earlier = shownOn(notes)
     if (earlier === undefined && this.#engine === undefined) {

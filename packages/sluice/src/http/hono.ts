@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http"
 import type { Context, MiddlewareHandler, Next } from "hono"
 import { checkType } from "../options.js"
-import { peerOf } from "./fetch-peer.js"
+import { peerOf, rawHeadersOf } from "./fetch-peer.js"
 import { targetOf } from "./fetch-request.js"
 import {
   deniedResponse,
@@ -140,6 +140,7 @@ const honoRequestReader: RequestReader<Context> = {
   method: ({ req }) => req.method,
   target: ({ req }) => targetOf(req.url),
   headers: ({ req }) => req.raw.headers,
+  rawHeaders: ({ env }) => rawHeadersOf(env),
   host: ({ req }) => req.header("host") ?? new URL(req.url).host,
   peer: ({ req, env }) => peerOf(req.raw, env),
   // Middlewares match too; what was asked for is what answers, and takes no `next`.

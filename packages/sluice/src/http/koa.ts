@@ -78,6 +78,7 @@ const koaRequestReader: RequestReader<Context> = {
   method: (context) => context.method,
   target: (context) => context.originalUrl,
   headers: (context) => context.headers,
+  rawHeaders: (context) => context.req.rawHeaders,
   peer: (context) => context.socket.remoteAddress,
   host: (context) => nodeRequestReader.host?.(context.req),
   // `app.proxy` is how koa is told that it stands behind one.

@@ -21,6 +21,7 @@ export const nestRequestReader: RequestReader<object> = {
   method: (request) => readerOf(request).method(request),
   target: (request) => readerOf(request).target(request),
   headers: (request) => readerOf(request).headers(request),
+  rawHeaders: (request) => readerOf(request).rawHeaders(request),
   peer: (request) => readerOf(request).peer(request),
   host: (request) => readerOf(request).host?.(request),
   ip: (request) => readerOf(request).ip?.(request),

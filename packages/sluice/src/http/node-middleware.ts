@@ -1,8 +1,8 @@
 // A middleware of the form `(request, response, next)`, as plain Node, connect and express know it.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { HeaderSource } from "../rules/identity.js"
 import type { Gate } from "./gate.js"
+import type { HeaderSource } from "./header-source.js"
 import type { Passage, RequestDecision } from "./passage.js"
 
 export type Next = (error?: unknown) => void

@@ -6,6 +6,7 @@ export const nodeRequestReader: RequestReader<IncomingMessage> = {
   method: (request) => request.method ?? "",
   target: (request) => request.url ?? "",
   headers: (request) => request.headers,
+  rawHeaders: (request) => request.rawHeaders,
   peer: (request) => request.socket.remoteAddress,
   // HTTP/2 has no Host header of its own.
   host: ({ headers }) => headers.host ?? (headers[":authority"] as string | undefined),

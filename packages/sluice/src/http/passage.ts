@@ -1,6 +1,6 @@
 import type { Decision } from "../decision.js"
-import type { HeaderSource } from "../rules/identity.js"
 import type { RuleDecision } from "../rules/rule-decision.js"
+import type { HeaderSource } from "./header-source.js"
 
 /** What was decided about a request: by a rule engine, it also says which rule and why. */
 export type RequestDecision = Decision | RuleDecision

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { compileKeyBy, IpKeys, ipOf, type KeyBy } from "./request-key.js"
+import { AmbiguousKey, compileKeyBy, IpKeys, ipOf, type KeyBy } from "./request-key.js"
 import type { RequestReader } from "./request-reader.js"
 import { compileTrustProxy } from "./trust-proxy.js"
 
@@ -7,12 +7,14 @@ interface Asked {
   readonly peer?: string
   readonly own?: string
   readonly headers?: Record<string, string | string[]>
+  readonly lines?: readonly string[]
 }
 
 const reader: RequestReader<Asked> = {
   method: () => "POST",
   target: () => "/items/7",
   headers: ({ headers = {} }) => headers,
+  rawHeaders: ({ lines }) => lines,
   peer: ({ peer }) => peer,
   route: () => "/items/:id",
 }
@@ -33,16 +35,42 @@ describe("keyBy", () => {
     ["user", {}, undefined],
     ["method", {}, "method:POST"],
     ["host", { headers: { host: "API.example.com" } }, "host:api.example.com"],
+    ["host", { headers: { host: "api.example.com.:8080" } }, "host:api.example.com"],
     ["host", {}, undefined],
+    ["header:authorization", { headers: { authorization: "BASIC YTpi" } }, "header:authorization:Basic YTpi"],
     ["route", {}, "route:/items/:id"],
     ["global", {}, "global"],
     ["header:X-Tenant", { headers: { "x-tenant": "a" } }, "header:x-tenant:a"],
-    ["header:x-tenant", { headers: { "x-tenant": ["a", "b"] } }, "header:x-tenant:a, b"],
+    ["header:x-tenant", { headers: { "x-tenant": " a\t" } }, "header:x-tenant:a"],
+    ["header:x-tenant", { headers: { "x-tenant": " " } }, undefined],
     ["header:x-tenant", { headers: {} }, undefined],
     [["ip", "route"], { peer: "203.0.113.7" }, "ip:203.0.113.7,route:/items/:id"],
     [["ip", "user"], { peer: "203.0.113.7" }, undefined],
   ])("%o of %o is %s", (keyBy, asked, key) => {
     expect(keyOf(keyBy, asked)).toBe(key)
+  })
+
+  it.each<[KeyBy | readonly KeyBy[], Asked, string]>([
+    ["header:x-tenant", { headers: { "x-tenant": ["a", "b"] } }, "header x-tenant must be given once"],
+    ["header:x-tenant", { headers: { "x-tenant": "a, b" } }, "header x-tenant must be given once"],
+    [
+      ["ip", "header:x-tenant"],
+      { headers: { "x-tenant": "a, b" }, lines: ["x-tenant", "a", "X-Tenant", "b"] },
+      "header x-tenant must be given once",
+    ],
+    [
+      "header:authorization",
+      { headers: { authorization: "a" }, lines: ["authorization", "a", "authorization", "b"] },
+      "header authorization must be given once",
+    ],
+    [
+      "header:authorization",
+      { headers: { authorization: "Bearer a b" } },
+      "header authorization must be given in one spelling",
+    ],
+    ["host", { headers: { host: "a" }, lines: ["host", "a", "Host", "b"] }, "header host must be given once"],
+  ])("%o of %o cannot be told", (keyBy, asked, ambiguous) => {
+    expect(keyOf(keyBy, asked)).toEqual(new AmbiguousKey(ambiguous))
   })
 
   it("keeps values apart that hold what separates them", () => {

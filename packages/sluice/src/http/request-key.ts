@@ -3,7 +3,10 @@
 import { SluiceError } from "../errors.js"
 import { AddressKeys } from "./address-keys.js"
 import { clientIp } from "./client-ip.js"
-import { headerOf, hostOf, type RequestReader } from "./request-reader.js"
+import { authorizationForm, trimmed, UNCLEAR } from "./credential-form.js"
+import { hasCopies, headerOf } from "./header-source.js"
+import { comparedHost, hasTwoHosts } from "./host.js"
+import { hostOf, type RequestReader } from "./request-reader.js"
 import type { TrustedProxies } from "./trust-proxy.js"
 
 /** What a key may be made of. What rules know besides (`apiKey`, `query`, `cookie`, `param`) needs a rule engine. */
@@ -49,8 +52,18 @@ export class IpKeys<Request> {
   }
 }
 
+/** What stands for a key that cannot be told, because the request has a part of it more than once. */
+export class AmbiguousKey {
+  /** What must change: `header x-tenant must be given once`. */
+  readonly ambiguous: string
+
+  constructor(ambiguous: string) {
+    this.ambiguous = ambiguous
+  }
+}
+
 /** A part of a key: `header:x-tenant` with its value, or undefined if the request has none. */
-type KeyPart<Request> = (request: Request) => string | undefined
+type KeyPart<Request> = (request: Request) => string | AmbiguousKey | undefined
 
 /** The key by the words of `keyBy`. Undefined when the request lacks a part. */
 export function compileKeyBy<Request>(
@@ -58,7 +71,7 @@ export function compileKeyBy<Request>(
   reader: RequestReader<Request>,
   ips: IpKeys<Request>,
   user: ((request: Request) => string | undefined) | undefined,
-): (request: Request) => string | undefined {
+): KeyPart<Request> {
   const words = (Array.isArray(keyBy) ? keyBy : [keyBy]) as readonly KeyBy[]
   if (words.length === 0) throw wrongWord(keyBy)
   const parts = words.map((word) => keyPart(word, reader, ips, user))
@@ -68,7 +81,7 @@ export function compileKeyBy<Request>(
     let key = ""
     for (const part of parts) {
       const text = part(request)
-      if (text === undefined) return undefined
+      if (typeof text !== "string") return text
       // What separates the parts is escaped inside them: `a,b` and `c` are not `a` and `b,c`.
       key += `${key === "" ? "" : ","}${text.replaceAll("%", "%25").replaceAll(",", "%2C")}`
     }
@@ -84,8 +97,8 @@ function keyPart<Request>(
 ): KeyPart<Request> {
   if (word === "ip") return (request) => ips.keyOf(request)
   if (word === "global") return () => "global"
-  if (word === "method") return (request) => `method:${reader.method(request)}`
-  if (word === "host") return (request) => labelled("host", hostOf(reader, request)?.toLowerCase())
+  if (word === "method") return (request) => labelled("method", reader.method(request).toUpperCase())
+  if (word === "host") return (request) => hostKey(reader, request)
   if (word === "route") return (request) => labelled("route", reader.route?.(request))
   if (word === "user") {
     if (user === undefined) {
@@ -98,7 +111,32 @@ function keyPart<Request>(
   }
   const name = /^header:([\w!#$%&'*+.^`|~-]+)$/.exec(word)?.[1]?.toLowerCase()
   if (name === undefined) throw wrongWord(word)
-  return (request) => labelled(`header:${name}`, headerOf(reader.headers(request), name))
+  return (request) => headerKey(reader, request, name)
+}
+
+function hostKey<Request>(
+  reader: RequestReader<Request>,
+  request: Request,
+): string | AmbiguousKey | undefined {
+  if (hasTwoHosts(reader.rawHeaders(request))) return new AmbiguousKey("header host must be given once")
+  const host = hostOf(reader, request)
+  return labelled("host", host === undefined ? undefined : comparedHost(host))
+}
+
+function headerKey<Request>(
+  reader: RequestReader<Request>,
+  request: Request,
+  name: string,
+): string | AmbiguousKey | undefined {
+  const headers = reader.headers(request)
+  if (hasCopies(headers, reader.rawHeaders(request), name))
+    return new AmbiguousKey(`header ${name} must be given once`)
+  const value = headerOf(headers, name)
+  if (value === undefined) return undefined
+  const isAuthorization = name === "authorization" || name === "proxy-authorization"
+  const form = isAuthorization ? authorizationForm(value) : trimmed(value)
+  if (form === UNCLEAR) return new AmbiguousKey(`header ${name} must be given in one spelling`)
+  return labelled(`header:${name}`, form)
 }
 
 function labelled(label: string, value: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import type { HeaderSource } from "../rules/identity.js"
+import { type HeaderSource, headerOf } from "./header-source.js"
 
 export type { HeaderSource }
 
@@ -8,6 +8,8 @@ export interface RequestReader<Request> {
   /** Path and query as they came: `/v1/items?page=2`. */
   target(request: Request): string
   headers(request: Request): HeaderSource
+  /** The header lines as they came: name, value, name, value. Undefined where the framework does not keep them. */
+  rawHeaders(request: Request): readonly string[] | undefined
   /** The address of whoever is connected; undefined where there is none. */
   peer(request: Request): string | undefined
   /** Who the framework itself says the client is, by its own settings. Counts unless `trustProxy` is given. Default: the peer. */
@@ -20,17 +22,6 @@ export interface RequestReader<Request> {
   notes?(request: Request): object
 }
 
-/** A header's value, several lines joined by a comma. `name` is in lower case. */
-export function headerOf(headers: HeaderSource, name: string): string | undefined {
-  if (isFetchHeaders(headers)) return headers.get(name) ?? undefined
-  const value = headers[name]
-  return value === undefined || typeof value === "string" ? value : value.join(", ")
-}
-
 export function hostOf<Request>(reader: RequestReader<Request>, request: Request): string | undefined {
   return reader.host === undefined ? headerOf(reader.headers(request), "host") : reader.host(request)
-}
-
-function isFetchHeaders(headers: HeaderSource): headers is { get(name: string): string | null } {
-  return typeof headers.get === "function"
 }

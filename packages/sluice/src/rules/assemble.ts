@@ -12,6 +12,7 @@ const NO_POLICIES: readonly HeaderPolicy[] = []
 const NO_OUTCOMES: readonly RuleOutcome[] = []
 export const NOBODY: readonly string[] = []
 const UNLIMITED = Number.POSITIVE_INFINITY
+const NO_RULE: NonNullable<Plan["early"]> = { allowed: true, reason: "no-rule" }
 
 /** What a decision has charged, to be given back. A symbol: it is nobody's business but the engine's. */
 export const CHARGED = Symbol("charged")
@@ -32,11 +33,7 @@ export function earlyDecision(
   nowMs: number,
   tier: string | undefined,
 ): RuleDecision {
-  const { allowed, reason, rule } = plan.early ?? {
-    allowed: true,
-    reason: "no-rule" as const,
-    rule: undefined,
-  }
+  const { allowed, reason, rule, ambiguous } = plan.early ?? NO_RULE
   return {
     allowed,
     limit: allowed ? UNLIMITED : 0,
@@ -47,6 +44,7 @@ export function earlyDecision(
     resetAt: nowMs,
     delayMs: 0,
     ...(allowed ? {} : { deniedBy: reason }),
+    ...(ambiguous === undefined ? {} : { ambiguous }),
     reason,
     rule: rule?.id,
     mode: rule?.mode ?? "enforce",

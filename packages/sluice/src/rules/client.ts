@@ -71,25 +71,36 @@ export class ClientMap<Value> {
     }
   }
 
-  /** Asks the client only for what the map knows: reading an API key costs a hash. */
-  get(client: Client): Value | undefined {
+  /**
+   * Asks the client only for what the map knows: reading an API key costs a hash. Passes over values that `accepts` turns
+   * down: one that is no longer valid does not hide another that the same client goes by.
+   */
+  get(client: Client, accepts?: (value: Value) => boolean): Value | undefined {
     if (this.#size === 0) return undefined
     return (
-      find(this.#users, client, "user") ??
-      find(this.#apiKeys, client, "apiKey") ??
-      find(this.#ips, client, "ip")
+      named(this.#users, client, "user", accepts) ??
+      named(this.#apiKeys, client, "apiKey", accepts) ??
+      this.#ofAddress(client, accepts)
     )
+  }
+
+  #ofAddress(client: Client, accepts: ((value: Value) => boolean) | undefined): Value | undefined {
+    if (this.#ips.size === 0) return undefined
+    const { ip } = client
+    return ip === undefined ? undefined : this.#ips.get(ip, accepts)
   }
 }
 
-function find<Value>(
-  values: { readonly size: number; get(name: string): Value | undefined },
+function named<Value>(
+  values: ReadonlyMap<string, Value>,
   client: Client,
-  kind: ClientKind,
+  kind: "user" | "apiKey",
+  accepts: ((value: Value) => boolean) | undefined,
 ): Value | undefined {
   if (values.size === 0) return undefined
   const name = client[kind]
-  return name === undefined ? undefined : values.get(name)
+  const value = name === undefined ? undefined : values.get(name)
+  return value === undefined || (accepts !== undefined && !accepts(value)) ? undefined : value
 }
 
 /** A list of clients, as a map to their names. */

@@ -1,6 +1,6 @@
 // Where a request may carry a credential. What is there is counted by its keyed hash, and shown to nobody.
 
-import { readQuery } from "./match/index.js"
+import { queryForm } from "../http/credential-form.js"
 
 /** Headers that carry one whatever the rule set says. */
 const HEADERS: ReadonlySet<string> = new Set(["authorization", "proxy-authorization", "x-api-key", "cookie"])
@@ -26,9 +26,8 @@ export function isCredential(
 /** The query string as it may be shown. */
 export function shownQuery(query: string, { apiKeyQuery }: ApiKeyPlace): string {
   if (apiKeyQuery === undefined) return query
-  const names = new Set([apiKeyQuery.toLowerCase()])
   return query
     .split("&")
-    .map((pair) => (readQuery(pair, names).size === 0 ? pair : pair.replace(/=.*/s, "=***")))
+    .map((pair) => (queryForm(pair, apiKeyQuery) === undefined ? pair : pair.replace(/=.*/s, "=***")))
     .join("&")
 }

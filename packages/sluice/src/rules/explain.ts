@@ -98,6 +98,10 @@ async function explainRule(
     return { ...about, applies: true, because: `${rule.deny.get(identity)} is on its deny list` }
   if (step === "missing-key")
     return { ...about, applies: true, because: "the request has no key, and the rule denies those" }
+  if (step === "ambiguous-key") {
+    const because = `it cannot tell whom the request counts for: ${identity.ambiguity}`
+    return { ...about, applies: true, because }
+  }
   const limits = await stateOf(context, step)
   return {
     ...about,
@@ -179,6 +183,8 @@ function verdictOf({ set, identity, decision, plan }: ExplainContext): string {
         : `denied: ${plan.early.rule.deny.get(identity)} is on the deny list of rule "${rule}"`
     case "missing-key":
       return `denied: the request has no key for rule "${rule}"`
+    case "ambiguous-key":
+      return `denied: ${rule === undefined ? "" : `rule "${rule}" cannot tell whom it counts for; `}${decision.ambiguous}`
     case "bad-path":
       return `denied: the path has no canonical form (${identity.badPath})`
   }

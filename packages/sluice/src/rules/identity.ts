@@ -5,6 +5,18 @@ import { AddressKeys } from "../http/address-keys.js"
 import { canonicalPath, isCanonicalPath } from "../http/canonical-path.js"
 import { ipKey } from "../http/cidr.js"
 import { clientIp } from "../http/client-ip.js"
+import {
+  apiKeyForm,
+  authorizationForm,
+  cookieForm,
+  type Form,
+  queryForm,
+  tokenForm,
+  trimmed,
+  UNCLEAR,
+} from "../http/credential-form.js"
+import { type HeaderSource, hasCopies, headerOf, headerValues } from "../http/header-source.js"
+import { comparedHost, hasTwoHosts } from "../http/host.js"
 import { canonicalIp } from "../http/ip-address.js"
 import { compileTrustProxy, noProxies, type TrustedProxies } from "../http/trust-proxy.js"
 import type { ApiKeyHasher } from "./api-key.js"
@@ -12,13 +24,9 @@ import type { Client } from "./client.js"
 import { type ApiKeyPlace, isCredential, shownQuery } from "./credential.js"
 import type { Descriptor } from "./descriptor.js"
 import type { RequestFacts } from "./match/index.js"
-import { readQuery } from "./match/index.js"
 import type { RuleSetDocument } from "./schema.js"
 
-/** Headers by lower-case name, as `node:http` has them, or a fetch `Headers`. */
-export type HeaderSource =
-  | Readonly<Record<string, string | readonly string[] | undefined>>
-  | { get(name: string): string | null }
+export type { HeaderSource }
 
 /** A request as the engine sees it. What is not given is unknown, not empty. */
 export interface RuleRequest {
@@ -33,6 +41,11 @@ export interface RuleRequest {
    */
   readonly dotSegments?: "resolve" | "refuse" | undefined
   readonly headers?: HeaderSource | undefined
+  /**
+   * The header lines as they came: name, value, name, value, as `rawHeaders` of `node:http` has them. They show a header
+   * that came more than once; `headers` shows only that its value has a comma in it, and of some not even that.
+   */
+  readonly rawHeaders?: readonly string[] | undefined
   /** The address of the peer. What proxies say of others is believed only from trusted ones. */
   readonly ip?: string | undefined
   /** The user, if the application has verified who it is. */
@@ -90,9 +103,15 @@ export class Identity implements RequestFacts, Client {
   /** Why the path cannot be brought into one form, if it cannot. */
   readonly badPath: string | undefined = undefined
   tier: string | undefined = undefined
+  /**
+   * What can be read in more than one way of all that was asked for since this was last cleared, as an instruction: `header
+   * x-api-key must be given once`. Whoever asks looks here before it relies on what it got.
+   */
+  ambiguity: string | undefined = undefined
   #ip: string | undefined
   #ipKnown = false
   #apiKey: string | undefined
+  #apiKeyAmbiguity: string | undefined
   #apiKeyKnown = false
 
   constructor(request: RuleRequest, rules: IdentityRules, hasher: ApiKeyHasher) {
@@ -117,7 +136,13 @@ export class Identity implements RequestFacts, Client {
   }
 
   get host(): string {
-    return text(this.#request.host, "host") ?? this.header("host") ?? ""
+    return text(this.#request.host, "host") ?? this.#joined("host") ?? ""
+  }
+
+  /** The host to count by. */
+  get countedHost(): string | undefined {
+    if (hasTwoHosts(this.#request.rawHeaders)) this.#unclear("header host", "given once")
+    return filled(comparedHost(this.host))
   }
 
   get route(): string | undefined {
@@ -131,7 +156,11 @@ export class Identity implements RequestFacts, Client {
       const peer = text(this.#request.ip, "ip")
       this.#ip = trusted.any
         ? clientIp(
-            { peer, forwarded: this.header("forwarded"), xForwardedFor: this.header("x-forwarded-for") },
+            {
+              peer,
+              forwarded: this.#joined("forwarded"),
+              xForwardedFor: this.#joined("x-forwarded-for"),
+            },
             trusted,
           )
         : clientIp({ peer })
@@ -161,10 +190,15 @@ export class Identity implements RequestFacts, Client {
   /** The keyed hash of the API key. */
   get apiKey(): string | undefined {
     if (!this.#apiKeyKnown) {
+      const before = this.ambiguity
+      this.ambiguity = undefined
       const key = filled(text(this.#request.apiKey, "apiKey")) ?? this.#givenApiKey()
+      this.#apiKeyAmbiguity = this.ambiguity
+      this.ambiguity = before
       this.#apiKey = key === undefined ? undefined : this.#hasher.hash(key)
       this.#apiKeyKnown = true
     }
+    this.ambiguity ??= this.#apiKeyAmbiguity
     return this.#apiKey
   }
 
@@ -192,7 +226,7 @@ export class Identity implements RequestFacts, Client {
   /** A header that only a trusted proxy can have written. */
   trustedHeader(name: string | undefined): string | undefined {
     if (name === undefined || !this.isFromProxy) return undefined
-    return filled(this.header(name))
+    return this.#once(name)
   }
 
   get isFromProxy(): boolean {
@@ -200,14 +234,24 @@ export class Identity implements RequestFacts, Client {
     return trusted.any && trusted.trusts(canonicalIp(text(this.#request.ip, "ip") ?? "") ?? "", 0)
   }
 
-  header(name: string): string | undefined {
-    return headerOf(this.#request.headers, name)
+  /** What rules match: of a header that came more than once, each of its values. */
+  header(name: string): string | readonly string[] | undefined {
+    return headerValues(this.#request.headers, this.#request.rawHeaders, name)
   }
 
   /** A header or query parameter to count by: of a credential, its keyed hash. */
   counted(part: "header" | "query", name: string): string | undefined {
-    const value = filled(part === "header" ? this.header(name) : this.queryValue(name))
+    const value = part === "header" ? this.#once(name) : this.#queryOnce(name)
     return value !== undefined && this.isCredential(part, name) ? this.#hasher.hash(value) : value
+  }
+
+  /** A cookie to count by. */
+  cookie(name: string): string | undefined {
+    const { headers, rawHeaders } = this.#request
+    const cookies = headerOf(headers, "cookie")
+    if (cookies === undefined) return undefined
+    const form = cookieForm(cookies, name, rawHeaders === undefined ? ";," : ";")
+    return this.#clear(form, `cookie ${name}`)
   }
 
   isCredential(part: string, name: string | undefined): boolean {
@@ -219,42 +263,52 @@ export class Identity implements RequestFacts, Client {
     return shownQuery(this.query, this.#rules)
   }
 
-  /** The first value of a query parameter. */
-  queryValue(name: string): string | undefined {
-    const wanted = name.toLowerCase()
-    return this.query === "" ? undefined : readQuery(this.query, new Set([wanted])).get(wanted)?.[0]
+  #joined(name: string): string | undefined {
+    return headerOf(this.#request.headers, name)
   }
 
-  cookie(name: string): string | undefined {
-    const cookies = this.header("cookie")
-    if (cookies === undefined) return undefined
-    for (const pair of cookies.split(";")) {
-      const equals = pair.indexOf("=")
-      if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim()
-    }
+  /** The value of a header that must be there once, in its one form. */
+  #once(name: string): string | undefined {
+    const value = this.#headerOnce(name)
+    if (value === undefined) return undefined
+    const isAuthorization = name === "authorization" || name === "proxy-authorization"
+    return this.#clear(isAuthorization ? authorizationForm(value) : trimmed(value), `header ${name}`)
+  }
+
+  #headerOnce(name: string): string | undefined {
+    const { headers, rawHeaders } = this.#request
+    if (!hasCopies(headers, rawHeaders, name)) return this.#joined(name)
+    this.#unclear(`header ${name}`, "given once")
     return undefined
+  }
+
+  #queryOnce(name: string): string | undefined {
+    return this.query === "" ? undefined : this.#clear(queryForm(this.query, name), `query parameter ${name}`)
   }
 
   #givenApiKey(): string | undefined {
     const { apiKeyHeader, apiKeyQuery } = this.#rules
-    const header = apiKeyHeader === undefined ? undefined : filled(this.header(apiKeyHeader))
-    if (header !== undefined) return filled(header.replace(/^(?:bearer|apikey|token) +/i, ""))
-    return apiKeyQuery === undefined ? undefined : filled(this.queryValue(apiKeyQuery))
+    const header = apiKeyHeader === undefined ? undefined : this.#headerOnce(apiKeyHeader)
+    const key = header === undefined ? undefined : this.#clear(apiKeyForm(header), `header ${apiKeyHeader}`)
+    if (apiKeyQuery === undefined) return key
+    const inQuery = this.#queryOnce(apiKeyQuery)
+    if (inQuery === undefined) return key
+    // An application looks in one of the two places first, and which one is not known here.
+    if (key !== undefined)
+      this.#unclear("the API key", `in header ${apiKeyHeader} or in the query, not in both`)
+    return this.#clear(tokenForm(inQuery), `query parameter ${apiKeyQuery}`)
   }
-}
 
-/** A header by its lower-case name; one that came several times, as one text. */
-export function headerOf(headers: HeaderSource | undefined, name: string): string | undefined {
-  if (headers === undefined) return undefined
-  if (isHeaders(headers)) return headers.get(name) ?? undefined
-  const value = headers[name]
-  if (value === undefined || typeof value === "string") return value
-  // By a name like `constructor` every object has something that is no header.
-  return Array.isArray(value) ? value.join(name === "cookie" ? "; " : ", ") : undefined
-}
+  /** The form of a value; one that is empty is missing. */
+  #clear(form: Form | undefined, what: string): string | undefined {
+    if (form !== UNCLEAR) return filled(form)
+    this.#unclear(what, "given once and in one spelling")
+    return undefined
+  }
 
-function isHeaders(headers: HeaderSource): headers is { get(name: string): string | null } {
-  return typeof headers.get === "function"
+  #unclear(what: string, must: string): void {
+    this.ambiguity ??= `${what} must be ${must}`
+  }
 }
 
 /** What is not known may be null as well. */

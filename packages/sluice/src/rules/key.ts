@@ -6,8 +6,8 @@ import { createHash } from "node:crypto"
 import { SluiceError } from "../errors.js"
 import type { Descriptor, MatchedRule } from "./descriptor.js"
 import type { Identity } from "./identity.js"
-import { comparedHost } from "./match/host-pattern.js"
 import { routeOf } from "./match/index.js"
+import { asciiLowerCase } from "./match/path-form.js"
 
 const PLAIN = ["ip", "user", "apiKey", "method", "route", "host", "global", "descriptor"] as const
 const NAMED = ["header", "query", "cookie", "param", "descriptor"] as const
@@ -88,23 +88,30 @@ function partOf(part: KeyPart, identity: Identity, matched: MatchedRule): string
     case "apiKey":
       return identity.apiKey
     case "method":
-      return identity.method
+      // As rules match it, in any case.
+      return filled(identity.method.toUpperCase())
     case "route":
       return identity.route ?? routeOf(matched)
     case "host":
-      return filled(comparedHost(identity.host))
+      return identity.countedHost
     case "global":
       return ""
     case "header":
     case "query":
       return identity.counted(part.kind, part.name)
     case "cookie":
-      return filled(identity.cookie(part.name))
+      return identity.cookie(part.name)
     case "param":
-      return matched.params?.[part.name]
+      return paramOf(matched, part.name)
     case "descriptor":
       return descriptorText(matched.descriptor, part.name)
   }
+}
+
+/** In the form in which paths are compared: `/users/bob` and `/users/BOB` are one path to the rule, and so one key. */
+function paramOf({ params }: MatchedRule, name: string): string | undefined {
+  const value = params?.[name]
+  return value === undefined ? undefined : asciiLowerCase(value)
 }
 
 /** One value of the descriptor, or all of its entries. */

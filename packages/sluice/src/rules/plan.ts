@@ -23,7 +23,12 @@ export interface Step {
 export interface Plan {
   /** What is decided before any counter is looked at. */
   readonly early:
-    | { readonly allowed: boolean; readonly reason: Reason; readonly rule?: CompiledRule }
+    | {
+        readonly allowed: boolean
+        readonly reason: Reason
+        readonly rule?: CompiledRule | undefined
+        readonly ambiguous?: string | undefined
+      }
     | undefined
   /** Checked together: all pass and all are charged, or none. */
   readonly enforced: readonly Step[]
@@ -38,8 +43,8 @@ const NO_LIMITS: readonly RuleLimitPolicy[] = []
 const NOBODY: readonly string[] = []
 const WHOLE_DESCRIPTOR = [parseKeyPart("descriptor", "keyBy")]
 
-function early(allowed: boolean, reason: Reason, rule?: CompiledRule): Plan {
-  const verdict = rule === undefined ? { allowed, reason } : { allowed, reason, rule }
+function early(allowed: boolean, reason: Reason, rule?: CompiledRule, ambiguous?: string): Plan {
+  const verdict = { allowed, reason, rule, ambiguous }
   return { early: verdict, enforced: NO_STEPS, shadows: NO_STEPS, shadowDenied: NOBODY }
 }
 
@@ -64,9 +69,15 @@ export function planOf(
   nowMs: number,
   cost: number | undefined,
 ): Plan | Step {
+  // Of what the tier was read from.
+  const unclearTier = identity.ambiguity
+  identity.ambiguity = undefined
   if (set.deny.get(identity) !== undefined) return early(false, "deny-list")
+  if (identity.ambiguity !== undefined) return early(false, "ambiguous-key", undefined, identity.ambiguity)
   if (set.allow.get(identity) !== undefined) return early(true, "allow-list")
   if (identity.badPath !== undefined) return early(false, "bad-path")
+  const unclear = unclearTier ?? identity.ambiguity
+  if (unclear !== undefined) return early(false, "ambiguous-key", undefined, unclear)
   let enforced = NO_STEPS
   let shadows = NO_STEPS
   let shadowDenied = NOBODY
@@ -78,7 +89,7 @@ export function planOf(
     if (result === undefined) continue
     if (all.length === 1 && isWhole(result)) return result
     if (typeof result === "string") {
-      if (rule.mode === "enforce") return early(false, result, rule)
+      if (rule.mode === "enforce") return early(false, result, rule, ambiguityOf(result, identity))
       shadowDenied = added(shadowDenied, rule.id)
       continue
     }
@@ -90,6 +101,10 @@ export function planOf(
     }
   }
   return { early: undefined, enforced, shadows, shadowDenied }
+}
+
+function ambiguityOf(reason: Reason, { ambiguity }: Identity): string | undefined {
+  return reason === "ambiguous-key" ? ambiguity : undefined
 }
 
 /** Whether a step is enforced on one limit, and nothing is tried beside it. */
@@ -132,21 +147,27 @@ export function stepOf(
   matched: MatchedRule,
   nowMs: number,
   cost: number | undefined,
-): Step | "deny-list" | "missing-key" | undefined {
+): Step | "deny-list" | "missing-key" | "ambiguous-key" | undefined {
+  // What another rule could not read is nothing to this one.
+  identity.ambiguity = undefined
   if (rule.deny.get(identity) !== undefined) return "deny-list"
+  if (identity.ambiguity !== undefined) return "ambiguous-key"
   if (rule.allow.get(identity) !== undefined) return undefined
   const asked = matched.descriptor?.limit
   const { limits, from } =
     asked === undefined ? set.limitsFor(rule, identity, identity.tier, nowMs) : set.askedLimits(rule, asked)
+  if (identity.ambiguity !== undefined) return "ambiguous-key"
   const counted = limits === "unlimited" ? NO_LIMITS : limits
   if (counted.length === 0 && rule.candidate === undefined) return undefined
   // A rule without limits seldom says by what it would count.
   const keyParts =
     asked !== undefined && rule.applying.limits === "unlimited" ? WHOLE_DESCRIPTOR : rule.keyParts
   const key = keyOf(keyParts, identity, matched, rule.onMissingKey)
+  if (identity.ambiguity !== undefined) return "ambiguous-key"
   if (key === undefined) return isLeftOut(rule, identity, matched) ? undefined : "missing-key"
   // A check that only looks charges nothing, whatever a descriptor says.
   const units = cost === 0 ? 0 : (matched.cost ?? cost ?? rule.cost(identity))
+  if (identity.ambiguity !== undefined) return "ambiguous-key"
   return {
     rule,
     key,

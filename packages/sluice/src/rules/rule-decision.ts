@@ -16,6 +16,8 @@ export type Reason =
   | "deny-list"
   /** A rule with `onMissingKey: deny` found no key. */
   | "missing-key"
+  /** What a rule counts by is there more than once, or can be read in more than one way: `ambiguous` says what. */
+  | "ambiguous-key"
   /** The path cannot be brought into one form, so nobody knows which rules it meets. */
   | "bad-path"
 

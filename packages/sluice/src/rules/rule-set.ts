@@ -1,11 +1,13 @@
 // A rule set made ready: patterns compiled, numbers worked out, clients indexed. It never changes; a new revision is a new
 // one, and decisions under way finish on the one they began with.
 
+import { parseCidr } from "../http/cidr.js"
 import type { HeaderPolicy, HeaderStyle } from "../http/headers.js"
+import { formatIp } from "../http/ip-address.js"
 import type { Degraded } from "../stores/store.js"
 import { Space } from "../stores/store.js"
 import { endOf } from "./check-rules.js"
-import { type Client, ClientMap, clientList } from "./client.js"
+import { type Client, ClientMap, clientList, parseClientName } from "./client.js"
 import { type CostOf, compileCost } from "./cost.js"
 import { isCredential } from "./credential.js"
 import { DescriptorIndex, type DescriptorLimit, type MatchedRule, type WhyMatched } from "./descriptor.js"
@@ -140,8 +142,10 @@ export class RuleSet {
   }
 
   limitsFor(rule: CompiledRule, client: Client, tier: string | undefined, nowMs: number): Applying {
-    const override = valid(rule.overrides.get(client), nowMs) ?? valid(this.#overrides.get(client), nowMs)
-    if (override !== undefined) return override.limitsFor(rule)
+    if (this.hasOverrides) {
+      const override = valid(rule.overrides, client, nowMs) ?? valid(this.#overrides, client, nowMs)
+      if (override !== undefined) return override.limitsFor(rule)
+    }
     const own = tier === undefined ? undefined : rule.tiers.get(tier)
     return own ?? rule.applying
   }
@@ -169,8 +173,14 @@ function spacesOf(prefix: string, id: string, mode: Mode): string {
   return `${prefix}:${id}${mode === "shadow" ? "~" : ""}`
 }
 
-function valid(overrides: readonly Override[] | undefined, nowMs: number): Override | undefined {
-  return overrides?.find((override) => nowMs < override.until)
+/** The first override of a client that has not ended, by whichever of its names it is found. */
+function valid(
+  overrides: ClientMap<readonly Override[]>,
+  client: Client,
+  nowMs: number,
+): Override | undefined {
+  const isValid = (override: Override) => nowMs < override.until
+  return overrides.get(client, (list) => list.some(isValid))?.find(isValid)
 }
 
 function compileRule(
@@ -256,7 +266,8 @@ function groupOverrides(document: RuleSetDocument, prefix: string) {
     for (const id of ids) {
       const clients = lists.get(id) ?? new Map<string, Override[]>()
       lists.set(id, clients)
-      clients.set(spec.client, [...(clients.get(spec.client) ?? []), override])
+      const name = oneName(spec.client)
+      clients.set(name, [...(clients.get(name) ?? []), override])
     }
   }
   const toMap = (clients: Map<string, Override[]> | undefined) => {
@@ -267,6 +278,14 @@ function groupOverrides(document: RuleSetDocument, prefix: string) {
   const byRule = new Map<string, ClientMap<readonly Override[]>>()
   for (const [id, clients] of lists) if (id !== undefined) byRule.set(id, toMap(clients))
   return { everywhere: toMap(lists.get(undefined)), byRule }
+}
+
+/** `ip:10.0.0.1` and `ip:10.0.0.1/32` are one client, whose overrides belong into one list. */
+function oneName(client: string): string {
+  const { kind, value } = parseClientName(client, "overrides")
+  if (kind !== "ip") return client
+  const { address, prefix } = parseCidr(value, "overrides")
+  return `ip:${formatIp(address)}/${prefix}`
 }
 
 function compileOverride(spec: OverrideSpec, document: RuleSetDocument, prefix: string): Override {

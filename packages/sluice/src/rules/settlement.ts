@@ -1,9 +1,8 @@
 // What the answer to a request changes about its charge: a status that does not count gives it back, and a header may say
 // what the request has cost after all.
 
+import { type HeaderSource, headerOf } from "../http/header-source.js"
 import { LARGEST_COST } from "./cost.js"
-import type { HeaderSource } from "./identity.js"
-import { headerOf } from "./identity.js"
 import type { Step } from "./plan.js"
 import type { RuleOutcome } from "./rule-decision.js"
 import type { RuleSpec } from "./schema.js"

@@ -31,6 +31,7 @@ export type Reason =
   | "allow-list"
   | "deny-list"
   | "missing-key"
+  | "ambiguous-key"
   | "bad-path"
 
 export interface RuleExplanation {

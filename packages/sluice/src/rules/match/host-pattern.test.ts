@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { comparedHost, matchesHost, parseHostPattern } from "./host-pattern.js"
+import { comparedHost } from "../../http/host.js"
+import { matchesHost, parseHostPattern } from "./host-pattern.js"
 
 function matches(pattern: string, header: string): boolean {
   return matchesHost(parseHostPattern(pattern, "host"), comparedHost(header))

@@ -36,12 +36,3 @@ export function parseHostPattern(text: string, place: string): HostPattern {
 export function matchesHost({ host, wildcard }: HostPattern, found: string): boolean {
   return wildcard ? found.length > host.length && found.endsWith(host) : found === host
 }
-
-/** A Host header as hosts are compared: in lower case, without its port and the dot at its end. */
-export function comparedHost(header: string): string {
-  const bracket = header.lastIndexOf("]")
-  const colon = header.indexOf(":", bracket + 1)
-  let end = colon < 0 ? header.length : colon
-  if (header.charCodeAt(end - 1) === 46) end--
-  return header.slice(0, end).toLowerCase()
-}

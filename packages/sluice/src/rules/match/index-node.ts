@@ -102,8 +102,10 @@ export class ByHeader implements IndexNode {
 
   collect(request: ComparedRequest, found: Found): void {
     for (const values of this.#headers) {
-      const value = request.facts.header(values.name)
-      if (value !== undefined) collectValue(this.#leads, values, value, request, found)
+      const given = request.facts.header(values.name)
+      if (typeof given === "object")
+        for (const value of given) collectValue(this.#leads, values, value, request, found)
+      else if (given !== undefined) collectValue(this.#leads, values, given, request, found)
     }
     this.#leads.follow(this.#rest, request, found)
   }

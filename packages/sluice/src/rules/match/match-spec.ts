@@ -25,8 +25,8 @@ export interface RequestFacts {
   readonly path: string
   /** What follows the `?`, as it came. It is only read when some rule needs it. */
   readonly query: string
-  /** By lower-case name. */
-  header(name: string): string | undefined
+  /** By lower-case name: one value, or all of them when it came more than once. */
+  header(name: string): string | readonly string[] | undefined
   readonly tier: string | undefined
 }
 

@@ -8,7 +8,7 @@ export function naiveMatch(specs: readonly MatchSpec[], facts: RequestFacts): Ma
     if (method !== undefined && !list(method).some((m) => same(m, facts.method))) return []
     if (host !== undefined && !list(host).some((pattern) => hostMatches(pattern, facts.host))) return []
     if (tier !== undefined && !list(tier).some((t) => t === facts.tier)) return []
-    if (!valuesMatch(header, (name) => [facts.header(name)].filter((value) => value !== undefined))) return []
+    if (!valuesMatch(header, (name) => [facts.header(name) ?? []].flat())) return []
     if (!valuesMatch(query, (name) => valuesInQuery(facts.query, name))) return []
     if (path === undefined) return [{ index, params: undefined, pattern: undefined }]
     for (const pattern of list(path)) {

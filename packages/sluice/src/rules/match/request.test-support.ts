@@ -6,7 +6,7 @@ export interface Ask {
   /** With its query, if it has one. */
   readonly target?: string
   /** By lower-case name. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly tier?: string
 }
 

@@ -96,7 +96,11 @@ export class RuleMatch {
     }
     const header = this.#failedHeader(request)
     if (header !== undefined) {
-      return { ...failed("header", textsOf(header), facts.header(header.name)), name: header.name }
+      const given = facts.header(header.name)
+      return {
+        ...failed("header", textsOf(header), typeof given === "object" ? given[0] : given),
+        name: header.name,
+      }
     }
     const query = this.#failedQuery(request)
     if (query !== undefined) {
@@ -119,10 +123,12 @@ export class RuleMatch {
     return this.hosts === undefined || this.hosts.some((pattern) => matchesHost(pattern, host))
   }
 
+  /** Any of the values will do, as with the query. */
   #failedHeader({ facts }: ComparedRequest): ValueTest | undefined {
     return this.headers.find(({ name, patterns }) => {
-      const value = facts.header(name)
-      return value === undefined || !meetsValue(patterns, value)
+      const given = facts.header(name)
+      if (typeof given === "object") return !given.some((value) => meetsValue(patterns, value))
+      return given === undefined || !meetsValue(patterns, given)
     })
   }
 
