@@ -76,6 +76,9 @@ const limits = z
       .meta({ description: "Headers of one request to the gateway; more are answered 431." }),
     connections: z.int().min(1).default(10_000).meta({ description: "Open at once, on each port." }),
     requestTimeout: duration.prefault("10s").meta({ description: "How long a request may take to arrive." }),
+    answerTimeout: duration.prefault("30s").meta({
+      description: "How long a client of http or control may leave an answer unread.",
+    }),
     keepAlive: duration.prefault("65s").meta({ description: "How long an idle connection is kept." }),
   })
   .meta({ description: "Bounds on what clients may ask for." })

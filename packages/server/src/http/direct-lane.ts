@@ -26,6 +26,8 @@ export interface DirectLaneOptions {
 const FIRST_BYTES_MS = 1_000
 /** What a client may have sent ahead, while an answer is made, before it is not listened to. */
 const MOST_AHEAD = 65_536
+/** Answers put together before they are written. */
+const MOST_TOGETHER = 65_536
 
 /** Takes connections in front of node:http. */
 export class DirectLanes {
@@ -80,6 +82,8 @@ class Lane {
   #head: PlainHead | undefined
   #headBytes: Buffer | undefined
   #isAnswering = false
+  /** Answers wait for the client to read. Until they are out, nothing more is read and nothing more is answered. */
+  #isHeld = false
   #isLast = false
   #hasEnded = false
 
@@ -101,7 +105,7 @@ class Lane {
   }
 
   endIfIdle(): void {
-    if (!this.#isAnswering) this.#socket.end()
+    if (!this.#isAnswering && !this.#isHeld) this.#socket.end()
   }
 
   destroy(): void {
@@ -110,13 +114,13 @@ class Lane {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
-    if (!this.#isAnswering) this.#answerAll()
+    if (!this.#isAnswering && !this.#isHeld) this.#answerAll()
     else if (this.#rest.length > MOST_AHEAD) this.#socket.pause()
   }
 
   readonly #onEnd = (): void => {
     this.#hasEnded = true
-    if (!this.#isAnswering) this.#socket.end()
+    if (!this.#isAnswering && !this.#isHeld) this.#socket.end()
   }
 
   readonly #onTimeout = (): void => {
@@ -126,10 +130,14 @@ class Lane {
   }
 
   readonly #onDrain = (): void => {
+    this.#isHeld = false
+    if (this.#isAnswering) return
     this.#socket.resume()
+    if (this.#rest !== undefined) this.#answerAll()
+    else if (this.#hasEnded) this.#socket.end()
   }
 
-  /** Answers what has come whole, all in one write. */
+  /** Answers what has come whole, in as few writes as it takes, until the client has to read first. */
   #answerAll(): void {
     let written = ""
     let isAscii = true
@@ -145,7 +153,7 @@ class Lane {
       if (given === undefined) {
         this.#rest = bytes.subarray(at)
         this.#write(written, isAscii)
-        this.#leave()
+        if (!this.#isHeld) this.#leave()
         return
       }
       at = end
@@ -166,10 +174,19 @@ class Lane {
         isAscii = true
       }
       if (this.#isLast) break
+      if (written.length > MOST_TOGETHER) {
+        this.#write(written, isAscii)
+        written = ""
+        isAscii = true
+      }
+      if (this.#isHeld) {
+        this.#rest = at < bytes.length ? bytes.subarray(at) : undefined
+        return
+      }
     }
     this.#rest = undefined
     this.#write(written, isAscii)
-    if (this.#isLast) this.#socket.end()
+    if (this.#isLast || (this.#hasEnded && !this.#isHeld)) this.#socket.end()
   }
 
   #await(answer: Promise<Answer>): void {
@@ -190,7 +207,7 @@ class Lane {
     if (typeof body === "string") this.#write(head + body, length === body.length)
     else this.#writeWith(head, true, body)
     if (this.#isLast || (this.#hasEnded && this.#rest === undefined)) this.#socket.end()
-    else {
+    else if (!this.#isHeld) {
       this.#socket.resume()
       if (this.#rest !== undefined) this.#answerAll()
     }
@@ -236,7 +253,9 @@ class Lane {
 
   /** Who sends and does not read is not read from either. A long answer that the system took at once is no reason. */
   #written(isRoom: boolean): void {
-    if (!isRoom && this.#socket.writableLength > 0) this.#socket.pause()
+    if (isRoom || this.#socket.writableLength === 0) return
+    this.#isHeld = true
+    this.#socket.pause()
   }
 
   /** The rest is node:http's. */

@@ -4,6 +4,7 @@ import { Server as NetServer, type Socket } from "node:net"
 import { type DirectAnswer, DirectLanes } from "../http/direct-lane.js"
 import { divert } from "../http/divert.js"
 import { beginRequest, serveSerially } from "../http/serial-socket.js"
+import { UnreadAnswers } from "../http/unread-answers.js"
 import { addressOf, type Listener } from "../listener.js"
 
 export interface HttpListenerOptions {
@@ -17,6 +18,8 @@ export interface HttpListenerOptions {
   readonly requestTimeoutMs?: number
   /** The same for an app that takes uploads, and cuts slow bodies by itself. Default: `requestTimeoutMs`. */
   readonly uploadTimeoutMs?: number
+  /** How long a client may leave an answer unread. */
+  readonly answerTimeoutMs?: number
   /** How long an idle connection is kept. */
   readonly keepAliveMs?: number
   readonly maxHeaderBytes?: number
@@ -25,6 +28,7 @@ export interface HttpListenerOptions {
 
 const MOST_HEADER_BYTES = 16_384
 const KEEP_ALIVE_MS = 65_000
+const ANSWER_TIMEOUT_MS = 30_000
 /** How long `close` gives a client that believes its idle connection to be open. A request may be on its way. */
 const LAST_CALL_MS = 500
 
@@ -43,8 +47,10 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
   })
   server.maxConnections = options.maxConnections ?? 10_000
   const sockets = new Set<Socket>()
+  const unread = new UnreadAnswers(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS)
   server.on("connection", (socket) => {
     sockets.add(socket)
+    unread.watch(socket)
     socket.on("close", () => sockets.delete(socket))
   })
   const underWay = new Set<ServerResponse>()
@@ -65,7 +71,7 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
   return {
     address: addressOf(server),
     close(deadlineMs = 10_000) {
-      closed ??= close({ server, sockets, underWay, lanes }, deadlineMs)
+      closed ??= close({ server, sockets, unread, underWay, lanes }, deadlineMs)
       return closed
     },
   }
@@ -82,11 +88,12 @@ function openLanes(server: Server, answer: DirectAnswer, options: HttpListenerOp
 interface Open {
   readonly server: Server
   readonly sockets: ReadonlySet<Socket>
+  readonly unread: UnreadAnswers
   readonly underWay: ReadonlySet<ServerResponse>
   readonly lanes: DirectLanes | undefined
 }
 
-async function close({ server, sockets, underWay, lanes }: Open, deadlineMs: number): Promise<void> {
+async function close({ server, sockets, unread, underWay, lanes }: Open, deadlineMs: number): Promise<void> {
   const closed = once(server, "close")
   // That of net only: the one of http also ends idle connections, on which the next request may just be arriving.
   NetServer.prototype.close.call(server)
@@ -106,6 +113,7 @@ async function close({ server, sockets, underWay, lanes }: Open, deadlineMs: num
     lanes?.destroy()
   }, deadlineMs)
   await closed
+  unread.stop()
   clearTimeout(lastCall)
   clearTimeout(hangUp)
   // Stops the timer that looks for slow clients.

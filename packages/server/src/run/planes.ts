@@ -164,6 +164,7 @@ function logErrors({ log }: WatchHub): (error: unknown) => void {
 function bounds({ limits }: Config) {
   return {
     requestTimeoutMs: limits.requestTimeout,
+    answerTimeoutMs: limits.answerTimeout,
     keepAliveMs: limits.keepAlive,
     maxHeaderBytes: limits.headerBytes,
     maxConnections: limits.connections,
