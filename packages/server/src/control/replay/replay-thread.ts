@@ -69,6 +69,8 @@ export async function replayInThread(
   options: { readonly rules: readonly Candidate[]; readonly format: LogFormatOption | undefined },
   { deadlineMs, signal }: ReplayBounds,
 ): Promise<ReplayReport> {
+  // Who has sent all of the log, and goes before the thread is there, would otherwise never be heard of again.
+  signal.throwIfAborted()
   const library = pathToFileURL(createRequire(import.meta.url).resolve("@sluice/server/replay")).href
   const worker = new Worker(THREAD, {
     eval: true,

@@ -1,12 +1,12 @@
 // Who replays a log, one at a time: each takes a core for as long as it runs.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { setTimeout as sleep } from "node:timers/promises"
 import { SluiceError } from "sluice"
 import { type RuleSetDocument, RuleSetError } from "sluice/rules"
 import { tooLarge } from "../../http/body.js"
 import type { Candidate, ReplayReport } from "../../replay/index.js"
 import type { RuleChecker } from "../rule-checker.js"
+import { OneAtATime } from "./one-at-a-time.js"
 import { type ReplayPlan, readPlan } from "./replay-plan.js"
 import { replayInThread } from "./replay-thread.js"
 
@@ -20,15 +20,13 @@ export interface ReplayLimits {
 }
 
 export const REPLAY_DEADLINE_MS = 300_000
-const PATIENCE_MS = 1_000
 
 export class Replays {
   readonly #checker: RuleChecker
   readonly #maxBytes: number
   readonly #deadlineMs: number
   readonly #idleMs: number
-  /** The one that runs; settles when it has ended. */
-  #running: Promise<unknown> | undefined
+  readonly #alone = new OneAtATime(busy)
 
   constructor(checker: RuleChecker, limits: ReplayLimits = {}) {
     this.#checker = checker
@@ -49,7 +47,7 @@ export class Replays {
     response.once("close", () => gone.abort())
     const body = this.#arriving(request)
     try {
-      return await this.#alone(async () => {
+      return await this.#alone.run(gone.signal, async () => {
         const { plan, rest } = await readPlan(body, maxPlanBytes)
         const rules = await this.#candidates(plan, current)
         const bounds = { deadlineMs: this.#deadlineMs, signal: gone.signal }
@@ -58,19 +56,6 @@ export class Replays {
     } catch (error) {
       await discard(body)
       throw error
-    }
-  }
-
-  async #alone<T>(replaying: () => Promise<T>): Promise<T> {
-    // One that was cancelled takes a moment to end, and who cancelled it may be back before.
-    if (this.#running !== undefined) await endOrPatience(this.#running)
-    if (this.#running !== undefined) throw busy()
-    const running = replaying()
-    this.#running = running
-    try {
-      return await running
-    } finally {
-      this.#running = undefined
     }
   }
 
@@ -108,14 +93,6 @@ export class Replays {
       throw error
     }
   }
-}
-
-async function endOrPatience(running: Promise<unknown>): Promise<void> {
-  const enough = new AbortController()
-  const patience = sleep(PATIENCE_MS, undefined, { signal: enough.signal })
-  await Promise.race([running, patience]).catch(() => {})
-  enough.abort()
-  await patience.catch(() => {})
 }
 
 async function* behind(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

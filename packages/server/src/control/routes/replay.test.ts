@@ -52,10 +52,14 @@ async function replay(plan: object, log: string | Uint8Array, headers: Record<st
   }
 }
 
-/** An upload that its client is not done with. */
+/** An upload that its client is not done with, once the service has begun with it. */
 async function startUpload(first: string) {
-  const upload = request(`${control.url}/replay`, { method: "POST", headers: { "content-type": TYPE } })
+  const headers = { "content-type": TYPE, expect: "100-continue" }
+  const upload = request(`${control.url}/replay`, { method: "POST", headers })
   upload.on("error", () => {})
+  upload.flushHeaders()
+  // Before that, a replay which the test sends next might come first, and this one be refused.
+  await once(upload, "continue")
   upload.write(first)
   const answered = once(upload, "response")
   answered.catch(() => {})
