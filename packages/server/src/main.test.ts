@@ -1,5 +1,5 @@
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { Agent, get, type IncomingMessage } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
@@ -190,6 +190,19 @@ describe("signals", () => {
     await Promise.all(clients)
     expect(failures).toEqual([])
     expect(await ended).toEqual([0, null])
+  })
+
+  it("says in one line of the log that the counters could not be kept, and ends with status 1", async () => {
+    mkdirSync(join(folder, "state"))
+    const snapshot = join(folder, "state", "limits")
+    const { child, ended, stderr, logged } = await start(["--store.snapshot", snapshot])
+    rmSync(join(folder, "state"), { recursive: true })
+    child.kill("SIGTERM")
+    expect(await ended).toEqual([1, null])
+    const line = logged().find(({ code }) => code === "SNAPSHOT_IO")
+    expect(line?.error).toContain(`${snapshot}: could not be written: ENOENT`)
+    // Nothing but lines of JSON.
+    expect(stderr().trimEnd().split("\n")).toHaveLength(logged().length)
   })
 
   it("is not ready while it drains, and still answers", async () => {

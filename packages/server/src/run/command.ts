@@ -27,7 +27,7 @@ export async function runServe(argv: readonly string[], program = "npm start"): 
   const starting = startService(config, { logsReady })
   // From the first moment on: a signal that comes before the service is there waits for it, and a second one does not.
   onSignals({
-    stop: () => starting.then((service) => service.close(), ignore),
+    stop: () => starting.then(stop, ignore),
     reload: () => starting.then((service) => reload(service, config, argv), ignore),
     force: (signal) => process.exit(signal === "SIGINT" ? 130 : 143),
   })
@@ -50,6 +50,13 @@ async function reload(service: Service, config: Config, argv: readonly string[])
   } catch (error) {
     logNotReloaded(log, error)
   }
+}
+
+/** What went wrong is in the log by then; the status says that something did. */
+async function stop(service: Service): Promise<void> {
+  await service.close().catch(() => {
+    process.exitCode = 1
+  })
 }
 
 /** Why the service did not start is told by whoever waits for it. */

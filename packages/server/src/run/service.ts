@@ -6,6 +6,7 @@ import type { Core } from "../core.js"
 import { openRecord } from "../record/open-record.js"
 import { createLog, createWatch, type Log, type WatchHub } from "../watch/index.js"
 import { Closers } from "./closers.js"
+import { logNotClosed } from "./not-closed.js"
 import type { PlaneName } from "./planes.js"
 import { openRules } from "./rules.js"
 import { findSecret } from "./secret.js"
@@ -92,9 +93,14 @@ async function startAll(
     async close() {
       log.info("draining")
       serving.readiness.drain()
-      await fleet?.close()
-      await serving.close()
-      log.info("stopped")
+      try {
+        await fleet?.close()
+        await serving.close()
+        log.info("stopped")
+      } catch (error) {
+        logNotClosed(log, error)
+        throw error
+      }
     },
   }
 }

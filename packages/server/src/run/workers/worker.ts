@@ -8,6 +8,7 @@ import { createLog, createWatch, type WatchHub } from "../../watch/index.js"
 import { Closers } from "../closers.js"
 import { isExplained } from "../explained.js"
 import { ListenError } from "../listen-error.js"
+import { logNotClosed } from "../not-closed.js"
 import { logNotReloaded } from "../not-reloaded.js"
 import { serve } from "../serve.js"
 import { openStore } from "../store.js"
@@ -81,12 +82,15 @@ async function start({ config, secret, rules: first }: FromPrimary & { type: "st
     serving.follow(message.config).catch((error: unknown) => logNotReloaded(watch.log, error))
   })
   drain = () => {
-    void serving.close().finally(() => {
-      // The counts of the last second; gone once the channel has taken them.
-      watch.tick()
-      isDrained = true
-      process.disconnect()
-    })
+    void serving
+      .close()
+      .catch((error: unknown) => logNotClosed(watch.log, error))
+      .finally(() => {
+        // The counts of the last second; gone once the channel has taken them.
+        watch.tick()
+        isDrained = true
+        process.disconnect()
+      })
   }
   tell({ type: "ready", addresses: serving.addresses })
 }

@@ -457,6 +457,8 @@ describe("a lock", () => {
     ["by a process before this one with the same number", () => `${process.pid}.${threadId}`],
   ])("left %s is broken at once", async (_, owner) => {
     writeFileSync(lock(), `${owner()}@${hostname()}`)
+    // Before this process began.
+    utimesSync(lock(), 1, 1)
     const source = await open()
     await source.save(setWith(6), { by })
     expect(existsSync(lock())).toBe(false)

@@ -90,7 +90,10 @@ class FileRules implements EditableRuleSource {
     await this.#file.settled()
     this.#serving = new Serving(await this.#follow(), this.#options)
     // Where nothing can be written, nothing was left behind either.
-    await withLock(this.#lockFile, () => this.#file.sweep()).catch(() => {})
+    await withLock(this.#lockFile, () => {
+      this.#file.sweep()
+      this.#journal.sweep()
+    }).catch(() => {})
     this.#stop = watchFile(this.#file.path, Math.max(1, pollMs), () => {
       if (this.#looking) return
       this.#looking = true

@@ -5,7 +5,7 @@
 // itself, half a line at most, is skipped and cleaned away.
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from "node:fs"
-import { replaceFile } from "../../atomic-file.js"
+import { replaceFile, sweepDrafts } from "../../atomic-file.js"
 import type { RuleSetRevision } from "./source.js"
 
 type Line = (RuleSetRevision & { readonly pending?: true }) | { readonly done: number }
@@ -49,6 +49,11 @@ export class Journal {
     this.#lines = lines.length
     for (const line of lines) this.#read(line)
     this.#known = this.#stamp()
+  }
+
+  /** Removes what a process left when it was killed. Only under the lock. */
+  sweep(): void {
+    sweepDrafts(this.#file, { isLocked: true })
   }
 
   /** Settles what a crash has left open: a save has happened if the rule file has its content. */

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs"
-import { replaceFile } from "../../atomic-file.js"
+import { replaceFile, sweepDrafts } from "../../atomic-file.js"
 import type { ParseOptions } from "../parse.js"
 import { ioError } from "./rule-file.js"
 import type { RuleSetRevision } from "./source.js"
@@ -12,6 +12,7 @@ export class LastGood {
   /** Without a path there is no copy. */
   constructor(path: string | undefined) {
     this.#path = path
+    if (path !== undefined) sweepDrafts(path)
   }
 
   /** Undefined when there is none yet. */

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { replaceFile } from "../../atomic-file.js"
+import { fileProblem, isDraft, replaceFile, sweepDrafts } from "../../atomic-file.js"
 import { SluiceError } from "../../errors.js"
+import { isClaim } from "./file-lock.js"
 
 /** A file touched more recently than this may still be in the middle of being written. */
 const SETTLED_MS = 50
@@ -48,15 +49,16 @@ export class RuleFile {
     }
   }
 
-  /** Removes drafts that a process left when it was killed. Only under the lock: then nobody is writing one. */
+  /** Removes what a process left when it was killed. Only under the lock: then nobody is writing a draft. */
   sweep(): void {
     const folder = dirname(this.path)
     const ours = `.${basename(this.path)}.`
     for (const name of readdirSync(folder)) {
       const isOurs = name.startsWith(ours) || name.startsWith(`.${ours}`)
-      // As atomic-file.ts and file-lock.ts name them: the process, and for a file the time.
-      if (isOurs && /\.(lock\.\d+|\d+\.[0-9a-z]+)$/.test(name)) rmSync(join(folder, name), { force: true })
+      if (isOurs && (isDraft(name) || isClaim(name))) rmSync(join(folder, name), { force: true })
     }
+    // The file may be a link to one in another folder.
+    sweepDrafts(realpathSync(this.path), { isLocked: true })
   }
 
   /** Replaces the text as a whole. A link stays a link, and the file keeps its permissions. */
@@ -69,8 +71,7 @@ export class RuleFile {
 
 export function ioError(place: string, what: "read" | "written", cause: unknown): SluiceError {
   if (cause instanceof SluiceError) return cause
-  const { code, message } = cause as NodeJS.ErrnoException
-  const reason = message === undefined ? "" : `: ${message}`
-  const expected = code === "ENOENT" && what === "read" ? "does not exist" : `could not be ${what}${reason}`
+  const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT" && what === "read"
+  const expected = isMissing ? "does not exist" : `could not be ${what}: ${fileProblem(cause)}`
   return new SluiceError("RULES_IO", { place, expected, cause })
 }

@@ -4,7 +4,7 @@
 // before it. Each state is its hash (two words), the number of its cells, and the cells. The secret hash key is inside,
 // hence mode 0600.
 
-import { replaceFile } from "../../atomic-file.js"
+import { fileProblem, replaceFile, sweepDrafts } from "../../atomic-file.js"
 import { SluiceError } from "../../errors.js"
 import { checkType } from "../../options.js"
 import type { SavedPolicy } from "../../policy.js"
@@ -68,11 +68,13 @@ function writeSnapshot(path: string, tables: Tables, hashKey: HashKey, now: numb
   try {
     replaceFile(path, Buffer.concat([body, sha256(body)]))
   } catch (cause) {
-    throw new SluiceError("SNAPSHOT_IO", { place: path, expected: "could not be written", cause })
+    const expected = `could not be written: ${fileProblem(cause)}`
+    throw new SluiceError("SNAPSHOT_IO", { place: path, expected, cause })
   }
 }
 
 function readSnapshot(path: string, tables: Tables, now: number): HashKey | undefined {
+  sweepDrafts(path)
   const content = readIfThere(path)
   if (content === undefined) return undefined
   try {
@@ -106,7 +108,8 @@ function readIfThere(path: string): Buffer | undefined {
   try {
     return existsSync(path) ? readFileSync(path) : undefined
   } catch (cause) {
-    throw new SluiceError("SNAPSHOT_IO", { place: path, expected: "could not be read", cause })
+    const expected = `could not be read: ${fileProblem(cause)}`
+    throw new SluiceError("SNAPSHOT_IO", { place: path, expected, cause })
   }
 }
 
