@@ -58,3 +58,23 @@ export function closingLine(counts) {
   const line = `${sum("passed")} passed, ${sum("failed")} failed`
   return sum("skipped") === 0 ? line : `${line}, ${sum("skipped")} skipped`
 }
+
+/**
+ * The ten test files that took longest, with what they spent the time on.
+ *
+ * @param {string | undefined} json what test-times.mjs wrote
+ * @param {string} folder the paths are shown from here
+ * @returns {string[]}
+ */
+export function slowestFiles(json, folder) {
+  if (json === undefined) return []
+  const total = (file) => file.importMs + file.hooksMs + file.testsMs
+  const seconds = (ms) => `${(ms / 1000).toFixed(1).padStart(6)} s`
+  return JSON.parse(json)
+    .sort((a, b) => total(b) - total(a))
+    .slice(0, 10)
+    .map(
+      (file) =>
+        `${seconds(total(file))}  ${relative(folder, file.file)}  (imports ${seconds(file.importMs).trim()}, hooks ${seconds(file.hooksMs).trim()}, ${file.tests} tests ${seconds(file.testsMs).trim()})`,
+    )
+}

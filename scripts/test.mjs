@@ -1,5 +1,6 @@
 // `npm test`: every check there is. Runs all of them even after a failure, and ends with `N passed, N failed`, in which
 // each vitest test counts as one, and so does each other step. `npm test -- path` runs only the test files that match.
+// A tool that cannot be had is one failure; the test files that need it do not run.
 
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -7,11 +8,17 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { install } from "./bootstrap.mjs"
 import { build } from "./build.mjs"
-import { ensureRedis } from "./ensure-redis.mjs"
 import { root } from "./root.mjs"
-import { closingLine, countTests, failedTests } from "./test-report.mjs"
+import { closingLine, countTests, failedTests, slowestFiles } from "./test-report.mjs"
+import { prepareTools } from "./tools/prepare.mjs"
 
 /** @typedef {{ passed: number, failed: number, skipped: number, note?: string, failures?: string[] }} Count */
+
+const selection = process.argv.slice(2)
+/** Test files that do not run, because a tool is missing. @type {string[]} */
+let leftOut = []
+/** @type {string[]} */
+let slowest = []
 
 /** @type {[name: string, run: () => boolean | Count][]} */
 const steps = [
@@ -19,7 +26,7 @@ const steps = [
   ["lint", lint],
   ["build and types", () => build()],
   ["generated files", () => run(process.execPath, ["scripts/generate.mjs", "--check"]) === 0],
-  ["redis-server", findRedis],
+  ["tools", getTools],
   ["tests", runVitest],
 ]
 
@@ -39,8 +46,9 @@ for (const { name, count, ms } of results) {
   const verdict = count.failed === 0 ? "ok  " : "FAIL"
   const note = count.note ? `  (${count.note})` : ""
   console.log(`${verdict}  ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(6)} s${note}`)
-  for (const failure of count.failures ?? []) console.log(`      ${failure}`)
+  for (const failure of count.failures ?? []) console.log(`      ${failure.replaceAll("\n", "\n      ")}`)
 }
+if (slowest.length > 0) console.log(`\nThe slowest test files:\n${slowest.join("\n")}`)
 console.log(`\n${closingLine(results.map((result) => result.count))}`)
 process.exitCode = results.every((result) => result.count.failed === 0) ? 0 : 1
 
@@ -61,19 +69,33 @@ function lint() {
   return node("@biomejs/biome/bin/biome", ["ci", "--error-on-warnings", ...colours]) === 0
 }
 
-function findRedis() {
-  process.env.SLUICE_REDIS_SERVER = ensureRedis()
-  return true
+/** @returns {Count} */
+function getTools() {
+  const prepared = prepareTools(selection, console.log)
+  Object.assign(process.env, prepared.variables)
+  leftOut = prepared.leftOut
+  for (const failure of prepared.failures) console.error(failure)
+  return {
+    passed: prepared.failures.length === 0 ? 1 : 0,
+    failed: prepared.failures.length,
+    skipped: 0,
+    note: prepared.note,
+    failures: prepared.failures,
+  }
 }
 
 /** @returns {Count} */
 function runVitest() {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-"))
   const report = join(folder, "vitest.json")
+  const times = join(folder, "times.json")
   try {
-    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
-    const status = node("vitest/vitest.mjs", ["run", ...reporters, ...process.argv.slice(2)])
+    const reporters = ["default", "json", join(root, "scripts", "test-times.mjs")]
+    const options = [...reporters.map((reporter) => `--reporter=${reporter}`), `--outputFile.json=${report}`]
+    const env = { SLUICE_TEST_TIMES: times, SLUICE_TESTS_LEFT_OUT: leftOut.join("\n") }
+    const status = node("vitest/vitest.mjs", ["run", ...options, ...selection], env)
     const json = readIfThere(report)
+    slowest = slowestFiles(readIfThere(times), root)
     const count = countTests(json, status)
     const note = count.note ?? `${count.passed} passed, ${count.failed} failed`
     return { ...count, note, failures: failedTests(json, root) }
@@ -83,12 +105,12 @@ function runVitest() {
 }
 
 /** Runs an installed tool by its script, which works the same on every system. */
-function node(script, args) {
-  return run(process.execPath, [join(root, "node_modules", script), ...args])
+function node(script, args, env = {}) {
+  return run(process.execPath, [join(root, "node_modules", script), ...args], env)
 }
 
-function run(command, args) {
-  return spawnSync(command, args, { cwd: root, stdio: "inherit" }).status
+function run(command, args, env = {}) {
+  return spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } }).status
 }
 
 function readIfThere(path) {

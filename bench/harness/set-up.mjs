@@ -41,10 +41,10 @@ export function measuredVersions(packages) {
 
 /**
  * The path of a program that npm does not carry.
- * @param {"redis" | "redis-benchmark" | "h2load" | "nginx" | "wrk"} tool
+ * @param {"redis-server" | "redis-benchmark" | "h2load" | "nginx" | "wrk"} tool
  */
 export function ensureTool(tool) {
-  const { status, stdout } = spawnSync(process.execPath, [`scripts/ensure-${tool}.mjs`], {
+  const { status, stdout } = spawnSync(process.execPath, ["scripts/tools/ensure.mjs", tool], {
     cwd: repository,
     encoding: "utf8",
     stdio: ["ignore", "pipe", 2],

@@ -31,7 +31,7 @@ export async function startServer(core) {
     dir: folder,
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const [command, all] = onCore(core, ensureTool("redis"), args)
+  const [command, all] = onCore(core, ensureTool("redis-server"), args)
   const child = spawn(command, all, { stdio: ["ignore", "pipe", 2] })
   const ended = once(child, "exit")
   const stop = async () => {

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url"
 import { misused, readArguments } from "../../bench/harness/arguments.mjs"
 import { describeMachine, machineLine } from "../../bench/harness/machine.mjs"
 import { markdownTable, textTable } from "../../bench/harness/table.mjs"
-import { ensureRedis } from "../../scripts/ensure-redis.mjs"
 import { root } from "../../scripts/root.mjs"
+import { ensureTool } from "../../scripts/tools/ensure.mjs"
 import { judge, tables } from "./report.mjs"
 
 const help = `Options:
@@ -41,7 +41,7 @@ if (options.write && (options.quick || options.fault.length > 0)) {
 
 const machine = describeMachine()
 if (!options.built) setUp()
-process.env.SLUICE_REDIS_SERVER = ensureRedis()
+process.env.SLUICE_REDIS_SERVER = ensureTool("redis-server")
 const { runChaos } = await load("./chaos.ts")
 const started = performance.now()
 const figures = await runChaos({ quick: options.quick, seed, rounds, only: options.fault, say })

@@ -7,9 +7,9 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { eventually } from "../support/eventually.js"
 import { LOOPBACK, type ReservedPort, reservePort } from "../support/ports.js"
-import { findRedisServer } from "../support/redis/process.js"
 import { callRedis } from "../support/redis/resp-connection.js"
 import { closeRoom, openRoom, setOccupant } from "../support/sandbox.js"
+import { toolPath } from "../support/tool.js"
 import { deployText } from "./deploy-files.js"
 
 const NAMES = ["redis-1", "redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"]
@@ -97,8 +97,8 @@ export class ComposeOnLoopback {
       chmodSync(join(room, path), 0o755)
     }
     put("bin/hostname", `#!/bin/sh\necho ${name}\n`)
-    put("bin/redis-server", `#!/bin/sh\nexec ${findRedisServer()} "$@"\n`)
-    put("bin/redis-sentinel", `#!/bin/sh\nexec ${findRedisServer()} "$@" --sentinel\n`)
+    put("bin/redis-server", `#!/bin/sh\nexec ${toolPath("redis-server")} "$@"\n`)
+    put("bin/redis-sentinel", `#!/bin/sh\nexec ${toolPath("redis-server")} "$@" --sentinel\n`)
     const own = `\nbind ${LOOPBACK}\nport ${this.port(name)}\n`
     put("etc/redis.conf", this.translated(deployText("compose/redis.conf"), room) + own)
     const sentinel = deployText("compose/sentinel.conf").replace(/^port .*$/m, "")

@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { readConfig } from "../../packages/server/src/config/read.js"
-import { deployText, repository } from "./deploy-files.js"
+import { deployText, repository, repositoryFiles } from "./deploy-files.js"
 import {
   type Instruction,
   isSent,
@@ -21,13 +20,7 @@ function all(name: string, instructions: readonly Instruction[] = last.instructi
   return instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest)
 }
 
-/** Files of the repository, committed or not. */
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-  cwd: repository,
-  encoding: "utf8",
-})
-  .trim()
-  .split("\n")
+const files = repositoryFiles()
 
 describe("the Dockerfile", () => {
   it("starts every stage from an image with a version, or from a stage above", () => {

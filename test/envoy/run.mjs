@@ -3,12 +3,12 @@
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { install, orExplain } from "../../scripts/bootstrap.mjs"
-import { ensureEnvoy } from "../../scripts/ensure-envoy.mjs"
 import { root } from "../../scripts/root.mjs"
+import { ensureTool } from "../../scripts/tools/ensure.mjs"
 
 await orExplain(() => {
   install()
-  process.env.SLUICE_ENVOY = ensureEnvoy()
+  process.env.SLUICE_ENVOY = ensureTool("envoy")
 })
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs")
 const args = [vitest, "run", "--config", "test/envoy/vitest.config.ts", ...process.argv.slice(2)]

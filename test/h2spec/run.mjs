@@ -3,12 +3,12 @@
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { install, orExplain } from "../../scripts/bootstrap.mjs"
-import { ensureH2spec } from "../../scripts/ensure-h2spec.mjs"
 import { root } from "../../scripts/root.mjs"
+import { ensureTool } from "../../scripts/tools/ensure.mjs"
 
 await orExplain(() => {
   install()
-  process.env.SLUICE_H2SPEC = ensureH2spec()
+  process.env.SLUICE_H2SPEC = ensureTool("h2spec")
 })
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs")
 const args = [vitest, "run", "--config", "test/h2spec/vitest.config.ts", ...process.argv.slice(2)]

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { eventually } from "../eventually.js"
 import { LOOPBACK, type ReservedPort, reservePort } from "../ports.js"
 import { processState } from "../process-state.js"
 import { closeRoom, openRoom, setOccupant } from "../sandbox.js"
+import { toolPath } from "../tool.js"
 import { RespError } from "./resp.js"
 import { RespConnection } from "./resp-connection.js"
 
@@ -158,7 +159,10 @@ export class RedisProcess {
   #spawn(): ChildProcess {
     // A file and not a pipe: a test process that is busy must never be what blocks the server.
     const log = openSync(join(this.#room, "log"), "a")
-    const child = spawn(findRedisServer(), this.#args, { cwd: this.#room, stdio: ["ignore", log, log] })
+    const child = spawn(toolPath("redis-server"), this.#args, {
+      cwd: this.#room,
+      stdio: ["ignore", log, log],
+    })
     closeSync(log)
     this.#child = child
     this.#ended = new Promise((resolve) => {
@@ -199,30 +203,6 @@ export class RedisProcess {
       throw new Error(`cannot send ${signal}: the server on port ${this.port} is not running`)
     process.kill(pid, signal)
     return pid
-  }
-}
-
-/** `SLUICE_REDIS_SERVER`, or the first redis-server or valkey-server on the PATH. */
-export function findRedisServer(): string {
-  const { PATH = "", SLUICE_REDIS_SERVER = "" } = process.env
-  if (SLUICE_REDIS_SERVER !== "") return SLUICE_REDIS_SERVER
-  const folders = PATH.split(delimiter).filter((folder) => folder !== "")
-  const candidates = ["redis-server", "valkey-server"].flatMap((name) =>
-    folders.map((folder) => join(folder, name)),
-  )
-  const found = candidates.find(isExecutable)
-  if (found !== undefined) return found
-  throw new Error(
-    "no redis-server found: install Redis 7 or later, or name the binary in SLUICE_REDIS_SERVER",
-  )
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { toolPath } from "../../../../test/support/tool.js"
 import { catalog } from "../catalog/index.js"
@@ -28,9 +28,10 @@ afterAll(() => folder.remove())
 /** What the shell offers behind these words; the last one is being typed. */
 type Complete = (...words: string[]) => string[]
 
+const programs = { bash: () => "bash", fish: () => toolPath("fish"), zsh: () => toolPath("zsh") }
+
 function offered(shell: "bash" | "fish" | "zsh", script: string): string[] {
-  const program = shell === "bash" ? shell : toolPath(shell)
-  const { stdout, stderr, status } = spawnSync(program, ["-c", script], {
+  const { stdout, stderr, status } = spawnSync(programs[shell](), ["-c", script], {
     encoding: "utf8",
     cwd: folder.path,
   })
@@ -57,13 +58,13 @@ _describe() { local name; for name in "\${(@P)2}"; do print -r -- "\${name%%:*}"
 _files() { print -r -- *; }
 _arguments() { shift; print -rl -- "$@"; }
 `
-/** One that was fetched and not installed has its modules beside it. */
-const zshModules = () => `module_path+=('${dirname(toolPath("zsh"))}'/root/usr/lib/*/zsh/*(N))`
+/** One that was unpacked and not installed looks for its modules where they would be if it were installed. */
+const ZSH_MODULES = `module_path+=("$SLUICE_UNPACKED"/usr/lib/*/zsh/*(N))`
 
 const zsh = (...words: string[]) =>
   offered(
     "zsh",
-    `${zshModules()}; ${ZSH} source ./zsh; words=(sluice ${words.map((word) => `'${word}'`).join(" ")}); CURRENT=${words.length + 1}; _sluice`,
+    `${ZSH_MODULES}; ${ZSH} source ./zsh; words=(sluice ${words.map((word) => `'${word}'`).join(" ")}); CURRENT=${words.length + 1}; _sluice`,
   )
 
 const shells = [

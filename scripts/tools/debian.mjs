@@ -1,0 +1,211 @@
+// Unpacks Debian packages under node_modules/.cache, with those of their dependencies that the system lacks. Root and other
+// users do it in the same way: nothing is installed, no service starts, and the system's package lists may be missing.
+
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
+import { basename, join, relative } from "node:path"
+import { onPath } from "./find.mjs"
+import { must } from "./must.mjs"
+
+/** @typedef {{ name: string, package: string, program: string }} Wanted  a tool, its package, and its path in the package */
+
+/** The dynamic loader of the system works with the C library of the same version only, so no other one is unpacked. */
+const LEFT_ALONE = new Set(["libc6", "libc-bin"])
+
+/** What a folder is called while it is being filled, and when it is complete. */
+const UNPACKING = "unpacking-"
+const UNPACKED = "debian-"
+
+const FONTS_FILE = "sluice-fonts.conf"
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>/usr/share/fonts</dir>
+  <dir prefix="relative">usr/share/fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+  <alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+  <alias><family>serif</family><prefer><family>DejaVu Serif</family></prefer></alias>
+  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+</fontconfig>
+`
+
+export function hasDebianPackages() {
+  return onPath("apt-get").length > 0 && onPath("dpkg-deb").length > 0
+}
+
+/**
+ * Fetches all of them in one step. Afterwards `cache/bin` has a program for each that could be had.
+ *
+ * @param {readonly Wanted[]} wanted @param {string} cache @param {(line: string) => void} say
+ * @returns {Map<string, string>} the others, and why
+ */
+export function unpackDebian(wanted, cache, say) {
+  mkdirSync(join(cache, "bin"), { recursive: true })
+  const work = mkdtempSync(join(cache, UNPACKING))
+  try {
+    const packages = join(work, "packages")
+    const unpacked = join(work, "root")
+    mkdirSync(packages)
+    mkdirSync(unpacked)
+    const problems = download(wanted, packages, join(work, "apt"))
+    const files = readdirSync(packages)
+    const bytes = files.reduce((sum, file) => sum + statSync(join(packages, file)).size, 0)
+    say(`unpacking ${files.length} Debian packages, ${Math.round(bytes / 1e6)} MB …`)
+    for (const file of files) must("dpkg-deb", ["-x", join(packages, file), unpacked], work)
+    writeFileSync(join(unpacked, FONTS_FILE), FONTS)
+    // mkdtemp lets nobody else in, and another user may use this clone next.
+    chmodSync(unpacked, 0o755)
+    const kept = join(cache, basename(work).replace(UNPACKING, UNPACKED))
+    renameSync(unpacked, kept)
+    const libraries = libraryFolders(kept)
+    for (const { name, package: from, program } of wanted) {
+      if (problems.has(name)) continue
+      if (existsSync(join(kept, program)))
+        replaceProgram(join(cache, "bin", name), starter(basename(kept), program, libraries))
+      else problems.set(name, `Debian's ${from} has no ${program}`)
+    }
+    return problems
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+    removeUnused(cache)
+  }
+}
+
+/**
+ * @param {readonly Wanted[]} wanted @param {string} folder @param {string} aptFolder
+ * @returns {Map<string, string>} the tools whose packages apt does not have, and why
+ */
+function download(wanted, folder, aptFolder) {
+  try {
+    return downloadWith([], wanted, folder)
+  } catch {
+    // The system's package lists may be missing or old, and only root may renew them: use lists of our own.
+    const own = ownLists(aptFolder)
+    apt([...own, "update"], folder)
+    return downloadWith(own, wanted, folder)
+  }
+}
+
+/** @param {readonly string[]} options @param {readonly Wanted[]} wanted @param {string} folder */
+function downloadWith(options, wanted, folder) {
+  const { versions, problems } = plan(options, wanted, folder)
+  if (problems.size > 0 && options.length === 0) throw new Error("newer lists may have them")
+  if (versions.length > 0) apt([...options, "download", ...versions], folder)
+  return problems
+}
+
+/**
+ * Which packages apt would install. One that it does not have must not keep the others away.
+ * @param {readonly string[]} options @param {readonly Wanted[]} wanted @param {string} folder
+ */
+function plan(options, wanted, folder) {
+  /** @type {Map<string, string>} */
+  const problems = new Map()
+  const simulate = (/** @type {readonly Wanted[]} */ some) =>
+    // Reinstalls: a package whose program does not work here may be installed already.
+    apt(
+      [
+        ...options,
+        "install",
+        "--simulate",
+        "--reinstall",
+        "--no-install-recommends",
+        ...new Set(some.map((one) => one.package)),
+      ],
+      folder,
+    )
+  let printed = ""
+  try {
+    printed = simulate(wanted)
+  } catch {
+    const known = wanted.filter((one) => {
+      try {
+        simulate([one])
+        return true
+      } catch (error) {
+        problems.set(one.name, error instanceof Error ? error.message : String(error))
+        return false
+      }
+    })
+    if (known.length > 0) printed = simulate(known)
+  }
+  const versions = [...printed.matchAll(/^Inst (\S+) (?:\[[^\]]*\] )?\((\S+)/gm)].flatMap(
+    ([, name = "", version]) => (LEFT_ALONE.has(name) ? [] : [`${name}=${version}`]),
+  )
+  return { versions, problems }
+}
+
+/** @param {string} folder */
+function ownLists(folder) {
+  mkdirSync(join(folder, "lists", "partial"), { recursive: true })
+  mkdirSync(join(folder, "cache", "archives", "partial"), { recursive: true })
+  return ["-o", `Dir::State::Lists=${join(folder, "lists")}`, "-o", `Dir::Cache=${join(folder, "cache")}`]
+}
+
+/** @param {readonly string[]} args @param {string} cwd */
+function apt(args, cwd) {
+  // Root's apt drops to a user who may not write here; the download goes on either way, this only spares the warning.
+  const options = ["-q", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=2"]
+  // Without a network it would try for minutes before it says so.
+  const limits = ["-o", "Acquire::http::Timeout=30", "-o", "Acquire::https::Timeout=30"]
+  return must("apt-get", [...options, ...limits, ...args], cwd)
+}
+
+/**
+ * Every folder that holds a shared library, from `root`. Some packages keep theirs in a folder of their own and find it by a
+ * path that is compiled in, which is not where they are unpacked (Chromium needs pulseaudio's, for one).
+ *
+ * @param {string} root
+ */
+export function libraryFolders(root) {
+  const folders = new Set()
+  for (const file of readdirSync(root, { recursive: true, withFileTypes: true })) {
+    if (!file.isDirectory() && /\.so(\.|$)/.test(file.name)) folders.add(relative(root, file.parentPath))
+  }
+  // The usual folders come first: the nearer to the root, the more usual.
+  return [...folders].sort((a, b) => a.split("/").length - b.split("/").length || (a < b ? -1 : 1))
+}
+
+/**
+ * A shell script that becomes the program, so that signals and the process id are the program's own.
+ * @param {string} folder @param {string} program @param {readonly string[]} libraries
+ */
+function starter(folder, program, libraries) {
+  const searchPath = libraries.map((place) => `$root/${place}`).join(":")
+  return `#!/bin/sh
+root=$(cd "$(dirname "$0")/../${folder}" && pwd) || exit 127
+[ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_FILE="$root/${FONTS_FILE}"
+export SLUICE_UNPACKED="$root"
+export LD_LIBRARY_PATH="${searchPath}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+exec "$root/${program}" "$@"
+`
+}
+
+/** Another process may be starting it at this moment. @param {string} path @param {string} text */
+function replaceProgram(path, text) {
+  writeFileSync(`${path}.new`, text, { mode: 0o755 })
+  renameSync(`${path}.new`, path)
+}
+
+/** Removes the folders to which no starter leads any more. @param {string} cache */
+function removeUnused(cache) {
+  const bin = join(cache, "bin")
+  const starters = readdirSync(bin, { withFileTypes: true })
+    // Others are programs themselves, of any size.
+    .filter((file) => file.isFile() && statSync(join(bin, file.name)).size < 100_000)
+    .map((file) => readFileSync(join(bin, file.name), "utf8"))
+  for (const folder of readdirSync(cache)) {
+    if (folder.startsWith(UNPACKED) && !starters.some((text) => text.includes(`/${folder}"`)))
+      rmSync(join(cache, folder), { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,81 @@
+// Which test files need which tools, read from the sources: a file needs a tool if it, or a file that it imports, calls
+// `toolPath` with the tool's name. So nobody keeps a list.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve, sep } from "node:path"
+import { root } from "../root.mjs"
+
+const TEST_FILE = /\.test\.(ts|mjs)$/
+const CALL = /\btoolPath\("([^"]+)"\)/g
+const IMPORT = /\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g
+
+/** Every test file of the repository, from its root. @param {string} [folder] */
+export function testFiles(folder = root) {
+  /** @type {string[]} */
+  const files = []
+  const visit = (/** @type {string} */ place) => {
+    for (const entry of readdirSync(place, { withFileTypes: true })) {
+      const path = join(place, entry.name)
+      if (entry.isDirectory()) {
+        if (!["node_modules", "dist"].includes(entry.name) && !entry.name.startsWith(".")) visit(path)
+      } else if (TEST_FILE.test(entry.name)) files.push(relative(folder, path).split(sep).join("/"))
+    }
+  }
+  visit(folder)
+  return files.sort()
+}
+
+/**
+ * The tools that each of these files needs.
+ * @param {readonly string[]} files @param {string} [folder]
+ * @returns {Map<string, Set<string>>}
+ */
+export function toolsOf(files, folder = root) {
+  /** @type {Map<string, { tools: string[], imports: string[] }>} */
+  const read = new Map()
+  const look = (/** @type {string} */ path) => {
+    const known = read.get(path)
+    if (known !== undefined) return known
+    const text = readFileSync(path, "utf8")
+    const looked = {
+      tools: [...text.matchAll(CALL)].map(([, name = ""]) => name),
+      imports: [...text.matchAll(IMPORT)].flatMap(
+        ([, to = ""]) => sourceOf(resolve(dirname(path), to)) ?? [],
+      ),
+    }
+    read.set(path, looked)
+    return looked
+  }
+  return new Map(
+    files.map((file) => {
+      const tools = new Set()
+      const reached = new Set([join(folder, file)])
+      for (const path of reached) {
+        const { tools: called, imports } = look(path)
+        for (const name of called) tools.add(name)
+        for (const next of imports) reached.add(next)
+      }
+      return [file, tools]
+    }),
+  )
+}
+
+/** TypeScript imports a file by the name of what the compiler makes of it. @param {string} path */
+function sourceOf(path) {
+  const candidates = [path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx"), path]
+  return candidates.find((candidate) => /\.(ts|tsx|mjs)$/.test(candidate) && existsSync(candidate))
+}
+
+/**
+ * The test files that a command line of vitest selects: those whose path contains one of its words. A word after an option may
+ * be the option's value, so it selects nothing here, and without any other word all files count.
+ *
+ * @param {readonly string[]} files @param {readonly string[]} args
+ */
+export function selectedFiles(files, args) {
+  const words = args.filter((word, i) => !word.startsWith("-") && !(args[i - 1] ?? "").startsWith("-"))
+  const selected = files.filter((file) =>
+    words.some((word) => join(root, file).includes(word.replace(/^\.\//, ""))),
+  )
+  return words.length === 0 ? files : selected
+}

@@ -1,0 +1,58 @@
+// The step of `npm test` that gets the tools: only those that the selected test files need, all in one go, before any test runs.
+
+import { ensureTools, explain } from "./ensure.mjs"
+import { selectedFiles, testFiles, toolsOf } from "./needs.mjs"
+import { variableOf } from "./table.mjs"
+
+/** Of more files only the number is shown. */
+const SHOWN_FILES = 5
+
+/**
+ * @typedef {object} Prepared
+ * @property {Record<string, string>} variables what tells the tests where the tools are
+ * @property {string[]} failures one for each tool that could not be had, with the command to run and the files that need it
+ * @property {string[]} leftOut the test files that need one of them
+ * @property {string} note
+ */
+
+/**
+ * @param {readonly string[]} selection the words after `npm test --`
+ * @param {(line: string) => void} say
+ * @param {typeof ensureTools} [ensure] @param {Map<string, Set<string>>} [needs]
+ * @returns {Prepared}
+ */
+export function prepareTools(
+  selection,
+  say,
+  ensure = ensureTools,
+  needs = toolsOf(selectedFiles(testFiles(), selection)),
+) {
+  const names = [...new Set([...needs.values()].flatMap((tools) => [...tools]))].sort()
+  const started = performance.now()
+  const { paths, fetched, missing } = ensure(names, { say })
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  const filesFor = (/** @type {string} */ name) =>
+    [...needs].flatMap(([file, tools]) => (tools.has(name) ? [file] : []))
+  const failures = missing.map((one) => `${explain([one])}\n${notRun(filesFor(one.name))}`)
+  const here = Object.keys(paths).filter((name) => !fetched.includes(name))
+  const parts = [
+    `${here.length} found`,
+    ...(fetched.length > 0 ? [`fetched ${fetched.join(", ")}`] : []),
+    ...(missing.length > 0 ? [`missing ${missing.map(({ name }) => name).join(", ")}`] : []),
+  ]
+  const note = names.length === 0 ? "none needed" : parts.join(", ")
+  say(`${note}, in ${seconds} s`)
+  for (const [name, path] of Object.entries(paths)) say(`  ${name.padEnd(16)} ${path}`)
+  return {
+    variables: Object.fromEntries(Object.entries(paths).map(([name, path]) => [variableOf(name), path])),
+    failures,
+    leftOut: [...new Set(missing.flatMap(({ name }) => filesFor(name)))],
+    note,
+  }
+}
+
+/** @param {readonly string[]} files */
+function notRun(files) {
+  const more = files.length > SHOWN_FILES ? ` and ${files.length - SHOWN_FILES} more` : ""
+  return `Not run: ${files.slice(0, SHOWN_FILES).join(", ")}${more}.`
+}
