@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { closingLine, countTests, failedTests } from "./test-report.mjs"
+import { closingLine, countTests, failedTests, slowestFiles } from "./test-report.mjs"
 
 function report(fields) {
   return JSON.stringify({
@@ -70,5 +70,33 @@ describe("closingLine", () => {
     const one = { passed: 1, failed: 0, skipped: 0 }
     expect(closingLine([one, { passed: 40, failed: 2, skipped: 0 }])).toBe("41 passed, 2 failed")
     expect(closingLine([one, { passed: 40, failed: 0, skipped: 3 }])).toBe("41 passed, 0 failed, 3 skipped")
+  })
+})
+
+describe("slowestFiles", () => {
+  const file = (name, importMs, hooksMs, testsMs) => ({
+    file: `/here/${name}`,
+    importMs,
+    hooksMs,
+    testsMs,
+    tests: 3,
+  })
+
+  it("names the ten that took longest, with imports and hooks, and what they spent it on", () => {
+    const many = Array.from({ length: 12 }, (_, i) => file(`${i}.test.ts`, 10, 0, i))
+    const json = JSON.stringify([
+      ...many,
+      file("servers.test.ts", 500, 3000, 200),
+      file("long.test.ts", 0, 0, 12_345),
+    ])
+    const lines = slowestFiles(json, "/here")
+    expect(lines).toHaveLength(10)
+    expect(lines[0]).toBe("  12.3 s  long.test.ts  (imports 0.0 s, hooks 0.0 s, 3 tests 12.3 s)")
+    expect(lines[1]).toBe("   3.7 s  servers.test.ts  (imports 0.5 s, hooks 3.0 s, 3 tests 0.2 s)")
+    expect(lines[2]).toContain("11.test.ts")
+  })
+
+  it("has nothing to name without a report", () => {
+    expect(slowestFiles(undefined, "/here")).toEqual([])
   })
 })

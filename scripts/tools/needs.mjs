@@ -74,8 +74,7 @@ function sourceOf(path) {
  */
 export function selectedFiles(files, args) {
   const words = args.filter((word, i) => !word.startsWith("-") && !(args[i - 1] ?? "").startsWith("-"))
-  const selected = files.filter((file) =>
-    words.some((word) => join(root, file).includes(word.replace(/^\.\//, ""))),
-  )
-  return words.length === 0 ? files : selected
+  const isMeant = (/** @type {string} */ file) =>
+    words.some((word) => file.includes(word.replace(/^\.\//, "")) || join(root, file).startsWith(word))
+  return words.length === 0 ? files : files.filter(isMeant)
 }

@@ -12,6 +12,7 @@ const SHOWN_FILES = 5
  * @property {Record<string, string>} variables what tells the tests where the tools are
  * @property {string[]} failures one for each tool that could not be had, with the command to run and the files that need it
  * @property {string[]} leftOut the test files that need one of them
+ * @property {boolean} isAnyLeft whether other test files are selected
  * @property {string} note
  */
 
@@ -33,6 +34,7 @@ export function prepareTools(
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   const filesFor = (/** @type {string} */ name) =>
     [...needs].flatMap(([file, tools]) => (tools.has(name) ? [file] : []))
+  const leftOut = [...new Set(missing.flatMap(({ name }) => filesFor(name)))]
   const failures = missing.map((one) => `${explain([one])}\n${notRun(filesFor(one.name))}`)
   const here = Object.keys(paths).filter((name) => !fetched.includes(name))
   const parts = [
@@ -46,7 +48,8 @@ export function prepareTools(
   return {
     variables: Object.fromEntries(Object.entries(paths).map(([name, path]) => [variableOf(name), path])),
     failures,
-    leftOut: [...new Set(missing.flatMap(({ name }) => filesFor(name)))],
+    leftOut,
+    isAnyLeft: leftOut.length === 0 || leftOut.length < needs.size,
     note,
   }
 }

@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { root } from "../root.mjs"
+import { selectedFiles, testFiles, toolsOf } from "./needs.mjs"
+import { tools } from "./table.mjs"
+
+describe("the tools of a test file", () => {
+  let folder
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "sluice-needs-"))
+    const put = (file, text) => {
+      mkdirSync(join(folder, file, ".."), { recursive: true })
+      writeFileSync(join(folder, file), text)
+    }
+    put("a/own.test.ts", 'spawn(toolPath("wrk"))')
+    put("a/through.test.ts", 'import { x } from "../b/one.js"\nimport { spawn } from "node:child_process"')
+    put("a/later.test.ts", 'const x = await import("../b/two.js")')
+    put("a/none.test.ts", 'import { z } from "./types.js"')
+    put("a/types.ts", "export const z = 1")
+    // They import each other.
+    put("b/one.ts", 'export { y } from "./two.js"')
+    put("b/two.ts", 'import "./one.js"\nexport const y = () => toolPath("nginx")')
+    put("node_modules/p/p.test.ts", 'toolPath("fish")')
+    put("a/dist/d.test.mjs", 'toolPath("fish")')
+  })
+
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it("are those that it names, and those that its imports name", () => {
+    const files = testFiles(folder)
+    expect(files).toEqual(["a/later.test.ts", "a/none.test.ts", "a/own.test.ts", "a/through.test.ts"])
+    expect(Object.fromEntries(toolsOf(files, folder))).toEqual({
+      "a/later.test.ts": new Set(["nginx"]),
+      "a/none.test.ts": new Set(),
+      "a/own.test.ts": new Set(["wrk"]),
+      "a/through.test.ts": new Set(["nginx"]),
+    })
+  })
+})
+
+describe("a selection", () => {
+  const files = ["packages/a/x.test.ts", "packages/b/y.test.ts", "test/z.test.ts"]
+
+  it("is every file whose path contains one of the words", () => {
+    expect(selectedFiles(files, ["packages/b", "z.test"])).toEqual(["packages/b/y.test.ts", "test/z.test.ts"])
+    expect(selectedFiles(files, ["./packages/a"])).toEqual(["packages/a/x.test.ts"])
+  })
+
+  it("is every file without words, and when a word may be the value of an option", () => {
+    expect(selectedFiles(files, [])).toEqual(files)
+    expect(selectedFiles(files, ["-t", "packages/b"])).toEqual(files)
+    expect(selectedFiles(files, ["test/z", "-t", "packages/b"])).toEqual(["test/z.test.ts"])
+  })
+})
+
+describe("in this repository", () => {
+  const sources = ["packages", "test"].flatMap((place) =>
+    readdirSync(join(root, place), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(ts|mjs)$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
+      .map((file) => join(place, file)),
+  )
+  const isForTests = (file) => file.startsWith("test/") || /\.test(-support)?\.ts$/.test(file)
+
+  it("every call of toolPath names a tool of the table, as a literal", () => {
+    let calls = 0
+    for (const file of sources) {
+      if (file === join("test", "support", "tool.ts")) continue
+      for (const [call, name] of readFileSync(join(root, file), "utf8").matchAll(/\btoolPath\(([^)]*)\)/g)) {
+        calls++
+        expect(
+          Object.keys(tools).map((tool) => `"${tool}"`),
+          `${file}: ${call}`,
+        ).toContain(name)
+      }
+    }
+    expect(calls).toBeGreaterThan(8)
+  })
+
+  it("tests start no other program by its name than those that every machine with Node has", () => {
+    // Of the essential packages of Debian, and of Node itself.
+    const everywhere = ["bash", "grep", "mkfifo", "npm", "npx", "script", "sh", "tar"]
+    const started = /\b(?:spawn|spawnSync|execFile|execFileSync|exec|execSync)\(\s*"([^"/]+)"/g
+    for (const file of sources.filter(isForTests)) {
+      // Not run by npm test: they need a machine that has more.
+      if (file.startsWith(join("test", "envoy")) || file.startsWith(join("test", "h2spec"))) continue
+      for (const [, name] of readFileSync(join(root, file), "utf8").matchAll(started))
+        expect(everywhere, `${file} starts ${name}: add it to scripts/tools/table.mjs`).toContain(name)
+    }
+  })
+
+  it("the dashboard's tests need a browser, the gateway's curl and wrk, those of algorithms nothing", () => {
+    const needs = toolsOf(testFiles())
+    expect(needs.get("test/dashboard/rules.test.ts")).toEqual(new Set(["chromium"]))
+    expect(needs.get("test/gateway/clients.test.ts")).toEqual(new Set(["curl", "wrk"]))
+    expect(needs.get("packages/cli/src/completion/completion.test.ts")).toEqual(new Set(["fish", "zsh"]))
+    for (const [file, tools] of needs)
+      if (file.startsWith("packages/sluice/src/algorithms/")) expect(tools, file).toEqual(new Set())
+  })
+})
