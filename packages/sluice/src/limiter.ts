@@ -8,6 +8,7 @@ import { admission, decisionOfMany, decisionOfOne, denial } from "./decision.js"
 import type { Duration } from "./duration.js"
 import { parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
+import { giveBack } from "./give-back.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits } from "./limiter-options.js"
 import { checkFields } from "./options.js"
@@ -174,9 +175,21 @@ export class Limiter {
     return await turnstile.wait(this, key, options)
   }
 
-  /** Gives back what a request was charged, at most what is charged now. Returns the state after it. */
-  async refund(key: string, cost = 1): Promise<Decision> {
-    await this.#store.refund(this.#limitCharges(key, { cost }), this.#at(undefined), this.#onStoreFailure)
+  /**
+   * Gives back what a request was charged, at most what is charged now. Returns the state after it. With the `decision` that
+   * let the request through, a limit that has forgotten the charge since is left alone: whoever refunds after an answer
+   * should give it, or a slow request takes away what newer ones were charged.
+   */
+  async refund(key: string, cost = 1, decision?: Decision): Promise<Decision> {
+    const charges = this.#limitCharges(key, { cost })
+    const at = this.#at(undefined)
+    if (decision === undefined) await this.#store.refund(charges, at, this.#onStoreFailure)
+    else {
+      const given = charges.map((charge, i) => {
+        return { charge, forgottenAt: (decision.limits?.[i] ?? decision).resetAt }
+      })
+      await giveBack(this.#store, given, at, this.#onStoreFailure)
+    }
     return this.peek(key)
   }
 

@@ -305,7 +305,7 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
     const refund =
       "reason" in decision
         ? this.#engine?.refund(decision as RuleDecision)
-        : this.#limiter?.refund(key as string, cost)
+        : this.#limiter?.refund(key as string, cost, decision)
     // A charge that cannot be given back expires by itself.
     refund?.catch(() => {})
   }

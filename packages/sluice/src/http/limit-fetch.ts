@@ -96,7 +96,7 @@ export function limitFetch(
       if (!decision.allowed) return decision
       if (holds.leftMs(key) === 0) return undefined
       // An answer that came while it waited asks for a pause; what was charged is for a call that is not made now.
-      await limiter.refund(key, cost)
+      await limiter.refund(key, cost, decision)
     }
   }
 }

@@ -5,6 +5,7 @@ import { systemClock } from "../clock.js"
 import type { Duration } from "../duration.js"
 import { parseDuration } from "../duration.js"
 import { SluiceError } from "../errors.js"
+import { giveBack } from "../give-back.js"
 import { checkType } from "../options.js"
 import { tell } from "../resilience/hook.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
@@ -207,14 +208,22 @@ export class RuleEngine {
     return { allowed, limit, remaining, resetTime: resetAt }
   }
 
-  /** Gives back what an allowed request was charged, or that much of it. Shadows keep what they saw. */
+  /**
+   * Gives back what an allowed request was charged, or that much of it. A limit that has forgotten the charge since is left
+   * alone. Shadows keep what they saw.
+   */
   async refund(decision: RuleDecision, cost?: number): Promise<void> {
     const charged = (decision as Charging)[CHARGED]
     if (charged === undefined) return
     const charges = "rule" in charged ? chargesOfStep(charged) : charged
     const units = cost === undefined ? undefined : costOf(cost)
-    const given = units === undefined ? charges : charges.map((charge) => ({ ...charge, cost: units }))
-    await this.#store.refund(given, this.#at(undefined), commonWay(charges))
+    // Those of the rules that were charged come first, in the order of the charges.
+    const limits = decision.rules.flatMap((outcome) => outcome.limits)
+    const given = charges.map((charge, i) => ({
+      charge: units === undefined ? charge : { ...charge, cost: units },
+      forgottenAt: limits[i]?.resetAt ?? decision.resetAt,
+    }))
+    await giveBack(this.#store, given, this.#at(undefined), commonWay(charges))
   }
 
   /** Whether the answer to this request may change what it was charged. */
@@ -231,8 +240,7 @@ export class RuleEngine {
     const unsettled = charging[UNSETTLED]
     if (unsettled === undefined) return
     charging[UNSETTLED] = undefined
-    const options = { store: this.#store, at: this.#at(undefined), nowMs: this.#nowMs(undefined) }
-    await settle(unsettled, answer, options)
+    await settle(unsettled, answer, { store: this.#store, at: this.#at(undefined) })
   }
 
   /** Gives back what a key was charged by one rule. A tier with another window or algorithm counts apart. */

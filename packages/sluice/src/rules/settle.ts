@@ -1,3 +1,4 @@
+import { giveBack } from "../give-back.js"
 import type { Charge, Store } from "../stores/store.js"
 import { type AnsweredRequest, settledCost, type Unsettled } from "./settlement.js"
 
@@ -8,7 +9,6 @@ export interface SettleOptions {
   readonly store: Store
   /** In microseconds; undefined for the store's own clock. */
   readonly at: number | undefined
-  readonly nowMs: number
 }
 
 /** Gives back what a request was charged too much, and takes what it was charged too little, as far as there is any left. */
@@ -22,13 +22,13 @@ export async function settle(
       const { step, forgottenAt } = unsettled
       const missing = settledCost(unsettled, answer) - step.cost
       if (missing === 0) return []
-      return step.limits.map(async ({ space, policy }, i) => {
-        const charge = { space, key: step.key, policy, cost: Math.abs(missing) }
-        if (missing > 0) await take(charge, step.rule.onStoreFailure, options)
-        // A window that is over has taken the charge with it: giving it back now would be a gift to the next.
-        else if (options.nowMs < (forgottenAt[i] as number))
-          await options.store.refund([charge], options.at, step.rule.onStoreFailure)
-      })
+      const { onStoreFailure } = step.rule
+      const given = step.limits.map(({ space, policy }, i) => ({
+        charge: { space, key: step.key, policy, cost: Math.abs(missing) },
+        forgottenAt: forgottenAt[i] as number,
+      }))
+      if (missing > 0) return given.map(({ charge }) => take(charge, onStoreFailure, options))
+      return [giveBack(options.store, given, options.at, onStoreFailure)]
     }),
   )
 }
