@@ -58,14 +58,17 @@ export class DirectLanes {
 
   /** The socket that the connection has moved to. `handOver` is called with it at most once, when it is `node:http`'s. */
   open(accepted: Socket, handOver: (socket: Socket) => void): Socket {
+    const forget = (): void => void this.#lanes.delete(lane)
     const lane = new Lane(accepted, this.#shared, () => {
-      this.#lanes.delete(lane)
+      forget()
+      // The same socket comes again after an upgrade that nobody follows.
+      socket.off("close", forget)
       handOver(socket)
     })
     const { socket } = lane
     if (this.#lastCall !== undefined) lane.endAfterNext(this.#lastCall)
     this.#lanes.add(lane)
-    socket.once("close", () => this.#lanes.delete(lane))
+    socket.once("close", forget)
     return socket
   }
 

@@ -131,6 +131,8 @@ class Port {
   }
 
   #watch(socket: Socket): void {
+    // The same socket comes again after an upgrade that nobody follows.
+    if (this.#sockets.has(socket)) return
     this.#sockets.add(socket)
     socket.on("close", () => this.#sockets.delete(socket))
   }
