@@ -5,11 +5,14 @@ import type { Answer } from "./throttle.js"
 
 interface Waiting {
   answer: Answer | undefined
+  /** Of an answer that is there. */
+  readonly bytes: number
 }
 
 export class AnswerQueue {
   #waiting: Waiting[] = []
   readonly #onReady: () => void
+  #bytes = 0
 
   /** `onReady` is told when the first in line can be answered. */
   constructor(onReady: () => void) {
@@ -20,9 +23,14 @@ export class AnswerQueue {
     return this.#waiting.length
   }
 
+  /** Bytes of answers that are there, and wait for others. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** An answer that comes later. `toAnswer` makes one of a failure. */
   wait(promise: Promise<Answer>, toAnswer: (error: unknown) => Answer): void {
-    const waiting: Waiting = { answer: undefined }
+    const waiting: Waiting = { answer: undefined, bytes: 0 }
     this.#waiting.push(waiting)
     const settle = (answer: Answer) => {
       waiting.answer = answer
@@ -33,15 +41,17 @@ export class AnswerQueue {
 
   /** An answer that is there, but has to wait for those before it. */
   follow(bytes: Buffer): void {
-    this.#waiting.push({ answer: (reply) => reply.raw(bytes) })
+    this.#waiting.push({ answer: (reply) => reply.raw(bytes), bytes: bytes.length })
+    this.#bytes += bytes.length
   }
 
   /** Writes all that can be answered. */
   write(reply: ReplyWriter): void {
     let written = 0
-    for (const { answer } of this.#waiting) {
+    for (const { answer, bytes } of this.#waiting) {
       if (answer === undefined) break
       answer(reply)
+      this.#bytes -= bytes
       written++
     }
     if (written > 0) this.#waiting = this.#waiting.slice(written)
@@ -49,5 +59,6 @@ export class AnswerQueue {
 
   clear(): void {
     this.#waiting = []
+    this.#bytes = 0
   }
 }

@@ -3,6 +3,7 @@
 
 import type { Socket } from "node:net"
 import { SluiceError } from "sluice"
+import { ConnectionBytes, type HeldBytes } from "../held-bytes.js"
 import type { SharedReads } from "../shared-reads.js"
 import { AnswerQueue } from "./answer-queue.js"
 import { viewOf } from "./byte-view.js"
@@ -21,6 +22,7 @@ export interface Turns extends Host {
   readonly throttle: Throttle
   readonly reads: SharedReads
   readonly limits: RequestLimits
+  readonly heldBytes: HeldBytes
   /** Seconds since the start. */
   readonly seconds: number
   onError(error: unknown): void
@@ -28,7 +30,7 @@ export interface Turns extends Host {
 
 /** Replies are sent when there are so many bytes of them, in the middle of a long pipeline too. */
 const FLUSH_AT = 16_384
-/** Bytes of replies a client may leave untaken before nothing more is read from it. */
+/** Bytes of replies a client may leave untaken, or that wait for the store, before nothing more is read from it. */
 const MOST_UNTAKEN = 1_048_576
 /** Commands of one client that wait for the store. */
 const MOST_WAITING = 1_024
@@ -56,6 +58,12 @@ export class Connection {
   #heardAt: number
   readonly #openedAt: number
   #owingSince: number | undefined
+  /** Whether so many replies are untaken, or wait for others, that no command is run. */
+  #isFull = false
+  readonly #held: ConnectionBytes
+  /** How many bytes of replies the client has taken, and since when no more. */
+  #taken = 0
+  #untakenSince: number | undefined
 
   constructor(accepted: Socket, turns: Turns, id: number) {
     const address = accepted.remoteAddress ?? ""
@@ -70,12 +78,20 @@ export class Connection {
     this.#call = { host: turns, session: this.#session, request, reply }
     this.#heardAt = turns.seconds
     this.#openedAt = turns.seconds
-    socket.on("drain", () => this.#goOn())
+    this.#held = new ConnectionBytes(turns.heldBytes)
+    socket.on("drain", () => {
+      this.#count()
+      this.#goOn()
+    })
     socket.on("end", () => {
       this.#hasEnded = true
       this.#endIfDone()
     })
-    socket.on("close", () => this.#answers.clear())
+    socket.on("close", () => {
+      this.#answers.clear()
+      this.#rest = undefined
+      this.#held.set(0)
+    })
     // Always followed by "close"; a client that goes away is nothing to report.
     socket.on("error", () => {})
   }
@@ -93,9 +109,20 @@ export class Connection {
     return this.#turns.seconds - this.#heardAt
   }
 
-  /** Seconds it has owed the rest of a command, or left its replies lying. */
+  /** Seconds it has owed the rest of a command. */
   get owingSeconds(): number {
     return this.#owingSince === undefined ? 0 : this.#turns.seconds - this.#owingSince
+  }
+
+  /** Seconds in which it has taken nothing of its replies. To be asked once a second. */
+  untakenSeconds(): number {
+    const { writableLength, bytesWritten } = this.#socket
+    const taken = bytesWritten - writableLength
+    if (writableLength === 0) this.#untakenSince = undefined
+    else if (this.#untakenSince === undefined || taken !== this.#taken)
+      this.#untakenSince = this.#turns.seconds
+    this.#taken = taken
+    return this.#untakenSince === undefined ? 0 : this.#turns.seconds - this.#untakenSince
   }
 
   get isLoggedIn(): boolean {
@@ -122,8 +149,10 @@ export class Connection {
       const bytes = Buffer.concat([this.#rest, read])
       this.#rest = undefined
       // What comes while it is stalled was on its way when reading stopped.
-      if (this.#isStalled) this.#rest = bytes
-      else this.#work(bytes)
+      if (this.#isStalled) {
+        this.#rest = bytes
+        this.#count()
+      } else this.#work(bytes)
     }
   }
 
@@ -163,6 +192,7 @@ export class Connection {
     } else {
       this.#owingSince = undefined
     }
+    this.#count()
     this.#endIfDone()
   }
 
@@ -182,9 +212,15 @@ export class Connection {
     if (later !== undefined) {
       this.#answers.wait(later, (error) => (writer) => writer.error(this.#messageOf(error)))
     } else if (this.#answers.length > 0) {
-      this.#answers.follow(Buffer.from(reply.written(start)))
-      reply.length = start
+      this.#follow(reply, start)
     }
+  }
+
+  /** A reply that is written, but has to wait for those before it. */
+  #follow(reply: ReplyWriter, start: number): void {
+    this.#answers.follow(Buffer.from(reply.written(start)))
+    reply.length = start
+    if (this.#answers.bytes > MOST_UNTAKEN) this.#isFull = true
   }
 
   #run(request: RequestParser, reply: ReplyWriter): Promise<Answer> | undefined {
@@ -211,8 +247,7 @@ export class Connection {
     const start = reply.length
     reply.error(message)
     if (this.#answers.length > 0) {
-      this.#answers.follow(Buffer.from(reply.written(start)))
-      reply.length = start
+      this.#follow(reply, start)
     }
     this.#session.isEnding = true
   }
@@ -226,9 +261,9 @@ export class Connection {
 
   #mayGoOn(): boolean {
     const { reply } = this.#turns
-    if (reply.length < FLUSH_AT && this.#answers.length < MOST_WAITING) return true
+    if (reply.length < FLUSH_AT && this.#answers.length < MOST_WAITING && !this.#isFull) return true
     this.#flush()
-    if (this.#socket.writableLength <= MOST_UNTAKEN && this.#answers.length < MOST_WAITING) return true
+    if (!this.#isFull && this.#answers.length < MOST_WAITING) return true
     this.#stall()
     return false
   }
@@ -240,8 +275,7 @@ export class Connection {
 
   /** The client has taken its replies, or the store has answered. */
   #goOn(): void {
-    if (!this.#isStalled || this.#answers.length >= MOST_WAITING) return
-    if (this.#socket.writableLength > MOST_UNTAKEN) return
+    if (!this.#isStalled || this.#answers.length >= MOST_WAITING || this.#isFull) return
     this.#isStalled = false
     this.#owingSince = undefined
     const bytes = this.#rest
@@ -259,6 +293,7 @@ export class Connection {
       this.#turns.reply.protocol = this.#session.protocol
       this.#answers.write(this.#turns.reply)
       this.#flush()
+      this.#count()
       this.#goOn()
       this.#endIfDone()
     })
@@ -273,11 +308,19 @@ export class Connection {
     } else if (socket.writableLength > 0) {
       socket.write(Buffer.from(reply.written()))
       reply.clear(false)
+      this.#count()
     } else {
       socket.write(reply.written())
       // Nearly always the system has taken the bytes by now, and the buffer can be used again.
       reply.clear(socket.writableLength > 0)
     }
+  }
+
+  /** What the client makes us hold has changed. */
+  #count(): void {
+    const unsent = this.#socket.writableLength + this.#answers.bytes
+    this.#isFull = unsent > MOST_UNTAKEN
+    if (!this.#held.set(unsent + (this.#rest?.length ?? 0))) this.cut()
   }
 
   #endIfDone(): void {

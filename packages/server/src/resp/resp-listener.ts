@@ -2,6 +2,7 @@ import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { type Clock, systemClock } from "sluice"
 import type { Core } from "../core.js"
+import { HeldBytes } from "../held-bytes.js"
 import { addressOf, type Listener } from "../listener.js"
 import { SharedReads } from "../shared-reads.js"
 import { Connection, type Turns } from "./connection.js"
@@ -29,6 +30,8 @@ export interface RespOptions {
   readonly slowMs?: number
   /** How long a client may take to log in. Default: 1 minute. */
   readonly loginMs?: number
+  /** What all clients together may make the listener hold, of commands that are not whole and replies that nobody takes. Default: 64 MiB. */
+  readonly maxHeldBytes?: number
   /** Told of what should not have happened. Default: a process warning. */
   readonly onError?: (error: unknown) => void
   /** Measures time-outs. Default: the system's. */
@@ -55,6 +58,7 @@ class RespListener implements Listener, Turns {
   readonly parser: RequestParser
   readonly reply = new ReplyWriter()
   readonly reads = new SharedReads()
+  readonly heldBytes: HeldBytes
   readonly throttle: Throttle
   readonly onError: (error: unknown) => void
   address = ""
@@ -75,6 +79,7 @@ class RespListener implements Listener, Turns {
     this.limits = { arguments: options.maxArguments ?? 1_024, bytes: options.maxCommandBytes ?? 65_536 }
     this.parser = new RequestParser(this.limits)
     this.throttle = new Throttle(core.store, options.prefix ?? "sluice")
+    this.heldBytes = new HeldBytes(options.maxHeldBytes ?? 67_108_864)
     this.onError = options.onError ?? warn
     this.#schedule = clock.schedule?.bind(clock) ?? systemClock.schedule
     this.#patience = {
@@ -146,6 +151,7 @@ class RespListener implements Listener, Turns {
       const quiet = connection.quietSeconds
       if (
         connection.owingSeconds >= slow ||
+        connection.untakenSeconds() >= slow ||
         quiet >= idle ||
         (!connection.isLoggedIn && connection.ageSeconds >= login)
       )
