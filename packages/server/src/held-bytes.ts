@@ -1,15 +1,17 @@
 // Bounds the memory that clients make a listener hold: requests that are not whole, and answers that nobody takes. Each
 // connection has bounds of its own, but a thousand connections at their bounds would hold gigabytes.
 
-/** What a connection may hold without asking: enough for a whole command or frame, so that no honest client is ever cut. */
-const FREE_BYTES = 65_536
+/** What a connection may hold without asking: more than nearly every command or frame has, so that no honest client is cut. */
+const FREE_BYTES = 32_768
+
+const MOST_BYTES = 67_108_864
 
 /** The bytes that all connections of a listener may hold together, beyond what each may hold without asking. */
 export class HeldBytes {
   readonly #most: number
   #held = 0
 
-  constructor(most: number) {
+  constructor(most: number = MOST_BYTES) {
     this.#most = most
   }
 

@@ -120,6 +120,8 @@ export class StreamCall implements RequestReader {
   readonly #frames: FrameReader
   readonly #incoming: IncomingMessages
   readonly #onClosed: (call: StreamCall) => void
+  /** Since when the rest of a message is missing. */
+  #owingSince: number | undefined
   #isOver = false
 
   constructor(
@@ -140,9 +142,12 @@ export class StreamCall implements RequestReader {
     this.#attempt(() => {
       const frames = this.#frames
       frames.push(bytes)
-      for (let next = frames.next(); next !== undefined && !this.#isOver; next = frames.next())
+      for (let next = frames.next(); next !== undefined && !this.#isOver; next = frames.next()) {
+        this.#owingSince = undefined
         this.#incoming.message(next)
+      }
       hold(this.#stream, frames)
+      if (frames.held > 0) this.#owingSince ??= performance.now()
     })
   }
 
@@ -159,8 +164,11 @@ export class StreamCall implements RequestReader {
     this.#onClosed(this)
   }
 
-  /** It may last as long as both sides like. */
-  look(): void {}
+  /** It may last as long as both sides like, but a message that has begun may not. */
+  look(now: number): void {
+    if (this.#owingSince !== undefined && now - this.#owingSince >= this.#server.requestTimeoutMs)
+      this.end(new GrpcError("DEADLINE_EXCEEDED", "the rest of a message did not come"))
+  }
 
   /** Ends the call, with OK unless an error says otherwise. */
   end(error?: GrpcError): void {
@@ -212,9 +220,9 @@ function cutShort(): GrpcError {
   return new GrpcError("INVALID_ARGUMENT", "the call ended before its message did")
 }
 
-function hold(stream: Stream, { held }: FrameReader): void {
-  if (!stream.holds(held))
-    throw new GrpcError("RESOURCE_EXHAUSTED", "this connection has too many messages that are not complete")
+function hold(stream: Stream, { kept }: FrameReader): void {
+  if (!stream.holds(kept))
+    throw new GrpcError("RESOURCE_EXHAUSTED", "too many messages that are not complete have to be kept")
 }
 
 function toGrpcError(error: unknown, server: CallServer): GrpcError {

@@ -5,13 +5,14 @@ import type { ProtobufWriter } from "./protobuf-writer.js"
 
 const PREFIX = 5
 const LEAST_KEPT = 64
+const NOTHING = Buffer.alloc(0)
 
 /** Finds messages in what arrives, cut wherever it was cut. */
 export class FrameReader {
   readonly #maxBytes: number
   readonly #encoding: string | undefined
   /** What has come and is not read: as it came, or put together in bytes of our own, with room for more. */
-  #bytes: Buffer = Buffer.alloc(0)
+  #bytes: Buffer = NOTHING
   #isOurs = false
   #at = 0
   #end = 0
@@ -27,11 +28,14 @@ export class FrameReader {
     return this.#end - this.#at
   }
 
+  /** Bytes that are kept for it. */
+  get kept(): number {
+    return this.#isOurs ? this.#bytes.length : this.held
+  }
+
   push(chunk: Buffer): void {
     if (this.held === 0) {
-      this.#bytes = chunk
-      this.#isOurs = false
-      this.#at = 0
+      this.#use(chunk, false)
       this.#end = chunk.length
     } else {
       this.#keep(chunk.length)
@@ -49,7 +53,10 @@ export class FrameReader {
     }
     const start = this.#at + PREFIX
     this.#at += needed
-    return this.#bytes.subarray(start, this.#at)
+    const message = this.#bytes.subarray(start, this.#at)
+    // Room for a large message is not kept for the next one.
+    if (this.held === 0) this.#use(NOTHING, false)
+    return message
   }
 
   /** Makes what is held our own, with room for more: a few bytes must not keep the whole chunk that they came in. */
@@ -59,10 +66,15 @@ export class FrameReader {
     // Twice as much as there is: what comes byte by byte is not copied with every one of them.
     const larger = Buffer.allocUnsafeSlow(Math.max(LEAST_KEPT, (held + more) * 2))
     this.#bytes.copy(larger, 0, this.#at, this.#end)
-    this.#bytes = larger
-    this.#isOurs = true
-    this.#at = 0
+    this.#use(larger, true)
     this.#end = held
+  }
+
+  #use(bytes: Buffer, isOurs: boolean): void {
+    this.#bytes = bytes
+    this.#isOurs = isOurs
+    this.#at = 0
+    this.#end = 0
   }
 
   #length(): number {

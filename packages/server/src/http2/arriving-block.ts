@@ -18,6 +18,10 @@ export class ArrivingBlock {
     this.endsStream = endsStream
   }
 
+  get length(): number {
+    return this.#length
+  }
+
   push(bytes: Buffer): void {
     // A copy: a few bytes must not keep the whole chunk that they came in.
     this.#parts.push(Buffer.from(bytes))

@@ -51,6 +51,9 @@ export class Connection implements Line {
   #nextLook: number
   #lastLook: number
   #idleSince: number
+  /** How many bytes the client has taken, and since when no more, though there are some for it. */
+  #taken = 0
+  #untakenSince: number | undefined
   #lastCall: NodeJS.Timeout | undefined
 
   constructor(socket: Socket, turns: Turns) {
@@ -66,6 +69,7 @@ export class Connection implements Line {
     socket.on("end", () => this.#turn(() => this.#session.hungUp()))
     socket.on("close", () => {
       clearTimeout(this.#lastCall)
+      this.#rest = undefined
       this.#session.closed()
     })
     // Always followed by "close"; a client that goes away is nothing to report.
@@ -118,6 +122,7 @@ export class Connection implements Line {
     session.guard.rest(now - this.#lastLook)
     this.#lastLook = now
     if (this.#endedAt !== undefined && now - this.#endedAt >= LINGER_MS) this.cut()
+    if (this.#untakenMs(now) >= requestTimeoutMs) this.cut()
     if (session.streams.size > 0)
       this.#turn(() => {
         for (const stream of session.streams.values()) stream.look(now, requestTimeoutMs)
@@ -128,6 +133,19 @@ export class Connection implements Line {
       session.isActive = false
       this.#idleSince = now
     } else this.#lookAtIdle(now)
+  }
+
+  /** For how long the client has taken nothing of what is there for it. */
+  #untakenMs(now: number): number {
+    const { writableLength } = this.#socket
+    if (writableLength === 0) {
+      this.#untakenSince = undefined
+      return 0
+    }
+    const taken = this.#socket.bytesWritten - writableLength
+    if (this.#untakenSince === undefined || taken !== this.#taken) this.#untakenSince = now
+    this.#taken = taken
+    return now - this.#untakenSince
   }
 
   /** After a mistake, or when it has vanished, a client does not answer a ping. */
@@ -146,8 +164,10 @@ export class Connection implements Line {
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
     this.#rest = undefined
     // What comes while it is stalled was on its way when reading stopped.
-    if (this.#isStalled) this.#rest = bytes
-    else this.#work(bytes)
+    if (this.#isStalled) {
+      this.#rest = bytes
+      this.#count()
+    } else this.#work(bytes)
   }
 
   #work(bytes: Buffer): void {
@@ -157,7 +177,10 @@ export class Connection implements Line {
       if (this.#hasPreface) at = this.#frames(bytes, at)
     })
     // A copy: a few bytes must not keep the whole chunk.
-    if (at < bytes.length && !this.#isEnding) this.#rest = at === 0 ? bytes : Buffer.from(bytes.subarray(at))
+    if (at < bytes.length && !this.#isEnding) {
+      this.#rest = at === 0 ? bytes : Buffer.from(bytes.subarray(at))
+      this.#count()
+    }
   }
 
   /** Where the frames begin. */
@@ -209,6 +232,18 @@ export class Connection implements Line {
     outgoing.isInTurn = false
     if (socket.writableLength > MOST_UNTAKEN) this.#stall()
     this.#endIfDone()
+    this.#count()
+  }
+
+  /** What the client makes us hold has changed. */
+  #count(): void {
+    if (this.#isEnding) return
+    const { outgoing, arrivingBytes } = this.#session
+    const bytes = this.#socket.writableLength + (this.#rest?.length ?? 0) + arrivingBytes
+    if (outgoing.carry(bytes)) return
+    this.#turn(() => {
+      throw new ConnectionError("ENHANCE_YOUR_CALM", "clients make the server hold too much")
+    })
   }
 
   #fail(error: unknown): void {

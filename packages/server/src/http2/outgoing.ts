@@ -1,5 +1,6 @@
 // What a connection sends: the room that its client has for it, and the streams that wait for more.
 
+import { ConnectionBytes, type HeldBytes } from "../held-bytes.js"
 import { ConnectionError, type ErrorCode } from "./error-code.js"
 import { FIRST_WINDOW, LARGEST_WINDOW } from "./frame.js"
 import type { FrameWriter } from "./frame-writer.js"
@@ -35,14 +36,17 @@ export class Outgoing {
   readonly #writer: FrameWriter
   readonly #streams: Streams
   readonly #waiting = new Set<Stream>()
+  readonly #bytes: ConnectionBytes
   #unsent = 0
   #held = 0
+  #carried = 0
   #prefix: number | undefined = undefined
   #usesTable = true
 
-  constructor(writer: FrameWriter, streams: Streams) {
+  constructor(writer: FrameWriter, streams: Streams, heldBytes: HeldBytes) {
     this.#writer = writer
     this.#streams = streams
+    this.#bytes = new ConnectionBytes(heldBytes)
   }
 
   headers(stream: number, block: Buffer, isLast: boolean): void {
@@ -74,16 +78,24 @@ export class Outgoing {
     this.#held -= stream.heldBytes
     stream.unsentBytes = 0
     stream.heldBytes = 0
+    this.#count()
   }
 
   unsent(bytes: number): void {
     this.#unsent += bytes
-    if (this.#unsent > MOST_UNSENT) this.#streams.overflow()
+    if (!this.#count() || this.#unsent > MOST_UNSENT) this.#streams.overflow()
   }
 
+  /** So many bytes more of requests are kept. False if neither this connection nor all together may make us keep so many. */
   hold(bytes: number): boolean {
     this.#held += bytes
-    return this.#held <= MOST_HELD
+    return this.#count() && this.#held <= MOST_HELD
+  }
+
+  /** The connection itself keeps so many: of frames that are not whole, and that the client does not take. False as above. */
+  carry(bytes: number): boolean {
+    this.#carried = bytes
+    return this.#count()
   }
 
   /**
@@ -103,6 +115,10 @@ export class Outgoing {
     this.window += increment
     if (this.window > LARGEST_WINDOW)
       throw new ConnectionError("FLOW_CONTROL_ERROR", "the window of the connection is too large")
+  }
+
+  #count(): boolean {
+    return this.#bytes.set(this.#unsent + this.#held + this.#carried)
   }
 
   /**

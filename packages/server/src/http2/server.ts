@@ -9,6 +9,7 @@
 
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
+import { HeldBytes } from "../held-bytes.js"
 import { addressOf, type Listener } from "../listener.js"
 import { Connection, type Turns } from "./connection.js"
 import { FrameWriter } from "./frame-writer.js"
@@ -30,6 +31,8 @@ export interface Http2Options {
   readonly requestTimeoutMs?: number | undefined
   /** How long an idle connection is kept. Default: 10 minutes. */
   readonly keepAliveMs?: number | undefined
+  /** Bounds what all clients together make the server hold. Default: 64 MiB. */
+  readonly heldBytes?: HeldBytes | undefined
   /** Told of what went wrong in the server itself. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -62,6 +65,7 @@ class Connections implements Turns {
   readonly maxHeaderBytes: number
   readonly requestTimeoutMs: number
   readonly keepAliveMs: number
+  readonly heldBytes: HeldBytes
   readonly onError: (error: unknown) => void
   readonly #connections = new Set<Connection>()
   #sweeper: NodeJS.Timeout | undefined
@@ -72,6 +76,7 @@ class Connections implements Turns {
     this.maxHeaderBytes = options.maxHeaderBytes ?? 16_384
     this.requestTimeoutMs = options.requestTimeoutMs ?? 10_000
     this.keepAliveMs = options.keepAliveMs ?? 600_000
+    this.heldBytes = options.heldBytes ?? new HeldBytes()
     this.onError = options.onError ?? (() => {})
     // Half open: who closes its side after the last request still gets its answers.
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket))

@@ -1,5 +1,6 @@
 // What the frames of a client mean: RFC 9113, for a server that pushes nothing.
 
+import type { HeldBytes } from "../held-bytes.js"
 import { ArrivingBlock } from "./arriving-block.js"
 import { ConnectionError, type ErrorCode } from "./error-code.js"
 import { FloodGuard } from "./flood-guard.js"
@@ -10,6 +11,7 @@ import { HpackDecoder } from "./hpack-decoder.js"
 import { Outgoing, type Streams } from "./outgoing.js"
 import { readSettings } from "./peer-settings.js"
 import { RequestHead } from "./request-head.js"
+import { ResetStreams } from "./reset-streams.js"
 import { type RequestReader, Stream } from "./stream.js"
 
 /** Answers requests. What it throws ends the connection. */
@@ -21,6 +23,8 @@ export interface SessionOptions {
   readonly maxStreams: number
   /** Of headers that are kept. A request with more is told so by who answers it. */
   readonly maxHeaderBytes: number
+  /** What all connections make the server hold. */
+  readonly heldBytes: HeldBytes
 }
 
 /** The connection that the frames come from. */
@@ -37,8 +41,6 @@ export interface Line {
  * the room for it given back, so that nobody can use more than there is: what readers keep is bounded by itself.
  */
 const WINDOW = 1_048_576
-/** Streams that were reset and whose frames may still be on their way. */
-const MOST_REMEMBERED = 1_000
 
 export class Session implements Streams {
   readonly outgoing: Outgoing
@@ -52,7 +54,7 @@ export class Session implements Streams {
   readonly #options: SessionOptions
   readonly #line: Line
   readonly #decoder = new HpackDecoder()
-  readonly #reset = new Set<number>()
+  readonly #reset = new ResetStreams()
   #arriving: ArrivingBlock | undefined = undefined
   #taken = 0
   #lastStream = 0
@@ -62,7 +64,12 @@ export class Session implements Streams {
     this.#writer = writer
     this.#options = options
     this.#line = line
-    this.outgoing = new Outgoing(writer, this)
+    this.outgoing = new Outgoing(writer, this, options.heldBytes)
+  }
+
+  /** Bytes of headers that are not whole. */
+  get arrivingBytes(): number {
+    return this.#arriving?.length ?? 0
   }
 
   get isLeaving(): boolean {
@@ -161,13 +168,15 @@ export class Session implements Streams {
 
   reset(stream: Stream, code: ErrorCode): void {
     this.#writer.resetStream(stream.id, code)
-    this.#remember(stream.id)
+    this.#reset.add(stream.id)
     this.over(stream)
   }
 
   /** The connection is gone, and all that was under way on it. */
   closed(): void {
     for (const stream of this.streams.values()) this.over(stream)
+    this.#arriving = undefined
+    this.outgoing.carry(0)
   }
 
   wantsTurn(): void {
@@ -371,16 +380,7 @@ export class Session implements Streams {
   #refuse(id: number, code: ErrorCode): void {
     this.guard.reset()
     this.#writer.resetStream(id, code)
-    this.#remember(id)
-  }
-
-  #remember(id: number): void {
     this.#reset.add(id)
-    if (this.#reset.size <= MOST_REMEMBERED) return
-    for (const oldest of this.#reset) {
-      this.#reset.delete(oldest)
-      return
-    }
   }
 
   #giveBack(stream: Stream): void {

@@ -30,8 +30,8 @@ export interface RespOptions {
   readonly slowMs?: number
   /** How long a client may take to log in. Default: 1 minute. */
   readonly loginMs?: number
-  /** What all clients together may make the listener hold, of commands that are not whole and replies that nobody takes. Default: 64 MiB. */
-  readonly maxHeldBytes?: number
+  /** Bounds what all clients together make the listener hold. Default: 64 MiB. */
+  readonly heldBytes?: HeldBytes
   /** Told of what should not have happened. Default: a process warning. */
   readonly onError?: (error: unknown) => void
   /** Measures time-outs. Default: the system's. */
@@ -79,7 +79,7 @@ class RespListener implements Listener, Turns {
     this.limits = { arguments: options.maxArguments ?? 1_024, bytes: options.maxCommandBytes ?? 65_536 }
     this.parser = new RequestParser(this.limits)
     this.throttle = new Throttle(core.store, options.prefix ?? "sluice")
-    this.heldBytes = new HeldBytes(options.maxHeldBytes ?? 67_108_864)
+    this.heldBytes = options.heldBytes ?? new HeldBytes()
     this.onError = options.onError ?? warn
     this.#schedule = clock.schedule?.bind(clock) ?? systemClock.schedule
     this.#patience = {

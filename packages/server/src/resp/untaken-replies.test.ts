@@ -2,17 +2,11 @@ import { memoryStore, type Store } from "sluice"
 import { ManualClock } from "sluice/testing"
 import { expect, it } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
-import type { HeldBytes } from "../held-bytes.js"
-import type { Listener } from "../listener.js"
+import { HeldBytes } from "../held-bytes.js"
 import { encode, type RawClient, start } from "./started.test-support.js"
 
 const ask = (key: string) => encode("CL.THROTTLE", key, 4, 5, 60)
 const FIRST = "*5\r\n:0\r\n:5\r\n:4\r\n:-1\r\n:12\r\n"
-
-/** What the clients of a listener make it hold, beyond what is free. */
-function heldBy(listener: Listener): HeldBytes {
-  return (listener as Listener & { heldBytes: HeldBytes }).heldBytes
-}
 
 /** A memory store that only answers with promises, as Redis does. */
 function remoteStore(): Store {
@@ -41,9 +35,9 @@ async function standstill(lazy: RawClient, other: RawClient): Promise<void> {
 }
 
 it("of commands that wait for the store are held up to a bound, and all arrive in the end", async () => {
-  const { open, listener } = await start({}, { store: remoteStore() })
+  const held = new HeldBytes()
+  const { open } = await start({ heldBytes: held }, { store: remoteStore() })
   const [lazy, other] = [await open(), await open()]
-  const held = heldBy(listener)
   lazy.socket.pause()
   const many = 2_500
   const echo = "x".repeat(10_000)
@@ -61,9 +55,9 @@ it("of commands that wait for the store are held up to a bound, and all arrive i
 
 it("are given up after a time, though every command was whole and the client may be quiet for ever", async () => {
   const clock = new ManualClock()
-  const { open, listener } = await start({ clock, idleMs: 0, slowMs: 10_000 })
+  const held = new HeldBytes()
+  const { open } = await start({ clock, idleMs: 0, slowMs: 10_000, heldBytes: held })
   const [lazy, other] = [await open(), await open()]
-  const held = heldBy(listener)
   lazy.socket.pause()
   const command = encode("ECHO", "x".repeat(50_000))
   for (let sent = 0; held.held === 0 && sent < 1_000; sent++) {
@@ -82,9 +76,9 @@ it("are given up after a time, though every command was whole and the client may
 })
 
 it("of all clients together are bounded: who makes them too many is cut, and others go on", async () => {
-  const { open, listener } = await start({ maxHeldBytes: 1_500_000 })
+  const held = new HeldBytes(1_500_000)
+  const { open } = await start({ heldBytes: held })
   const other = await open()
-  const held = heldBy(listener)
   const command = encode("ECHO", "x".repeat(50_000))
   const clients = await Promise.all(Array.from({ length: 4 }, open))
   for (const client of clients) {
