@@ -44,7 +44,9 @@ export function shouldRateLimit(
     if (!allowed && degraded === "deny") throw new StoreAwayError(decision)
     const response = {
       overallCode: allowed ? OK : OVER_LIMIT,
-      statuses: descriptors.map((descriptor, i) => statusOf(decision, descriptor, i)),
+      statuses: descriptors.map(
+        (descriptor, i) => statusOf(decision, descriptor, i) ?? unlimited(domain, descriptor),
+      ),
       headers: responseHeaders ? headersOf(decision) : NO_HEADERS,
     } satisfies RateLimitResponse
     if (allowed || decision.rules.length > 0) return response
@@ -54,6 +56,11 @@ export function shouldRateLimit(
       ...response,
       statuses: response.statuses.map((status, i) => (allows[i] === true ? status : DENIED)),
     }))
+  }
+
+  /** What envoyproxy/ratelimit answers: no limit, and remaining only where a rule says that there is none. */
+  function unlimited(domain: string, descriptor: Descriptor): DescriptorStatus {
+    return core.engine.isUnlimited({ domain, descriptors: [descriptor] }) ? UNLIMITED : UNMATCHED
   }
 
   async function isAllowed(domain: string, descriptor: Descriptor): Promise<boolean> {
@@ -79,9 +86,14 @@ function headersOf(decision: RuleDecision): readonly string[] {
 
 const DENIED: DescriptorStatus = { code: OVER_LIMIT, limitRemaining: 0 }
 const UNLIMITED: DescriptorStatus = { code: OK, limitRemaining: MOST }
+const UNMATCHED: DescriptorStatus = { code: OK, limitRemaining: 0 }
 
-/** What the rules that a descriptor met say of it: the numbers are those of the tightest limit. */
-function statusOf(decision: RuleDecision, descriptor: Descriptor, index: number): DescriptorStatus {
+/** What the rules that a descriptor met say of it: the numbers are those of the tightest limit. Nothing where there is none. */
+function statusOf(
+  decision: RuleDecision,
+  descriptor: Descriptor,
+  index: number,
+): DescriptorStatus | undefined {
   let shown: RuleLimit | undefined
   let shownMode: RuleOutcome["mode"] | undefined
   let allowed = true
@@ -99,7 +111,7 @@ function statusOf(decision: RuleDecision, descriptor: Descriptor, index: number)
     shownMode = mode
     for (const limit of limits) if (shown === undefined || isTighter(limit, shown)) shown = limit
   }
-  if (shown === undefined) return UNLIMITED
+  if (shown === undefined) return undefined
   const asked = descriptor.limit
   const isNothing = isBlocked || asked?.limit === 0
   return {

@@ -101,7 +101,7 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
     const question = { domain: "edge", descriptors }
     const first = await client.ask(question)
     expect(codes(first)).toEqual(["OK", "OK", "OK", "OK"])
-    expect(remaining(first)).toEqual([99, 4_294_967_295, 1, 4_294_967_295])
+    expect(remaining(first)).toEqual([99, 0, 1, 4_294_967_295])
     expect(first.statuses.map(({ currentLimit }) => currentLimit?.name)).toEqual([
       "hourly",
       undefined,
@@ -190,6 +190,29 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
     const { client } = await start(testCore(RULES))
     const { statuses } = await client.ask({ domain: "edge", descriptors: [descriptor("tried", "x")] })
     expect(statuses).toMatchObject([{ code: "OK", currentLimit: null, limitRemaining: 4_294_967_295 }])
+  })
+
+  it("says nothing remains where no rule matches, and the most there is where one is unlimited, as envoyproxy/ratelimit does", async () => {
+    const rules = `
+version: 1
+rules:
+  - id: vip
+    match: { domain: edge, descriptor: [{ key: user, value: vip }] }
+    limits: unlimited
+  - id: user
+    match: { domain: edge, descriptor: [{ key: user, value: ann }] }
+    keyBy: descriptor
+    limits: [{ limit: 5, window: 1m }]
+`
+    const { client } = await start(testCore(rules))
+    const descriptors = ["vip", "ann", "bob"].map((name) => descriptor("user", name))
+    const { overallCode, statuses } = await client.ask({ domain: "edge", descriptors })
+    expect(overallCode).toBe("OK")
+    expect(statuses).toMatchObject([
+      { code: "OK", currentLimit: null, limitRemaining: 4_294_967_295 },
+      { code: "OK", currentLimit: { requestsPerUnit: 5 }, limitRemaining: 4 },
+      { code: "OK", currentLimit: null, limitRemaining: 0, durationUntilReset: null },
+    ])
   })
 
   it("says unit UNKNOWN for a window that Envoy has no name for", async () => {

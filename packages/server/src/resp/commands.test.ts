@@ -45,7 +45,9 @@ describe("a command is answered as Redis does", () => {
     [["COMMAND", "COUNT"], ":13\r\n"],
     [
       ["COMMAND", "INFO", "cl.throttle", "get"],
-      "*2\r\n*6\r\n$11\r\ncl.throttle\r\n:-5\r\n*1\r\n+fast\r\n:1\r\n:1\r\n:1\r\n$-1\r\n",
+      "*2\r\n*10\r\n$11\r\ncl.throttle\r\n:-5\r\n*2\r\n+write\r\n+fast\r\n:1\r\n:1\r\n:1\r\n*2\r\n+@write\r\n+@fast\r\n*0\r\n" +
+        "*1\r\n*6\r\n$5\r\nflags\r\n*3\r\n+RW\r\n+access\r\n+update\r\n$12\r\nbegin_search\r\n*4\r\n$4\r\ntype\r\n$5\r\nindex\r\n$4\r\nspec\r\n*2\r\n$5\r\nindex\r\n:1\r\n" +
+        "$9\r\nfind_keys\r\n*4\r\n$4\r\ntype\r\n$5\r\nrange\r\n$4\r\nspec\r\n*6\r\n$7\r\nlastkey\r\n:0\r\n$7\r\nkeystep\r\n:1\r\n$5\r\nlimit\r\n:0\r\n*0\r\n$-1\r\n",
     ],
     [["COMMAND", "NOTHING"], "-ERR unknown subcommand 'NOTHING'. Try COMMAND HELP.\r\n"],
     [

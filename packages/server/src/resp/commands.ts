@@ -49,15 +49,56 @@ function writeInfos({ request, reply }: Call): void {
   }
 }
 
+/** Ten parts, as Redis 7 has them: clients read them by their place. */
 function writeInfo(reply: ReplyWriter, { name, arity, keyAt = 0 }: Command): void {
-  reply.array(6)
+  const hasKey = keyAt > 0
+  reply.array(10)
   reply.bulk(name)
   reply.integer(arity)
-  reply.array(1)
-  reply.simple("fast")
+  writeSet(reply, hasKey ? ["write", "fast"] : ["fast"])
   reply.integer(keyAt)
   reply.integer(keyAt)
-  reply.integer(keyAt === 0 ? 0 : 1)
+  reply.integer(hasKey ? 1 : 0)
+  writeSet(reply, hasKey ? ["@write", "@fast"] : ["@fast", "@connection"])
+  // Tips, where the keys are, and subcommands.
+  reply.set(0)
+  reply.set(hasKey ? 1 : 0)
+  if (hasKey) writeKeySpec(reply, keyAt)
+  reply.set(0)
+}
+
+function writeSet(reply: ReplyWriter, items: readonly string[]): void {
+  reply.set(items.length)
+  for (const item of items) reply.simple(item)
+}
+
+/** One key, which is read and written, at a fixed place. */
+function writeKeySpec(reply: ReplyWriter, keyAt: number): void {
+  reply.map(3)
+  reply.bulk("flags")
+  writeSet(reply, ["RW", "access", "update"])
+  reply.bulk("begin_search")
+  reply.map(2)
+  reply.bulk("type")
+  reply.bulk("index")
+  reply.bulk("spec")
+  reply.map(1)
+  reply.bulk("index")
+  reply.integer(keyAt)
+  reply.bulk("find_keys")
+  reply.map(2)
+  reply.bulk("type")
+  reply.bulk("range")
+  reply.bulk("spec")
+  reply.map(3)
+  for (const [part, value] of [
+    ["lastkey", 0],
+    ["keystep", 1],
+    ["limit", 0],
+  ] as const) {
+    reply.bulk(part)
+    reply.integer(value)
+  }
 }
 
 function writeDocs({ request, reply }: Call): void {

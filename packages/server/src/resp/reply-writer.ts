@@ -95,6 +95,11 @@ export class ReplyWriter {
     this.#line(this.protocol === 2 ? `*${entries * 2}` : `%${entries}`)
   }
 
+  /** The head of a set; its items follow. RESP2 knows only arrays. */
+  set(items: number): void {
+    this.#line(this.protocol === 2 ? `*${items}` : `~${items}`)
+  }
+
   raw(bytes: Uint8Array): void {
     this.#room(bytes.length)
     this.#bytes.set(bytes, this.length)

@@ -36,7 +36,16 @@ import {
 import { type Explanation, explain } from "./explain.js"
 import { Identity, type RuleRequest } from "./identity.js"
 import { checkRuleSet, parseRuleSet } from "./parse.js"
-import { HeaderPolicies, isStep, type Plan, planOf, type Step, wholePlan } from "./plan.js"
+import {
+  HeaderPolicies,
+  isStep,
+  meetsUnlimited,
+  type Plan,
+  planOf,
+  type Step,
+  setTier,
+  wholePlan,
+} from "./plan.js"
 import type { RuleDecision } from "./rule-decision.js"
 import { type CompiledRule, RuleSet } from "./rule-set.js"
 import type { RuleSetDocument } from "./schema.js"
@@ -147,6 +156,14 @@ export class RuleEngine {
   /** Looks at what a check would find: one of cost 0. */
   peek(request: RuleRequest, options?: Omit<RuleCheckOptions, "cost">): Promise<RuleDecision> {
     return this.check(request, { ...options, cost: 0 })
+  }
+
+  /** Whether a request meets a rule that is `unlimited` for it: one that no rule meets is not limited either, but nobody said so. */
+  isUnlimited(request: RuleRequest): boolean {
+    const set = this.#set
+    const identity = new Identity(request, set.identity, this.#hasher)
+    setTier(set, identity, undefined)
+    return meetsUnlimited(set, identity, set.hasOverrides ? this.#nowMs(undefined) : 0)
   }
 
   /** Every rule and why it matches or not, its key, each limit's state, and the verdict. Charges nothing. */
@@ -308,8 +325,7 @@ export class RuleEngine {
     tier: string | undefined,
     options: RuleCheckOptions | undefined,
   ): Plan | Step {
-    identity.tier =
-      identity.givenTier ?? tier ?? set.tiers.get(identity) ?? identity.proxyTier ?? set.defaultTier
+    setTier(set, identity, tier)
     const cost = options?.cost === undefined ? undefined : costOf(options.cost)
     return planOf(set, identity, set.hasOverrides ? this.#nowMs(options) : 0, cost)
   }

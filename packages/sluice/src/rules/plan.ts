@@ -139,6 +139,22 @@ export function standing(set: RuleSet, matched: readonly MatchedRule[]): readonl
   })
 }
 
+/** Sets the tier of a client: as the request says, as somebody was asked for it, or as the rule set has it. */
+export function setTier(set: RuleSet, identity: Identity, asked: string | undefined): void {
+  identity.tier =
+    identity.givenTier ?? asked ?? set.tiers.get(identity) ?? identity.proxyTier ?? set.defaultTier
+}
+
+/** Whether a rule that enforces is unlimited for this client. */
+export function meetsUnlimited(set: RuleSet, identity: Identity, nowMs: number): boolean {
+  return standing(set, set.match(identity)).some(({ index }) => {
+    const rule = set.rules[index] as CompiledRule
+    return (
+      rule.mode === "enforce" && set.limitsFor(rule, identity, identity.tier, nowMs).limits === "unlimited"
+    )
+  })
+}
+
 /** Nothing for a rule that does not apply to this client, or the reason why it denies without counting. */
 export function stepOf(
   set: RuleSet,
