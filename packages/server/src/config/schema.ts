@@ -4,17 +4,27 @@ import { z } from "zod"
 import { gatewaySchema } from "./gateway-schema.js"
 import { address, duration, text } from "./values.js"
 
+const secretOf = {
+  token: z.string().min(16).optional().meta({ description: "The token itself." }),
+  hash: text.optional().meta({ description: "Or its hash, so that the configuration holds no secret." }),
+}
+const hasOneSecret = ({ token, hash }: { token?: unknown; hash?: unknown }) =>
+  (token === undefined) !== (hash === undefined)
+const oneSecret = { message: "a token or its hash, one of them" }
+
 const token = z
   .strictObject({
     name: text.meta({ description: "Who it belongs to, for the audit log." }),
     role: z.enum(["reader", "editor", "admin"]),
-    token: z.string().min(16).optional().meta({ description: "The token itself." }),
-    hash: text.optional().meta({ description: "Or its hash, so that the configuration holds no secret." }),
+    ...secretOf,
   })
-  .refine(({ token, hash }) => (token === undefined) !== (hash === undefined), {
-    message: "a token or its hash, one of them",
-  })
+  .refine(hasOneSecret, oneSecret)
   .meta({ id: "Token" })
+
+const programToken = z
+  .strictObject({ name: text.meta({ description: "Which program it belongs to." }), ...secretOf })
+  .refine(hasOneSecret, oneSecret)
+  .meta({ id: "ProgramToken" })
 
 const store = z
   .strictObject({
@@ -128,7 +138,30 @@ export const configSchema = z
   .strictObject({
     $schema: z.string().optional(),
     http: z
-      .strictObject({ enabled: z.boolean().default(true), ...address(8080) })
+      .strictObject({
+        enabled: z.boolean().default(true),
+        ...address(8080),
+        tokens: z.array(programToken).default([]).meta({
+          description:
+            "Needed for refund and reset, which without tokens are for programs on this machine only.",
+        }),
+        requireToken: z
+          .boolean()
+          .default(false)
+          .meta({ description: "Whether checks need one of the tokens too." }),
+        refundAndReset: z
+          .boolean()
+          .default(true)
+          .meta({ description: "Whether there are /v1/refund and /v1/reset." }),
+        allowedHosts: z
+          .array(text)
+          .default([])
+          .meta({ description: "Names that pages in a browser may reach it by. Programs may use any." }),
+      })
+      .refine(({ tokens, requireToken }) => !requireToken || tokens.length > 0, {
+        path: ["requireToken"],
+        message: "false as long as there are no tokens",
+      })
       .prefault({})
       .meta({ description: "The check API." }),
     grpc: z

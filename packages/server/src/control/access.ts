@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http"
 import { type Clock, createLimiter, type Limiter, memoryStore, SluiceError } from "sluice"
 import { ipKey } from "sluice/http"
-import { checkLocal, checkOrigin } from "./origin.js"
-import { type Actor, mayAct, type Role } from "./roles.js"
-import { type TokenSpec, Tokens } from "./tokens.js"
+import { checkLocal, checkOrigin } from "../http/origin.js"
+import { bearerToken, Tokens } from "../http/tokens.js"
+import { type Actor, mayAct, type Role, type RoleTokenSpec } from "./roles.js"
 
 /** Wrong tokens from one address. Somebody who pastes the wrong one a few times is not locked out. */
 const FAILURES = { limit: 10, window: "1m", algorithm: "sliding-window-log" } as const
@@ -12,11 +12,11 @@ const MOST_ADDRESSES = 100_000
 
 /** Tells who asks, and whether it may. */
 export class Access {
-  readonly #tokens: Tokens
+  readonly #tokens: Tokens<RoleTokenSpec>
   readonly #failures: Limiter
 
-  constructor(tokens: readonly TokenSpec[], clock?: Clock) {
-    this.#tokens = new Tokens(tokens)
+  constructor(tokens: readonly RoleTokenSpec[], clock?: Clock) {
+    this.#tokens = new Tokens(tokens, "control.tokens")
     const time = clock === undefined ? {} : { clock }
     const store = memoryStore({ ...time, maxKeys: MOST_ADDRESSES, onFull: "allow" })
     this.#failures = createLimiter({ ...FAILURES, ...time, store })
@@ -46,7 +46,7 @@ export class Access {
     // A limit on wrong tokens means nothing unless right ones are refused too once it is reached.
     const key = ipKey(address) ?? "unknown"
     this.#refuseIfLimited(key)
-    const token = /^bearer +([\x21-\x7e]+) *$/i.exec(authorization)?.[1]
+    const token = bearerToken(authorization)
     const known = token === undefined ? undefined : this.#tokens.find(token)
     if (known !== undefined) return known
     this.#failures.checkSync(key)

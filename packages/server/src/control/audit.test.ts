@@ -2,9 +2,9 @@ import { appendFile, mkdtemp, readFile, rename, rm, stat, writeFile } from "node
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { newToken } from "../http/tokens.js"
 import { AuditLog } from "./audit.js"
 import { startControl } from "./control-plane.test-support.js"
-import { newToken } from "./tokens.js"
 
 let folder: string
 let file: string

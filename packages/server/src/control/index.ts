@@ -1,5 +1,5 @@
+export { hashToken, newToken } from "../http/tokens.js"
 export { type ControlPlane, type ControlPlaneOptions, createControlPlane } from "./plane.js"
 export { REPLAY_DEADLINE_MS } from "./replay/replays.js"
-export type { Role } from "./roles.js"
+export type { Role, RoleTokenSpec as TokenSpec } from "./roles.js"
 export { assertSafeToListen } from "./safe-listening.js"
-export { hashToken, newToken, type TokenSpec } from "./tokens.js"

@@ -13,6 +13,7 @@ import { type EventSource, Feed, type FeedOptions } from "./feed.js"
 import { type ReplayLimits, Replays } from "./replay/replays.js"
 import { FULL, problemHeaders, requestProblem } from "./request-problem.js"
 import { etagOf } from "./revision-etag.js"
+import type { RoleTokenSpec } from "./roles.js"
 import { type Answer, type Route, Router } from "./route.js"
 import { clientRoutes } from "./routes/clients.js"
 import { descriptionRoutes } from "./routes/description.js"
@@ -27,13 +28,12 @@ import { type Watching, watchingRoutes } from "./routes/watching.js"
 import { RuleChecker } from "./rule-checker.js"
 import { SampleTraffic } from "./sample-traffic.js"
 import { StaticFiles } from "./static-files.js"
-import type { TokenSpec } from "./tokens.js"
 
 export interface ControlPlaneOptions {
   /** Counts what the service decides, and tells of it. */
   readonly watch: Watching & ServiceState & EventSource
   /** Who may ask. Without any, whoever is on this machine may do everything. */
-  readonly tokens?: readonly TokenSpec[]
+  readonly tokens?: readonly RoleTokenSpec[]
   /** A file that gets a line for every change. Default: the last 1,000 are held in memory. */
   readonly audit?: string | undefined
   /** A folder with the dashboard's files. */

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { newToken } from "../http/tokens.js"
 import { startControl, type TestControl } from "./control-plane.test-support.js"
 import { StaticFiles } from "./static-files.js"
-import { newToken } from "./tokens.js"
 
 let folder: string
 let control: TestControl

@@ -7,6 +7,7 @@ import { type Answer, type HeaderList, isGone, problemAnswer, send, sendJson } f
 import { parseObject, readBody } from "../http/body.js"
 import type { DirectAnswer } from "../http/direct-lane.js"
 import { requestProblem } from "../http/request-problem.js"
+import { DataAccess, type DataAccessOptions } from "./access.js"
 import { authRoute } from "./auth.js"
 import { batchRoute } from "./batch.js"
 import { checkRoute, explainRoute, peekRoute, refundRoute, resetRoute } from "./check.js"
@@ -18,6 +19,10 @@ export interface DataPlaneOptions {
   readonly json?: RequestListener
   /** Whose forwarded headers `/v1/auth` believes, besides the proxies that the rule set names. */
   readonly trustedProxies?: readonly string[]
+  /** Who may ask, and who may give back and forget charges. */
+  readonly access?: DataAccessOptions
+  /** Whether there are `/v1/refund` and `/v1/reset`. Default: true. */
+  readonly refundAndReset?: boolean
   /** Default: 256 KiB. */
   readonly maxBodyBytes?: number
   /** Checks in one batch. Default: 1,000. */
@@ -52,6 +57,8 @@ export type PlainRoute = (asked: Asked) => void | Promise<void>
 interface Route {
   /** Undefined for any. */
   readonly methods: readonly string[] | undefined
+  /** Throws when this request may not. */
+  readonly admit: (request: IncomingMessage) => void
   readonly run: PlainRoute
 }
 
@@ -60,6 +67,8 @@ interface BodyRouteAt {
   /** What a body looks like, for those who send something else. */
   readonly example: string
   readonly answer: BodyRoute
+  /** Gives back or forgets charges. */
+  readonly isChange?: boolean
 }
 
 const POST = ["POST"]
@@ -68,7 +77,14 @@ const LOOK = ["GET", "HEAD"]
 /** Serves the data plane: checks, auth subrequests, health. */
 export function createDataPlane(core: Core, options: DataPlaneOptions = {}): DataPlane {
   const { maxBodyBytes = 262_144, readiness, json, onError = () => {} } = options
-  const bodyRoutes = bodyRoutesOf(core, options.maxBatch ?? 1_000)
+  const access = new DataAccess(options.access ?? {})
+  const bodyRoutes = bodyRoutesOf(core, options.maxBatch ?? 1_000).filter(
+    ({ isChange }) => !isChange || options.refundAndReset !== false,
+  )
+  const mayAsk = (request: IncomingMessage) => access.admit(request)
+  const mayChange = (request: IncomingMessage) => access.admitChange(request)
+  // Trusted proxies only; and what the browser of a proxy's client has sent says nothing of the proxy.
+  const anyone = () => {}
 
   const problemOf = (error: unknown, headers?: HeaderList): Answer => {
     const problem = requestProblem(error)
@@ -108,21 +124,44 @@ export function createDataPlane(core: Core, options: DataPlaneOptions = {}): Dat
         (error) => fail(asked, error),
       )
 
-  const routes = new Map<string, Route>([
-    ...bodyRoutes.map((route) => [route.path, { methods: POST, run: withBody(route) }] as const),
-    ["/v1/auth", { methods: undefined, run: authRoute(core, options.trustedProxies) }],
-    ["/livez", { methods: LOOK, run: ({ response }) => sendJson(response, '{"status":"ok"}') }],
-    ["/readyz", { methods: LOOK, run: ({ response }) => sendReadiness(core, readiness, response) }],
-  ])
-  if (json !== undefined)
-    routes.set("/json", { methods: POST, run: ({ request, response }) => json(request, response) })
+  const bodyRouteAt = (route: BodyRouteAt): Route => ({
+    methods: POST,
+    admit: route.isChange ? mayChange : mayAsk,
+    run: withBody(route),
+  })
 
-  const directRoutes = new Map(bodyRoutes.map((route) => [route.path, route]))
+  const routes = new Map<string, Route>([
+    ...bodyRoutes.map((route) => [route.path, bodyRouteAt(route)] as const),
+    ["/v1/auth", { methods: undefined, admit: anyone, run: authRoute(core, options.trustedProxies) }],
+    [
+      "/livez",
+      { methods: LOOK, admit: anyone, run: ({ response }) => sendJson(response, '{"status":"ok"}') },
+    ],
+    [
+      "/readyz",
+      { methods: LOOK, admit: anyone, run: ({ response }) => sendReadiness(core, readiness, response) },
+    ],
+  ])
+  if (json !== undefined) {
+    const run: PlainRoute = ({ request, response }) => json(request, response)
+    routes.set("/json", { methods: POST, admit: mayAsk, run })
+  }
+
+  // Where more than the body matters, the whole request is looked at.
+  const directRoutes = new Map(
+    access.requiresToken
+      ? []
+      : bodyRoutes.filter(({ isChange }) => !isChange).map((route) => [route.path, route]),
+  )
   return {
     app(request, response) {
       const [path, query] = split(request.url ?? "/")
       const asked = { request, response, query }
-      attempt(asked, () => routeOf(routes, path, request.method).run(asked))
+      attempt(asked, () => {
+        const route = routeOf(routes, path, request.method)
+        route.admit(request)
+        return route.run(asked)
+      })
     },
     direct(target, body) {
       const [path, query] = split(target)
@@ -145,8 +184,8 @@ function bodyRoutesOf(core: Core, maxBatch: number): readonly BodyRouteAt[] {
     { path: "/v1/check", example: aboutRequest, answer: checkRoute(core) },
     { path: "/v1/check/batch", example: '{"checks": […]}', answer: batchRoute(core, maxBatch) },
     { path: "/v1/peek", example: aboutRequest, answer: peekRoute(core) },
-    { path: "/v1/refund", example: aboutKey, answer: refundRoute(core) },
-    { path: "/v1/reset", example: aboutKey, answer: resetRoute(core) },
+    { path: "/v1/refund", example: aboutKey, answer: refundRoute(core), isChange: true },
+    { path: "/v1/reset", example: aboutKey, answer: resetRoute(core), isChange: true },
     { path: "/v1/explain", example: aboutRequest, answer: explainRoute(core) },
   ]
 }
@@ -181,8 +220,12 @@ class MethodNotAllowed extends SluiceError {
 
 function headersOf(error: unknown, request: IncomingMessage): HeaderList {
   if (error instanceof MethodNotAllowed) return ["allow", error.allow]
+  const asksFor =
+    error instanceof SluiceError && error.code === "TOKEN_REQUIRED"
+      ? ["www-authenticate", 'Bearer realm="sluice"']
+      : []
   // The rest of a body that nobody reads would be taken for the next request.
-  return request.complete ? [] : ["connection", "close"]
+  return request.complete ? asksFor : [...asksFor, "connection", "close"]
 }
 
 function sendReadiness(core: Core, readiness: Readiness | undefined, response: ServerResponse): void {

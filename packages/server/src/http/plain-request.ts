@@ -13,6 +13,14 @@ export interface PlainHead {
   readonly length: number
 }
 
+/** What somebody else judges: how a message is read, and what a browser says of the page that sends it. */
+const JUDGED: ReadonlySet<string> = new Set([
+  ...NOT_PLAIN,
+  "content-encoding",
+  "origin",
+  "referer",
+  "sec-fetch-site",
+])
 const START = Buffer.from("POST ")
 const VERSION = Buffer.from(" HTTP/1.1\r\n")
 const SPACE = 0x20
@@ -64,7 +72,7 @@ export function plainHead(bytes: Buffer, from: number, mostBytes: number): Plain
     } else if (name === "host") hosts++
     else if (name === "connection") {
       if (bytes.toString("latin1", valueStart, valueEnd).toLowerCase() !== "keep-alive") return undefined
-    } else if (NOT_PLAIN.has(name) || name === "content-encoding") return undefined
+    } else if (JUDGED.has(name)) return undefined
   }
   return undefined
 }

@@ -5,6 +5,8 @@ import { errorProblem, type Problem, problemOf } from "sluice/http"
 
 /** Everything else is a mistake in what was asked: 400. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
+  TOKEN_REQUIRED: 401,
+  ORIGIN_REFUSED: 403,
   PROXY_UNTRUSTED: 403,
   PATH_UNKNOWN: 404,
   METHOD_NOT_ALLOWED: 405,

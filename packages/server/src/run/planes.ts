@@ -52,6 +52,8 @@ async function dataPlane({ config, core, watch, readiness }: PlaneContext): Prom
     readiness,
     json: createJsonHandler(core, { maxBodyBytes: config.limits.bodyBytes, onError: logErrors(watch) }),
     trustedProxies: config.trustedProxies,
+    access: config.http,
+    refundAndReset: config.http.refundAndReset,
     maxBodyBytes: config.limits.bodyBytes,
     maxBatch: config.limits.batch,
     onError: logErrors(watch),

@@ -6,9 +6,9 @@ import { gzipSync } from "node:zlib"
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
 import { buildServer } from "../../../../../test/support/service-process.js"
+import { hashToken } from "../../http/tokens.js"
 import { type Answer, startControl, type TestControl } from "../control-plane.test-support.js"
 import { sampleLog } from "../replay/sample-log.js"
-import { hashToken } from "../tokens.js"
 
 // The thread loads what is built, on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000 })

@@ -2,8 +2,9 @@
 // kept in cookies, but without tokens whoever runs on this machine is believed, and the browser does.
 
 import type { IncomingMessage } from "node:http"
+import { isIP } from "node:net"
 import { SluiceError } from "sluice"
-import { isLoopback } from "./safe-listening.js"
+import { isLoopback } from "./loopback.js"
 
 /** Refuses what a page of another site sends. */
 export function checkOrigin({ headers, method }: IncomingMessage): void {
@@ -22,19 +23,40 @@ export function checkOrigin({ headers, method }: IncomingMessage): void {
  * at because a site can have its name resolve to 127.0.0.1 once its page is loaded (DNS rebinding): for the browser it is
  * still the same site.
  */
-export function checkLocal({ headers, socket }: IncomingMessage): void {
+export function checkLocal({ headers, socket }: IncomingMessage, tokens = "tokens"): void {
   const { host = "" } = headers
   if (!isLoopback(host.replace(/:\d*$/, "")))
-    throw refused("host", "must be localhost or a loopback address as long as there are no tokens", host)
+    throw refused("host", `must be localhost or a loopback address as long as there are no ${tokens}`, host)
   if (!isLoopback(socket.remoteAddress ?? ""))
     throw refused(
       "address",
-      "must be a loopback address as long as there are no tokens",
+      `must be a loopback address as long as there are no ${tokens}`,
       socket.remoteAddress,
     )
   const forwarded = ["forwarded", "x-forwarded-for"].find((name) => headers[name] !== undefined)
   if (forwarded !== undefined)
     throw refused(forwarded, "says that a proxy was asked by somebody else, which needs a token", undefined)
+}
+
+/**
+ * Refuses what a page in a browser sends to the check API, unless the page is this service's own. Programs send none of
+ * these headers, and whatever name they use for the service is right. (`sec-fetch-mode` is no sign of a page: Node's own
+ * `fetch` sends it.)
+ */
+export function checkPage(request: IncomingMessage, allowedHosts: readonly string[]): void {
+  const { origin, referer, host = "", "sec-fetch-site": site } = request.headers
+  if (origin === undefined && referer === undefined && site === undefined) return
+  checkOrigin(request)
+  if (origin === undefined && referer !== undefined && hostOf(referer) !== host.toLowerCase())
+    throw refused("referer", "must be a page of this service", referer)
+  // A site whose name resolves to this machine once its page is loaded is the same origin for the browser.
+  const name = host.replace(/:\d*$/, "").toLowerCase()
+  if (isLoopback(name) || isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 || allowedHosts.includes(name)) return
+  throw refused(
+    "host",
+    "must be an address, localhost or one of http.allowedHosts in a request of a page",
+    host,
+  )
 }
 
 function hostOf(origin: string): string | undefined {

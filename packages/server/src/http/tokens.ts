@@ -4,21 +4,18 @@
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { SluiceError } from "sluice"
-import type { Role } from "./roles.js"
 
 /** A token as the configuration has it: in clear, or its hash. */
 export interface TokenSpec {
   /** Who it belongs to, for the history of the rules and the audit log. */
   readonly name: string
-  readonly role: Role
   readonly token?: string | undefined
   /** `sha256:` and 64 hexadecimal digits, or the digits alone, as sha256sum prints them. */
   readonly hash?: string | undefined
 }
 
-interface Known {
-  readonly name: string
-  readonly role: Role
+interface Known<Spec> {
+  readonly spec: Spec
   readonly digest: Buffer
 }
 
@@ -35,15 +32,12 @@ export function hashToken(token: string): string {
   return `sha256:${digestOf(token).toString("hex")}`
 }
 
-export class Tokens {
-  readonly #known: readonly Known[]
+export class Tokens<Spec extends TokenSpec> {
+  readonly #known: readonly Known<Spec>[]
 
-  constructor(specs: readonly TokenSpec[]) {
-    this.#known = specs.map(({ name, role, ...spec }, i) => ({
-      name,
-      role,
-      digest: readDigest(spec, `control.tokens[${i}]`),
-    }))
+  /** `place` is where they come from, for errors: `control.tokens`. */
+  constructor(specs: readonly Spec[], place: string) {
+    this.#known = specs.map((spec, i) => ({ spec, digest: readDigest(spec, `${place}[${i}]`) }))
   }
 
   get isEmpty(): boolean {
@@ -51,15 +45,20 @@ export class Tokens {
   }
 
   /** Whose token it is. Takes as long for any token: every one is compared, to its end. */
-  find(token: string): { readonly name: string; readonly role: Role } | undefined {
+  find(token: string): Spec | undefined {
     const digest = digestOf(token)
-    let found: Known | undefined
+    let found: Spec | undefined
     for (const known of this.#known) {
       const isSame = timingSafeEqual(known.digest, digest)
-      if (isSame) found ??= known
+      if (isSame) found ??= known.spec
     }
     return found
   }
+}
+
+/** The token in an `authorization` header, or undefined when it has none. */
+export function bearerToken(authorization: string): string | undefined {
+  return /^bearer +([\x21-\x7e]+) *$/i.exec(authorization)?.[1]
 }
 
 function digestOf(token: string): Buffer {

@@ -4,11 +4,14 @@ import { hashToken, newToken, Tokens } from "./tokens.js"
 describe("Tokens", () => {
   it("finds whose a token is, by itself or by its hash", () => {
     const [alice, bob, carol] = [newToken(), newToken(), newToken()]
-    const tokens = new Tokens([
-      { name: "alice", role: "admin", token: alice },
-      { name: "bob", role: "reader", hash: hashToken(bob) },
-      { name: "carol", role: "editor", hash: hashToken(carol).slice("sha256:".length).toUpperCase() },
-    ])
+    const tokens = new Tokens(
+      [
+        { name: "alice", role: "admin", token: alice },
+        { name: "bob", role: "reader", hash: hashToken(bob) },
+        { name: "carol", role: "editor", hash: hashToken(carol).slice("sha256:".length).toUpperCase() },
+      ],
+      "control.tokens",
+    )
     expect(tokens.find(alice)).toMatchObject({ name: "alice", role: "admin" })
     expect(tokens.find(bob)).toMatchObject({ name: "bob", role: "reader" })
     expect(tokens.find(carol)).toMatchObject({ name: "carol", role: "editor" })
@@ -27,7 +30,7 @@ describe("Tokens", () => {
     [{ hash: `md5:${"0".repeat(64)}` }, "control.tokens[0].hash"],
     [{}, "control.tokens[0].hash"],
   ])("refuses %j and never shows it", (spec, place) => {
-    const make = () => new Tokens([{ name: "alice", role: "admin", ...spec }])
+    const make = () => new Tokens([{ name: "alice", role: "admin", ...spec }], "control.tokens")
     expect(make).toThrow(expect.objectContaining({ code: "TOKEN_INVALID", place, found: undefined }))
   })
 
