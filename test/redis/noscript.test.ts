@@ -25,6 +25,21 @@ describe.each(LIBRARIES)("a server that lost the script, through %s", (library) 
     }
   })
 
+  it("runs the checks of one checkMany in order, whatever form their calls have", async () => {
+    const store = await redis.store({}, library)
+    const counter = new Counter(store, { algorithm: "token-bucket", limit: 1_000, window: "1h" })
+    const other = new Counter(store, { algorithm: "gcra", limit: 1_000, window: "1h" })
+    await counter.check(AT)
+    await redis.server.cli("SCRIPT", "FLUSH")
+    // 32 of several charges each, in the general form of a call, then 32 in the compact form, then both once more.
+    const checks = times(128, (i) => {
+      const isCompact = Math.floor(i / 32) % 2 === 1
+      return { charges: isCompact ? [counter.charge()] : [counter.charge(), other.charge()], at: AT }
+    })
+    const outcomes = await store.checkMany(checks)
+    expect(outcomes.map(({ verdicts }) => verdicts[0]?.remaining)).toEqual(times(128, (i) => 998 - i))
+  })
+
   it("admits exactly the limit while it loses the script again and again", async () => {
     const store = await redis.store({}, library)
     const counter = new Counter(store, { algorithm: "token-bucket", limit: 700, window: "1h" })

@@ -76,12 +76,14 @@ async function sendInstead(returned: unknown, reply: FastifyReply, answer: Denie
 }
 
 function hold(passage: Passage<FastifyRequest>, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-  void holdResponse(passage, reply.raw).then((isDue) => {
-    if (isDue) {
-      if (passage.mustSettle) settleAtClose(passage, reply)
-      done()
-    } else reply.hijack()
-  })
+  holdResponse(passage, reply.raw)
+    .then((isDue) => {
+      if (isDue) {
+        if (passage.mustSettle) settleAtClose(passage, reply)
+        done()
+      } else reply.hijack()
+    })
+    .catch(done)
 }
 
 /** Like that of other middlewares, but for connections that became something else, such as a WebSocket: these count. */

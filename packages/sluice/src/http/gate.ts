@@ -6,6 +6,7 @@ import type { Decision } from "../decision.js"
 import type { Limiter } from "../limiter.js"
 import { keepTicksQuick } from "../quick-ticks.js"
 import { tell } from "../resilience/hook.js"
+import { messageOf } from "../resilience/thrown.js"
 import type { RuleRequest } from "../rules/identity.js"
 import type { RuleDecision } from "../rules/rule-decision.js"
 import { deniedAnswer } from "./denied-answer.js"
@@ -260,7 +261,7 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
   #warnOnce(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    globalThis.process?.emitWarning?.(error instanceof Error ? error : new Error(String(error)))
+    globalThis.process?.emitWarning?.(error instanceof Error ? error : new Error(messageOf(error)))
   }
 
   #tooManyHeld(decision: RequestDecision): RequestDecision {
@@ -282,7 +283,12 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
     const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = this.#options
     let isSuccess = typeof ending === "number" && ending < 400
     if (typeof ending === "number" && requestWasSuccessful !== undefined) {
-      isSuccess = requestWasSuccessful(request, ending)
+      // Called when the response closes: what it throws there would end the process.
+      tell((status: number) => {
+        const answer = requestWasSuccessful(request, status)
+        isSuccess = answer
+        return answer
+      }, ending)
     }
     return (isSuccess ? skipSuccessfulRequests : skipFailedRequests) === true
   }

@@ -62,7 +62,7 @@ export function nodeMiddleware<Request extends IncomingMessage, Response extends
       return
     }
     if (passing instanceof Promise) {
-      passing.then((passage) => proceed(passage, request, response, next), next)
+      passing.then((passage) => proceed(passage, request, response, next)).catch(next)
     } else proceed(passing, request, response, next)
   }
 }
@@ -122,9 +122,11 @@ export async function holdResponse(passage: Passage, response: ServerResponse): 
 }
 
 function holdThenNext(passage: Passage, response: ServerResponse, next: Next): void {
-  void holdResponse(passage, response).then((isDue) => {
-    if (!isDue) return
-    if (passage.mustSettle) settleAtClose(passage, response)
-    next()
-  })
+  holdResponse(passage, response)
+    .then((isDue) => {
+      if (!isDue) return
+      if (passage.mustSettle) settleAtClose(passage, response)
+      next()
+    })
+    .catch(next)
 }

@@ -84,10 +84,14 @@ const failureBody = problemBody(
   problemOf(500, "RATE_LIMIT_FAILED", "The request could not be told apart from others."),
 )
 
-function reportError(onError: NodeHandlerOptions["onError"], error: unknown, request: IncomingMessage): void {
-  if (onError !== undefined) onError(error, request)
-  // Thrown at `tell`, which makes a warning of it.
-  else throw error instanceof Error ? error : new Error(String(error))
+/** For `tell`, which makes a warning of what is thrown here, and of what an async `onError` rejects with. */
+function reportError(
+  onError: NodeHandlerOptions["onError"],
+  error: unknown,
+  request: IncomingMessage,
+): unknown {
+  if (onError === undefined) throw error
+  return onError(error, request)
 }
 
 function isFunction(value: unknown): boolean {

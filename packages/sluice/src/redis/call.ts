@@ -32,10 +32,14 @@ export interface CallLane {
   readonly leastExpiryMs: number
   /** Told of every answer. Calls `settle` when it is this call's turn. */
   answered(call: Call): void
+  /** Told of a server without the script. Calls `sendSource` when it is this call's turn. */
+  sendSourceOf(call: Call): void
   failed(breaker: Breaker, failure: StoreFailure): void
 }
 
 export class Call extends Timed {
+  /** Calls of one lane are counted in the order they are sent. */
+  readonly number: number
   readonly #lane: CallLane
   readonly #breaker: Breaker
   readonly #together: readonly Pending[]
@@ -44,8 +48,9 @@ export class Call extends Timed {
   #reply: Buffer | undefined
   #isRepeated = false
 
-  constructor(lane: CallLane, breaker: Breaker, together: readonly Pending[]) {
+  constructor(lane: CallLane, breaker: Breaker, together: readonly Pending[], number: number) {
     super()
+    this.number = number
     this.#lane = lane
     this.#breaker = breaker
     this.#together = together
@@ -73,6 +78,18 @@ export class Call extends Timed {
   expire(): void {
     const message = `no answer within ${this.#lane.deadlineMs} ms`
     this.#fail(new StoreFailure("timeout", message, { ambiguous: true }))
+  }
+
+  /** To a server that does not have the script. NOSCRIPT is the one error safe to repeat after. */
+  sendSource(): void {
+    if (this.isOver) return
+    const { args, keys } = this.#message
+    const command = ["EVAL", SCRIPT, String(keys.length), ...keys, ...args]
+    try {
+      this.#lane.connection.send(keys[0], command).then(this.#answered, this.#refused)
+    } catch (error) {
+      this.#refused(error)
+    }
   }
 
   /** Gives everyone the answer. */
@@ -108,19 +125,12 @@ export class Call extends Timed {
   readonly #refused = (error: unknown): void => {
     if (this.isOver) return
     if (isNoScript(error) && !this.#isRepeated) {
-      this.#sendSource()
+      this.#isRepeated = true
+      this.#lane.sendSourceOf(this)
       return
     }
     this.#lane.deadlines.end(this)
     this.#fail(failureOf(error))
-  }
-
-  /** To a server that does not have the script. NOSCRIPT is the one error safe to repeat after. */
-  #sendSource(): void {
-    this.#isRepeated = true
-    const { args, keys } = this.#message
-    const command = ["EVAL", SCRIPT, String(keys.length), ...keys, ...args]
-    this.#lane.connection.send(keys[0], command).then(this.#answered, this.#refused)
   }
 
   #fail(failure: StoreFailure): void {

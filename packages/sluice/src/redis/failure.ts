@@ -1,5 +1,6 @@
 import type { FailureKind } from "../resilience/store-failure.js"
 import { StoreFailure } from "../resilience/store-failure.js"
+import { messageOf } from "../resilience/thrown.js"
 
 /** What Redis calls its errors, by the first word of the message. */
 const KINDS: Record<string, FailureKind> = {
@@ -37,7 +38,7 @@ const CONNECTION =
 /** Any error of a client as a typed failure. Messages of servers carry no passwords; those of sockets only an address. */
 export function failureOf(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? ""
   const kind = SCRIPT_NOT_PERMITTED.test(message) ? "no-permission" : KINDS[word]
   if (kind !== undefined) return new StoreFailure(kind, message, { cause: error })
@@ -50,4 +51,11 @@ export function failureOf(error: unknown): StoreFailure {
     return new StoreFailure("connection", message, { ambiguous: true, cause: error })
   }
   return new StoreFailure("other", message, { ambiguous: word !== "ERR", cause: error })
+}
+
+/** What kept a request from being sent at all: a mistake in it, or in this library. Nothing was charged. */
+export function unsent(error: unknown): StoreFailure {
+  return error instanceof StoreFailure
+    ? error
+    : new StoreFailure("other", `not sent: ${messageOf(error)}`, { cause: error })
 }

@@ -119,12 +119,17 @@ describe("answers that come at once", () => {
 
 describe("a server without the script", () => {
   const noScript = new Error("NOSCRIPT No matching script.")
+  /** The source is sent when everything that has arrived was read: one turn for the answer, one for that. */
+  const sentAgain = async () => {
+    await turn()
+    await turn()
+  }
 
   it("is sent its source", async () => {
     const answer = check()
     await turn()
     wire.calls[0]?.refuse(noScript)
-    await turn()
+    await sentAgain()
     expect(wire.events).toEqual(["evalsha", "eval"])
     wire.calls[1]?.answer(reply(1))
     expect((await answer).allowed).toBe(true)
@@ -134,7 +139,7 @@ describe("a server without the script", () => {
     const answer = check()
     await turn()
     wire.calls[0]?.refuse(noScript)
-    await turn()
+    await sentAgain()
     wire.calls[1]?.refuse(noScript)
     await expect(answer).rejects.toMatchObject({ name: "StoreFailure" })
     expect(wire.events).toEqual(["evalsha", "eval"])
@@ -145,7 +150,7 @@ describe("a server without the script", () => {
     await expect(check()).rejects.toMatchObject({ kind: "timeout", ambiguous: true })
     const sent = wire.events.length
     wire.calls[0]?.refuse(noScript)
-    await turn()
+    await sentAgain()
     expect(wire.events.slice(sent).filter((command) => command === "eval")).toEqual([])
   })
 })
@@ -155,4 +160,28 @@ it("a reply that cannot be read fails the check, and not the process", async () 
   await turn()
   wire.calls[0]?.answer(null)
   await expect(answer).rejects.toMatchObject({ name: "StoreFailure", kind: "other" })
+})
+
+it("a request that cannot be encoded fails alone, with a typed failure that charged nothing", async () => {
+  const broken = [{ ...(charges[0] as (typeof charges)[0]), policy: undefined as unknown as typeof policy }]
+  const asked = Promise.allSettled([check(), lane.submit(CHECK, broken, ["key"], undefined), check()])
+  await turn()
+  for (const call of wire.calls) call.answer(reply(1))
+  const [first, second, third] = await asked
+  expect(first).toMatchObject({ status: "fulfilled", value: { allowed: true } })
+  expect(third).toMatchObject({ status: "fulfilled", value: { allowed: true } })
+  expect(second).toMatchObject({
+    status: "rejected",
+    reason: { name: "StoreFailure", kind: "other", ambiguous: false },
+  })
+})
+
+it("a client that throws when it is sent the source fails the call, and nothing else", async () => {
+  const asked = check()
+  await turn()
+  wire.send = () => {
+    throw new Error("Connection is closed.")
+  }
+  wire.calls[0]?.refuse(new Error("NOSCRIPT No matching script."))
+  await expect(asked).rejects.toMatchObject({ name: "StoreFailure", kind: "connection" })
 })

@@ -16,7 +16,7 @@ import { Call } from "./call.js"
 import type { RedisConnection } from "./client.js"
 import type { Operation } from "./codec.js"
 import { CHARGE, encode } from "./codec.js"
-import { failureOf, isNoScript } from "./failure.js"
+import { failureOf, isNoScript, unsent } from "./failure.js"
 import { keyslot } from "./keyslot.js"
 import { SCRIPT, SCRIPT_DIGEST } from "./scripts.js"
 import { UniformCodec } from "./uniform.js"
@@ -55,6 +55,9 @@ export class Lane implements CallLane {
   #silent = false
   /** Answered calls whose turn has not come. Undefined when none had its turn in this tick. */
   #turns: Call[] | undefined
+  #callsMade = 0
+  /** Calls that met a server without the script. */
+  #withoutScript: Call[] = []
 
   constructor(connection: RedisConnection, options: LaneOptions) {
     this.connection = connection
@@ -98,7 +101,7 @@ export class Lane implements CallLane {
     const breaker = this.#breakerOf(key)
     if (!breaker.tryEnter()) throw new StoreFailure("breaker-open", "the breaker is open")
     try {
-      const reply = await withDeadline(() => this.#send(key, args), this.deadlineMs)
+      const reply = await withDeadline(() => this.#sendCommand(key, args), this.deadlineMs)
       breaker.succeeded()
       return reply
     } catch (error) {
@@ -124,6 +127,14 @@ export class Lane implements CallLane {
     call.settle()
   }
 
+  /**
+   * Sends calls with the source of the script, in the order they were first sent. Some answers come by a callback and some
+   * by a promise, so this waits until all that has arrived was read.
+   */
+  sendSourceOf(call: Call): void {
+    if (this.#withoutScript.push(call) === 1) setImmediate(this.#sendSources)
+  }
+
   failed(breaker: Breaker, failure: StoreFailure): void {
     this.#silent = failure.kind === "timeout"
     breaker.failed(failure.kind)
@@ -134,6 +145,12 @@ export class Lane implements CallLane {
     for (const pending of this.#waiting)
       pending.reject(new StoreFailure("connection", "the store was closed"))
     this.#waiting = []
+  }
+
+  readonly #sendSources = (): void => {
+    const calls = this.#withoutScript.sort((a, b) => a.number - b.number)
+    this.#withoutScript = []
+    for (const call of calls) call.sendSource()
   }
 
   readonly #nextTurn = (): void => {
@@ -156,7 +173,7 @@ export class Lane implements CallLane {
     // A script may touch one slot only. Calls written in the same tick share a packet per node.
     const bySlot = new Map<number, Pending[]>()
     for (const pending of waiting) {
-      const slot = keyslot(pending.keys[0] as string)
+      const slot = keyslot(pending.keys[0] ?? "")
       const together = bySlot.get(slot)
       if (together === undefined) bySlot.set(slot, [pending])
       else together.push(pending)
@@ -175,9 +192,23 @@ export class Lane implements CallLane {
         end++
       }
       const together = start === 0 && end === waiting.length ? waiting : waiting.slice(start, end)
-      new Call(this, this.#breakerOf(together[0]?.keys[0]), together).depart()
+      this.#send(together)
       start = end
     }
+  }
+
+  /** This runs in a callback of the system, where nobody could catch what is thrown. */
+  #send(together: readonly Pending[]): void {
+    let call: Call
+    try {
+      call = new Call(this, this.#breakerOf(together[0]?.keys[0]), together, ++this.#callsMade)
+    } catch (error) {
+      // A request that cannot be encoded fails alone, not with all that would have travelled with it.
+      if (together.length > 1) for (const pending of together) this.#send([pending])
+      else together[0]?.reject(unsent(error))
+      return
+    }
+    call.depart()
   }
 
   #breakerOf(key: string | undefined): Breaker {
@@ -186,7 +217,7 @@ export class Lane implements CallLane {
     return this.breakers[index] as Breaker
   }
 
-  async #send(key: string | undefined, args: (string | Buffer)[]): Promise<unknown> {
+  async #sendCommand(key: string | undefined, args: (string | Buffer)[]): Promise<unknown> {
     const connecting = this.connection.ready()
     if (connecting !== undefined) {
       const askedAt = performance.now()
@@ -205,10 +236,10 @@ export class Lane implements CallLane {
     const { args } = encode([request], this.expiryBufferMs, this.leastExpiryMs)
     const rest = ["1", key, ...args]
     try {
-      await this.#send(key, ["EVALSHA", SCRIPT_DIGEST, ...rest])
+      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, ...rest])
     } catch (error) {
       if (!isNoScript(error)) throw error
-      await this.#send(key, ["EVAL", SCRIPT, ...rest])
+      await this.#sendCommand(key, ["EVAL", SCRIPT, ...rest])
     }
   }
 }

@@ -1,4 +1,5 @@
 import { block } from "../algorithms/block.js"
+import { microsOf } from "../call-options.js"
 import type { Clock } from "../clock.js"
 import type { Duration } from "../duration.js"
 import { parseDuration } from "../duration.js"
@@ -9,6 +10,7 @@ import type { BreakerState } from "../resilience/breaker.js"
 import type { Group, Place } from "../stores/across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../stores/across.js"
 import type { Charge, Check, Outcome, Space, Store } from "../stores/store.js"
+import { outcomeOfNothing } from "../stores/store.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
 import type { Operation } from "./codec.js"
@@ -168,7 +170,8 @@ export class ScriptedStore implements Store {
 
   #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
     this.#start()
-    const time = at ?? (this.#clock === undefined ? undefined : Math.round(this.#clock.now() * 1000))
+    const time = at ?? (this.#clock === undefined ? undefined : microsOf(this.#clock.now()))
+    if (charges.length === 0) return Promise.resolve(outcomeOfNothing(time ?? Date.now() * 1000))
     // A list of one, as nearly all are, is quicker made than mapped.
     const keys = charges.length === 1 ? [storageKey(charges[0] as Charge)] : charges.map(storageKey)
     return this.#lane.submit(operation, charges, keys, time)

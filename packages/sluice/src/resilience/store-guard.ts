@@ -13,6 +13,7 @@ import { tell } from "./hook.js"
 import { LocalFallback } from "./local-fallback.js"
 import type { FailureKind } from "./store-failure.js"
 import { StoreFailure } from "./store-failure.js"
+import { messageOf } from "./thrown.js"
 import { monotonicNow } from "./timers.js"
 import { allowUncounted, denyUncounted } from "./uncounted.js"
 
@@ -274,6 +275,5 @@ function strictest(charges: readonly Charge[], otherwise: OnStoreFailure): OnSto
 }
 
 function unexpected(cause: unknown): StoreFailure {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  return new StoreFailure("other", message, { ambiguous: true, cause })
+  return new StoreFailure("other", messageOf(cause), { ambiguous: true, cause })
 }

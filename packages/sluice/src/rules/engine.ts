@@ -360,7 +360,11 @@ export class RuleEngine {
     const plan = wholePlan(planned)
     const at = this.#at(options)
     // In one tick, so that a shared store may put them into one call.
-    const shadows = plan.shadows.map((step) => this.#store[operation](chargesOfStep(step), at, "allow"))
+    const shadows = Promise.all(
+      plan.shadows.map((step) => this.#store[operation](chargesOfStep(step), at, "allow")),
+    )
+    // Awaited below. Should the check itself reject before that, nobody would handle a shadow that rejects, too.
+    shadows.catch(() => {})
     const { charges, blocked } = chargesOfSteps(plan.enforced, this.#store)
     const outcome =
       charges.length === 0 ? undefined : await this.#store[operation](charges, at, commonWay(charges))
@@ -368,7 +372,7 @@ export class RuleEngine {
       outcome === undefined
         ? earlyDecision(set, plan, this.#nowMs(options), tier)
         : decisionOfPlan(set, plan, outcome, charges, blocked, this.#policies.of(plan.enforced))
-    return withShadows(decision, plan, await Promise.all(shadows))
+    return withShadows(decision, plan, await shadows)
   }
 
   #decideSync(

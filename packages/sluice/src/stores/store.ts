@@ -44,6 +44,11 @@ export interface Outcome {
   degraded: Degraded | undefined
 }
 
+/** The outcome of a check without charges: nothing speaks against it. Stores answer it without a call. */
+export function outcomeOfNothing(now: number): Outcome {
+  return { allowed: true, now, verdicts: [], degraded: undefined }
+}
+
 /**
  * Where counters live. A store that may fail takes `onStoreFailure`, what decides when it cannot answer, and says in the
  * outcome when that happened; others ignore it. Alone, without a guard around it, it throws a `StoreFailure`.

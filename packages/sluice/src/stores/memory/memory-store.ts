@@ -1,10 +1,12 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { never, newVerdict } from "../../algorithms/algorithm.js"
 import { blockPolicy } from "../../algorithms/block.js"
+import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
+import { tell } from "../../resilience/hook.js"
 import type { Charge, Check, Degraded, Outcome, SingleVerdict, Space, SyncStore } from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import type { Snapshot } from "./snapshot.js"
@@ -67,7 +69,7 @@ export class MemoryStore implements SyncStore {
     checkType(options.onWarning, "memoryStore.onWarning", "a function", (v) => typeof v === "function")
     checkType(options.clock, "memoryStore.clock", "a clock with now()", hasMethods("now"))
     const { clock } = options
-    this.#now = clock === undefined ? systemMicros : () => Math.round(clock.now() * 1000)
+    this.#now = clock === undefined ? systemMicros : () => microsOf(clock.now())
     this.#onFull = options.onFull ?? "deny"
     this.#snapshot = options.snapshot
     this.#tables = new Tables(options.maxKeys ?? 1_000_000)
@@ -110,7 +112,7 @@ export class MemoryStore implements SyncStore {
     const verdict = this.#verdict
     const table = this.#tables.open(space, policy)
     if (table.check(this.#hash, policy, cost, now, verdict)) return verdict
-    if (this.#closed) throw closed()
+    this.#assertOpen()
     policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
     if (!verdict.allowed || cost === 0) return verdict
     if (this.#roomFor(1, now)) {
@@ -145,6 +147,7 @@ export class MemoryStore implements SyncStore {
   }
 
   #decide(charges: readonly Charge[], at: number | undefined): Outcome {
+    this.#assertOpen()
     const now = at ?? this.#now()
     const verdicts = charges.map((charge) => {
       // Two charges on one key are one sum: each alone might fit where both do not.
@@ -186,6 +189,7 @@ export class MemoryStore implements SyncStore {
   }
 
   async charge(charges: readonly Charge[], at?: number): Promise<void> {
+    this.#assertOpen()
     const now = at ?? this.#now()
     for (const charge of charges) {
       if (charge.cost === 0) continue
@@ -199,6 +203,7 @@ export class MemoryStore implements SyncStore {
   }
 
   async refund(charges: readonly Charge[], at?: number): Promise<void> {
+    this.#assertOpen()
     const now = at ?? this.#now()
     for (const charge of charges) {
       if (charge.cost > 0) this.#find(charge)?.refund(charge.policy, charge.cost, now)
@@ -206,6 +211,7 @@ export class MemoryStore implements SyncStore {
   }
 
   async reset(charges: readonly Charge[]): Promise<void> {
+    this.#assertOpen()
     for (const charge of charges) this.#find(charge)?.remove()
   }
 
@@ -225,9 +231,12 @@ export class MemoryStore implements SyncStore {
     }
   }
 
+  #assertOpen(): void {
+    if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "memoryStore", expected: "was closed" })
+  }
+
   /** The table pointed to the charge's state, or undefined when it has none. */
   #find(charge: Charge): Table | undefined {
-    if (this.#closed) throw closed()
     const table = this.#tables.open(charge.space, charge.policy)
     if (charge.key !== this.#hash.text) this.#hash.hash(charge.key)
     return table.find(this.#hash.low, this.#hash.high) ? table : undefined
@@ -272,11 +281,20 @@ export class MemoryStore implements SyncStore {
   }
 
   #startTimer(): void {
-    this.#timer = setInterval(() => {
-      if (!this.#tables.tidy(this.#now())) this.#stopTimer()
-    }, TIDY_EVERY_MS)
+    this.#timer = setInterval(() => this.#tidy(), TIDY_EVERY_MS)
     // Not on every runtime; where it exists, the process may end while the timer waits.
     if (typeof this.#timer === "object") this.#timer.unref?.()
+  }
+
+  #tidy(): void {
+    let now: number
+    try {
+      now = this.#now()
+    } catch {
+      // A clock of the user that fails tells every check so. In a timer it would end the process; the next round tries again.
+      return
+    }
+    if (!this.#tables.tidy(now)) this.#stopTimer()
   }
 
   #stopTimer(): void {
@@ -292,7 +310,7 @@ export class MemoryStore implements SyncStore {
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
       this.#tables = new Tables(this.#tables.maxKeys)
-      onWarning(error)
+      tell(onWarning, error)
       return undefined
     }
   }
@@ -302,10 +320,6 @@ function costOnSameKey(charges: readonly Charge[], { key, space }: Charge): numb
   let cost = 0
   for (const other of charges) if (other.key === key && other.space.name === space.name) cost += other.cost
   return cost
-}
-
-function closed(): SluiceError {
-  return new SluiceError("STORE_CLOSED", { place: "memoryStore", expected: "was closed" })
 }
 
 function warn(warning: SluiceError): void {
