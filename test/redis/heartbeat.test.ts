@@ -1,5 +1,6 @@
 import { createLimiter } from "sluice"
 import { redisStore } from "sluice/redis"
+import { createRuleEngine } from "sluice/rules"
 import { describe, expect, it } from "vitest"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
 import { ScriptedStore } from "../../packages/sluice/src/redis/scripted-store.js"
@@ -31,7 +32,7 @@ describe("instances", () => {
     await eventually(() => stores.every((store) => store.instances === 4), { what: "all count four" })
   })
 
-  it("that close are forgotten at the next beat", async () => {
+  it("that close are forgotten once the others have seen them gone for a while", async () => {
     await forgetFleet()
     const stores = await Promise.all(times(3, () => beating()))
     await eventually(() => stores.every((store) => store.instances === 3), { what: "all count three" })
@@ -41,7 +42,7 @@ describe("instances", () => {
     await eventually(() => rest.every((store) => store.instances === 2), { what: "the others count two" })
   })
 
-  it("that die are forgotten after three beats", async () => {
+  it("that die are forgotten after three beats and a while", async () => {
     await forgetFleet()
     const survivor = await beating()
     const opened = await openSingle("ioredis", redis.server)
@@ -76,6 +77,63 @@ describe("instances", () => {
     const stores = await Promise.all(times(3, () => beating()))
     await Promise.all(stores.map((store) => store.close()))
     expect(await redis.server.cli("EXISTS", "s1:{fleet}:instances")).toBe(0)
+  })
+})
+
+describe("prefixes", () => {
+  const beats = async (prefix: string) => {
+    const { client } = await redis.client()
+    const store = redis.later(redisStore(client, { ...PATIENT, heartbeat: EVERY }))
+    const limiter = createLimiter({ store, prefix, ...limit })
+    await limiter.check("key")
+    return { store, limiter }
+  }
+
+  it("fleets of different prefixes on one Redis do not count each other", async () => {
+    await forgetFleet()
+    const shop = await Promise.all(times(3, () => beats("shop")))
+    const shopEu = await Promise.all(times(2, () => beats("shop:eu")))
+    const plain = await Promise.all(times(4, () => beats("sluice")))
+    const counts = () => [shop, shopEu, plain].map((fleet) => fleet.map(({ store }) => store.instances))
+    const settled = [
+      [3, 3, 3],
+      [2, 2],
+      [4, 4, 4, 4],
+    ]
+    await eventually(() => JSON.stringify(counts()) === JSON.stringify(settled), { what: "all are counted" })
+    expect(await redis.server.cli("ZCARD", "s1:{fleet:shop}:instances")).toBe(3)
+  })
+
+  it("a block under one prefix makes no other fleet ask for blocks", async () => {
+    await forgetFleet()
+    const blocks = (prefix: string) => new Space(`${prefix}:block`, prefix)
+    const [one, same, other] = [await beats("one"), await beats("one"), await beats("other")]
+    await eventually(() => !same.store.mayBlock(blocks("one")) && !other.store.mayBlock(blocks("other")), {
+      what: "nothing is blocked",
+    })
+    await one.limiter.block("bad", "1m")
+    await eventually(() => same.store.mayBlock(blocks("one")), { what: "the same fleet knows" })
+    expect(await same.limiter.check("bad")).toMatchObject({ allowed: false, deniedBy: "block" })
+    expect(other.store.mayBlock(blocks("other"))).toBe(false)
+  })
+
+  it("an instance of two fleets divides by the larger", async () => {
+    await forgetFleet()
+    const both = await beats("large")
+    await createLimiter({ store: both.store, prefix: "small", ...limit }).check("key")
+    await Promise.all(times(2, () => beats("large")))
+    await eventually(() => both.store.instances === 3, { what: "the larger is counted" })
+  })
+
+  it("the rules of an engine beat under its prefix", async () => {
+    const { client } = await redis.client()
+    const store = redis.later(redisStore(client, { ...PATIENT, heartbeat: EVERY }))
+    const rules = { version: 1, rules: [{ id: "api", limits: [{ limit: 5, window: "1m" }] }] }
+    const engine = createRuleEngine({ rules, store, prefix: "{odd} prefix" })
+    await engine.check({ method: "GET", path: "/", ip: "192.0.2.1" })
+    const name = "s1:{fleet:%7bodd%7d%20prefix}:instances"
+    await eventually(async () => (await redis.server.cli("ZCARD", name)) === 1, { what: "it is counted" })
+    await engine.close()
   })
 })
 

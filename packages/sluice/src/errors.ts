@@ -1,3 +1,5 @@
+import { type ClassOf, isInstance, markOf } from "./kind.js"
+
 /** Every code a SluiceError may carry, with what it means. docs/errors.md lists the same codes; a test compares both. */
 export const errorCodes = {
   OPTION_UNKNOWN: "An option that does not exist, usually a misspelling.",
@@ -87,6 +89,8 @@ export interface ErrorDetails {
   readonly cause?: unknown
 }
 
+const MARK = /* @__PURE__ */ markOf("SluiceError")
+
 /** A mistake by the caller. A denial is never an error, and neither is a store that fails. */
 export class SluiceError extends Error {
   override readonly name = "SluiceError"
@@ -102,6 +106,15 @@ export class SluiceError extends Error {
     this.place = details.place
     this.expected = details.expected
     this.found = details.found
+  }
+
+  /** Also true of errors of another copy of this library. */
+  static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
+    return isInstance(this, value, SluiceError, MARK)
+  }
+
+  get [MARK](): true {
+    return true
   }
 }
 

@@ -6,6 +6,7 @@ import { checkFields, checkOneOf, checkType, hasMethods } from "./options.js"
 import type { LimitOptions } from "./policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "./policy.js"
 import type { Degraded, Store } from "./stores/store.js"
+import { DEFAULT_PREFIX } from "./stores/store.js"
 
 interface CommonOptions {
   /** Where counters live. Default: a memory store of the limiter's own. */
@@ -61,7 +62,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
   checkType(options.clock, "createLimiter.clock", "a clock with now()", hasMethods("now"))
   checkType(options.prefix, "createLimiter.prefix", "a string that is not empty", isName)
   checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure")
-  const prefix = options.prefix ?? "sluice"
+  const prefix = options.prefix ?? DEFAULT_PREFIX
   if (options.limits === undefined)
     return { limits: [compileLimit(options, "createLimiter", prefix)], prefix }
   const single = LIMIT_FIELDS.find((field) => options[field] !== undefined)

@@ -46,8 +46,9 @@ export class Throttle {
     this.#store = store
     this.#sync = "checkOneSync" in store ? (store as SyncStore) : undefined
     this.#bytes = byteKeys(store)
-    this.#spaces = Array.from({ length: DATABASES }, (_, database) =>
-      database === 0 ? new Space(`${prefix}:cl`) : new Space(`${prefix}:cl:${database}`),
+    this.#spaces = Array.from(
+      { length: DATABASES },
+      (_, database) => new Space(database === 0 ? `${prefix}:cl` : `${prefix}:cl:${database}`, prefix),
     )
   }
 

@@ -33,6 +33,11 @@ export const block: Algorithm = {
   expiresAt: (_policy, cells, at) => cells[at + UNTIL] as number,
 }
 
+/** By name: a policy may come from another copy of this library in the same process. */
+export function isBlock(policy: Policy): boolean {
+  return policy.algorithm.name === "block"
+}
+
 export const blockPolicy: Policy = {
   algorithm: block,
   limit: ENDLESS,

@@ -1,7 +1,7 @@
 import type { DeniedAnswer, Passage } from "./passage.js"
 
 const NO_HEADERS: readonly string[] = []
-const LAST = Symbol("sluice.headers")
+const LAST = Symbol.for("sluice.headers")
 
 /** Remembers what the response is to show. Of several gates the last counts: its headers hold those of the others. */
 export function noteHeaders(request: object, headers: readonly string[]): void {

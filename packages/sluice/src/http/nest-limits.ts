@@ -7,7 +7,7 @@ import { RouteLimits } from "./route-limits.js"
 /** Where decorators leave a route's options; `false` for a route that is not limited. */
 export const OPTIONS_KEY = "sluice:rate-limit"
 /** What guards ask for. One per application, so that guards of several modules count together. */
-export const LIMITS = Symbol("sluice.nest-limits")
+export const LIMITS = Symbol.for("sluice.nest-limits")
 export const ADAPTER_FIELDS = ["onDenied"]
 
 export interface NestLimit {

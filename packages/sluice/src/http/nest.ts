@@ -54,7 +54,7 @@ export interface RateLimitAsyncOptions<Request extends object = NestRequest>
   useExisting?: Type<RateLimitOptionsFactory<Request>>
 }
 
-const OPTIONS = Symbol("sluice.nest-options")
+const OPTIONS = Symbol.for("sluice.nest-options")
 
 /** `imports: [RateLimitModule.forRoot({ limit: 100, window: "1m" })]`, once, in the root module. */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows a module by its class.

@@ -17,7 +17,7 @@ export interface Shown {
 }
 
 /** Where what was shown so far is kept. */
-const SHOWN = Symbol("sluice.shown")
+const SHOWN = Symbol.for("sluice.shown")
 
 /** What earlier gates have shown on the response to a request. `notes` is the request, or what it has for notes. */
 export function shownOn(notes: object): Shown | undefined {

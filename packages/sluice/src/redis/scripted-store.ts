@@ -1,4 +1,4 @@
-import { block } from "../algorithms/block.js"
+import { isBlock } from "../algorithms/block.js"
 import { microsOf } from "../call-options.js"
 import type { Clock } from "../clock.js"
 import type { Duration } from "../duration.js"
@@ -16,7 +16,7 @@ import { connectionOf } from "./client.js"
 import type { Operation } from "./codec.js"
 import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
 import { DenyCache } from "./deny-cache.js"
-import { Heartbeat } from "./heartbeat.js"
+import { Fleets } from "./fleets.js"
 import { storageKey } from "./keys.js"
 import { keyslot } from "./keyslot.js"
 import { Lane } from "./lane.js"
@@ -61,7 +61,7 @@ export class ScriptedStore implements Store {
   readonly #isCluster: boolean
   readonly #clock: Clock | undefined
   readonly #denials: DenyCache | undefined
-  readonly #heartbeat: Heartbeat
+  readonly #fleets: Fleets
   readonly #ownership: Ownership | undefined
   #closed = false
   /** One slot, as checks over several see it. */
@@ -88,7 +88,7 @@ export class ScriptedStore implements Store {
       leastExpiryMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
       onSilence: () => ownership?.abandon(),
     })
-    this.#heartbeat = new Heartbeat(this.#lane, ms("heartbeat", 1_000), () => void this.#warnIfEvicting())
+    this.#fleets = new Fleets(this.#lane, ms("heartbeat", 1_000), () => void this.#warnIfEvicting())
     keepTicksQuick()
     const { denyCache = false } = options
     if (denyCache !== false) {
@@ -99,7 +99,7 @@ export class ScriptedStore implements Store {
   }
 
   get instances(): number {
-    return this.#heartbeat.instances
+    return this.#fleets.instances
   }
 
   /** The state of each breaker: one for a server, one for every sixteenth of a Cluster's slots. */
@@ -113,7 +113,7 @@ export class ScriptedStore implements Store {
   }
 
   async #checkCached(denials: DenyCache, charges: readonly Charge[]): Promise<Outcome> {
-    this.#start()
+    this.#start(charges)
     const name = charges.map(nameOfDenial).join("\n")
     const known = denials.get(name)
     if (known !== undefined) return known
@@ -139,8 +139,8 @@ export class ScriptedStore implements Store {
 
   async charge(charges: readonly Charge[], at?: number): Promise<void> {
     await this.#each(CHARGE, charges, at)
-    const longest = Math.max(0, ...charges.map(({ policy, cost }) => (policy.algorithm === block ? cost : 0)))
-    if (longest > 0) await this.#heartbeat.announceBlock(longest / 1000)
+    const blocks = charges.filter(({ policy, cost }) => isBlock(policy) && cost > 0)
+    await Promise.all(blocks.map(({ space, cost }) => this.#fleets.of(space).announceBlock(cost / 1000)))
   }
 
   async refund(charges: readonly Charge[], at?: number): Promise<void> {
@@ -150,26 +150,26 @@ export class ScriptedStore implements Store {
   }
 
   async reset(charges: readonly Charge[]): Promise<void> {
-    this.#start()
+    this.#start(charges)
     const keys = charges.map(storageKey)
     await Promise.all(keys.map((key) => this.#lane.command(key, ["UNLINK", key])))
     this.#denials?.clear()
   }
 
-  mayBlock(_space: Space): boolean {
-    return this.#heartbeat.anyBlocks
+  mayBlock(space: Space): boolean {
+    return this.#fleets.of(space).anyBlocks
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await this.#heartbeat.stop()
+    await this.#fleets.stop()
     this.#lane.close()
     this.#ownership?.close()
   }
 
   #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
-    this.#start()
+    this.#start(charges)
     const time = at ?? (this.#clock === undefined ? undefined : microsOf(this.#clock.now()))
     if (charges.length === 0) return Promise.resolve(outcomeOfNothing(time ?? Date.now() * 1000))
     // A list of one, as nearly all are, is quicker made than mapped.
@@ -189,9 +189,10 @@ export class ScriptedStore implements Store {
     await allDone(groups.map((group) => this.#run(operation, group.charges, at)))
   }
 
-  #start(): void {
+  #start(charges: readonly Charge[]): void {
     if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
-    this.#heartbeat.start()
+    const first = charges[0]
+    if (first !== undefined) this.#fleets.of(first.space).start()
   }
 
   /** A Redis that evicts keys forgets counts, silently: better said once at the start. */

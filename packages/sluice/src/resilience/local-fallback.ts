@@ -6,8 +6,7 @@
 // comes and goes costs no more than one that went once: at most the limit by the store and the limit by the instances.
 
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
-import { block } from "../algorithms/block.js"
-import { slidingWindowLog } from "../algorithms/sliding-window-log.js"
+import { isBlock } from "../algorithms/block.js"
 import { KeyHash } from "../stores/memory/key-hash.js"
 import { MemoryStore } from "../stores/memory/memory-store.js"
 import type { Charge, Outcome } from "../stores/store.js"
@@ -73,7 +72,7 @@ export class LocalFallback {
       const charge = charges[i] as Charge
       const verdict = outcome.verdicts[i] as Verdict
       const { policy } = charge
-      if (policy.algorithm === block) {
+      if (isBlock(policy)) {
         this.#locate(charge)
         if (verdict.allowed) this.#seeds.take(this.#low, this.#high)
         else this.#seeds.put(this.#low, this.#high, verdict.retryAfter, at ?? this.#timeOf(outcome))
@@ -90,7 +89,7 @@ export class LocalFallback {
   /** Notes blocks that this instance has set. */
   rememberBlocks(charges: readonly Charge[], at: number | undefined): void {
     for (const charge of charges) {
-      if (charge.policy.algorithm !== block || charge.cost === 0) continue
+      if (!isBlock(charge.policy) || charge.cost === 0) continue
       this.#locate(charge)
       this.#seeds.put(this.#low, this.#high, charge.cost, at ?? this.#micros())
     }
@@ -153,7 +152,7 @@ export class LocalFallback {
     const { units, time } = this.#seeds
     const { policy } = share
     const verdict = this.#store.checkSync([{ ...share, cost: 0 }], now).verdicts[0] as Verdict
-    if (policy.algorithm === block) {
+    if (isBlock(policy)) {
       const left = units - (now - time)
       return left > verdict.retryAfter ? { cost: left, time: now } : undefined
     }
@@ -193,7 +192,7 @@ export class LocalFallback {
     if (local === undefined) {
       this.#hash.hash(space.name)
       const { low, high } = this.#hash
-      local = { shared: space, space: new Space(space.name), low, high }
+      local = { shared: space, space: new Space(space.name, space.prefix), low, high }
       this.#spaces.set(space, local)
     }
     this.#lastLocal = local
@@ -226,6 +225,6 @@ export class LocalFallback {
  * aligned to the clock are taken by our own, which may not agree with the store's on where they begin.
  */
 function timeCharged(policy: Policy, verdict: Verdict, now: number): number {
-  const known = policy.anchored || policy.algorithm === slidingWindowLog
+  const known = policy.anchored || policy.algorithm.name === "sliding-window-log"
   return known ? now + verdict.resetAfter - policy.window : now
 }

@@ -1,5 +1,5 @@
 import type { Policy } from "../algorithms/algorithm.js"
-import { block } from "../algorithms/block.js"
+import { isBlock } from "../algorithms/block.js"
 import { SluiceError } from "../errors.js"
 import { overridePolicy, restorePolicy, savePolicy } from "../policy.js"
 
@@ -18,7 +18,7 @@ export class Shares {
   readonly #byPolicy = new WeakMap<Policy, Share>()
 
   of(policy: Policy, instances: number): Policy {
-    if (instances === 1 || policy.algorithm === block) return policy
+    if (instances === 1 || isBlock(policy)) return policy
     const known = this.#byPolicy.get(policy)
     if (known !== undefined && known.instances === instances) return known.policy
     const share = { instances, policy: shareOf(policy, instances) }

@@ -1,3 +1,5 @@
+import { type ClassOf, isInstance, markOf } from "../kind.js"
+
 /** Why a store could not answer. Used as a metric label, so the list is closed. */
 export type FailureKind =
   | "timeout"
@@ -14,6 +16,8 @@ export type FailureKind =
   | "not-writable"
   | "other"
 
+const MARK = /* @__PURE__ */ markOf("StoreFailure")
+
 /**
  * Thrown by stores that talk to a server, and caught by the guard around them: callers of a limiter never see it, they
  * get a degraded decision.
@@ -28,5 +32,14 @@ export class StoreFailure extends Error {
     super(message, { cause: options.cause })
     this.kind = kind
     this.ambiguous = options.ambiguous ?? false
+  }
+
+  /** Also true of failures of another copy of this library. */
+  static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
+    return isInstance(this, value, StoreFailure, MARK)
+  }
+
+  get [MARK](): true {
+    return true
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
 import { newVerdict } from "../algorithms/algorithm.js"
-import { block } from "../algorithms/block.js"
+import { isBlock } from "../algorithms/block.js"
 import type { Charge, Outcome } from "../stores/store.js"
 
 /** The state of a key never used, long enough for every algorithm. */
@@ -21,7 +21,7 @@ export function denyUncounted(charges: readonly Charge[], now: number, retryAfte
   const verdicts = charges.map((charge) => {
     const verdict = unusedVerdict(charge.policy, charge.cost, now)
     // No block is known, and none may be named as the reason.
-    if (charge.policy.algorithm === block) return verdict
+    if (isBlock(charge.policy)) return verdict
     if (verdict.allowed) verdict.retryAfter = retryAfter
     verdict.allowed = false
     verdict.remaining = 0

@@ -15,10 +15,10 @@ const UNLIMITED = Number.POSITIVE_INFINITY
 const NO_RULE: NonNullable<Plan["early"]> = { allowed: true, reason: "no-rule" }
 
 /** What a decision has charged, to be given back. A symbol: it is nobody's business but the engine's. */
-export const CHARGED = Symbol("charged")
+export const CHARGED = Symbol.for("sluice.charged")
 
 /** What of it the answer may change. */
-export const UNSETTLED = Symbol("unsettled")
+export const UNSETTLED = Symbol.for("sluice.unsettled")
 
 export type Charging = RuleDecision & {
   /** Of a single limit the step, which says the same in what is there already. */

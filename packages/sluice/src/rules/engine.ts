@@ -10,7 +10,7 @@ import { checkType } from "../options.js"
 import { tell } from "../resilience/hook.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
 import type { Charge, Outcome, Store, SyncStore } from "../stores/store.js"
-import { isSyncStore } from "../stores/store.js"
+import { DEFAULT_PREFIX, isSyncStore } from "../stores/store.js"
 import { ApiKeyHasher } from "./api-key.js"
 import {
   CHARGED,
@@ -78,7 +78,7 @@ export class RuleEngine {
     this.#store = store ?? memoryStore(clock === undefined ? {} : { clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
     this.#clock = clock
-    this.#prefix = options.prefix ?? "sluice"
+    this.#prefix = options.prefix ?? DEFAULT_PREFIX
     this.#hasher = new ApiKeyHasher(options.secret)
     this.#hasSecret = options.secret !== undefined
     this.#tierOf = options.tierOf

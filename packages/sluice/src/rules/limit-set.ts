@@ -22,15 +22,16 @@ export type LimitSet = readonly RuleLimitPolicy[] | "unlimited"
  */
 export function compileLimitSet(
   limits: readonly LimitSpec[],
-  prefix: string,
+  spaces: string,
   place: string,
+  prefix?: string,
 ): RuleLimitPolicy[] {
-  const compiled = limits.map((limit, i) => compileLimit(limit as LimitOptions, `${place}[${i}]`, prefix))
+  const compiled = limits.map((limit, i) => compileLimit(limit as LimitOptions, `${place}[${i}]`, spaces))
   checkDistinct(compiled, place)
   return compiled.map(({ name, policy, space }) => ({
     name,
     policy,
-    space: new Space(space),
+    space: new Space(space, prefix),
     windowMs: policy.window / 1000,
   }))
 }

@@ -1,4 +1,7 @@
 import { type ErrorCode, SluiceError } from "../errors.js"
+import { type ClassOf, isInstance, markOf } from "../kind.js"
+
+const MARK = /* @__PURE__ */ markOf("RuleSetError")
 
 /** One mistake in a rule set. */
 export interface RuleProblem {
@@ -25,6 +28,15 @@ export class RuleSetError extends SluiceError {
       expected: `${count}\n${problems.map((problem) => `  ${describe(problem)}`).join("\n")}\n`,
     })
     this.problems = problems
+  }
+
+  /** Also true of errors of another copy of this library. */
+  static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
+    return isInstance(this, value, RuleSetError, MARK)
+  }
+
+  get [MARK](): true {
+    return true
   }
 }
 

@@ -159,7 +159,10 @@ export class RuleSet {
     if (applying === undefined) {
       const spec = { limit: limit === 0 ? 1 : limit, window: windowMs, algorithm: "fixed-window" as const }
       const spaces = spacesOf(this.#prefix, rule.id, rule.mode)
-      applying = { limits: compileLimitSet([spec], spaces, "descriptor.limit"), from: "override" }
+      applying = {
+        limits: compileLimitSet([spec], spaces, "descriptor.limit", this.#prefix),
+        from: "override",
+      }
       // Whoever may ask for any limit must not fill the memory by it.
       if (known.size >= MOST_ASKED) known.clear()
       known.set(name, applying)
@@ -195,7 +198,7 @@ function compileRule(
   const keyBy = spec.keyBy ?? defaults.keyBy ?? "ip"
   const spaces = spacesOf(prefix, spec.id, mode)
   const compile = (limits: readonly LimitSpec[] | "unlimited", where: string) =>
-    compileLimits(limits, document, spaces, `${place}.${where}`)
+    compileLimits(limits, document, spaces, `${place}.${where}`, prefix)
   return {
     id: spec.id,
     spec,
@@ -222,12 +225,13 @@ function compileRule(
             document,
             `${prefix}:${spec.id}~c`,
             `${place}.candidate.limits`,
+            prefix,
           ),
     replaces: new Set(spec.replaces),
     allow: clientList(spec.allow, `${place}.allow`),
     deny: clientList(spec.deny, `${place}.deny`),
     overrides,
-    blocks: new Space(`${prefix}:${spec.id}:block`),
+    blocks: new Space(`${prefix}:${spec.id}:block`, prefix),
     headers: spec.headers ?? defaults.headers ?? "both",
     response: spec.response ?? defaults.response,
   }
@@ -238,11 +242,12 @@ function compileLimits(
   document: RuleSetDocument,
   spaces: string,
   place: string,
+  prefix: string,
 ): LimitSet {
   if (limits === "unlimited") return limits
   const algorithm = document.defaults?.algorithm
   const complete = algorithm === undefined ? limits : limits.map((limit) => ({ algorithm, ...limit }))
-  return compileLimitSet(complete, spaces, place)
+  return compileLimitSet(complete, spaces, place, prefix)
 }
 
 /** The first tier that lists a client is its tier. */
@@ -299,7 +304,7 @@ function compileOverride(spec: OverrideSpec, document: RuleSetDocument, prefix: 
       const spaces = spacesOf(prefix, id, mode)
       let applying = compiled.get(spaces)
       if (applying === undefined) {
-        const limits = compileLimits(spec.limits, document, spaces, "overrides.limits")
+        const limits = compileLimits(spec.limits, document, spaces, "overrides.limits", prefix)
         applying = { limits, from: "override" }
         compiled.set(spaces, applying)
       }

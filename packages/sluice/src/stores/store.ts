@@ -3,16 +3,22 @@
 
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
 
+/** The prefix of limiters and engines that were given none. */
+export const DEFAULT_PREFIX = "sluice"
+
 /**
  * A name for the counters of one limit, so that the same key under another limit is another counter. Make it once and
  * keep it: a store may leave its own handle on it to find its counters without a look-up.
  */
 export class Space {
   readonly name: string
+  /** The prefix of the limiter: instances with the same one share counters, and count as one fleet. */
+  readonly prefix: string
   handle: { readonly owner: object } | undefined = undefined
 
-  constructor(name: string) {
+  constructor(name: string, prefix: string = DEFAULT_PREFIX) {
     this.name = name
+    this.prefix = prefix
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { never, newVerdict } from "../../algorithms/algorithm.js"
-import { blockPolicy } from "../../algorithms/block.js"
+import { isBlock } from "../../algorithms/block.js"
 import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
@@ -194,7 +194,7 @@ export class MemoryStore implements SyncStore {
     for (const charge of charges) {
       if (charge.cost === 0) continue
       // A block always gets in: somebody asked for it by name.
-      if (this.#find(charge) !== undefined || this.#roomFor(1, now) || charge.policy === blockPolicy) {
+      if (this.#find(charge) !== undefined || this.#roomFor(1, now) || isBlock(charge.policy)) {
         this.#chargeOne(charge, now)
       } else {
         this.#refused++

@@ -2,7 +2,7 @@
 // check, so that no single check pays for the growth.
 
 import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
-import { blockPolicy } from "../../algorithms/block.js"
+import { isBlock } from "../../algorithms/block.js"
 import { initLog, logCells, logIsFull, settleLog } from "../../algorithms/sliding-window-log.js"
 import { compactCounter, isCompact, widen } from "./compact-counter.js"
 import type { KeyHash } from "./key-hash.js"
@@ -281,7 +281,7 @@ export class Table {
   #counted(keys: number): void {
     this.count += keys
     this.owner.keys += keys
-    if (this.policy === blockPolicy) this.owner.blocks += keys
+    if (isBlock(this.policy)) this.owner.blocks += keys
   }
 
   #larger(mostKeys: number): number {
