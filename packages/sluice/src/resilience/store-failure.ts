@@ -36,6 +36,7 @@ export class StoreFailure extends Error {
 
   /** Also true of failures of another copy of this library. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one asks here, too.
     return isInstance(this, value, StoreFailure, MARK)
   }
 

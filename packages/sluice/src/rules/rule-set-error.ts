@@ -32,6 +32,7 @@ export class RuleSetError extends SluiceError {
 
   /** Also true of errors of another copy of this library. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one asks here, too.
     return isInstance(this, value, RuleSetError, MARK)
   }
 
