@@ -128,8 +128,11 @@ describe("prefixes", () => {
   it("the rules of an engine beat under its prefix", async () => {
     const { client } = await redis.client()
     const store = redis.later(redisStore(client, { ...PATIENT, heartbeat: EVERY }))
-    const rules = { version: 1, rules: [{ id: "api", limits: [{ limit: 5, window: "1m" }] }] }
-    const engine = createRuleEngine({ rules, store, prefix: "{odd} prefix" })
+    const engine = createRuleEngine({
+      rules: { version: 1, rules: [{ id: "api", limits: [{ limit: 5, window: "1m" }] }] },
+      store,
+      prefix: "{odd} prefix",
+    })
     await engine.check({ method: "GET", path: "/", ip: "192.0.2.1" })
     const name = "s1:{fleet:%7bodd%7d%20prefix}:instances"
     await eventually(async () => (await redis.server.cli("ZCARD", name)) === 1, { what: "it is counted" })

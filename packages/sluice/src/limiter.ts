@@ -71,7 +71,11 @@ export class Limiter {
 
   constructor(options: LimiterOptions) {
     const { limits, prefix } = compileLimits(options)
-    this.#limits = limits.map((limit) => ({ ...limit, space: new Space(limit.space, prefix), overrides: new Map() }))
+    this.#limits = limits.map((limit) => ({
+      ...limit,
+      space: new Space(limit.space, prefix),
+      overrides: new Map(),
+    }))
     this.#only = this.#limits.length === 1 ? this.#limits[0] : undefined
     this.#blocks = new Space(`${prefix}:block`, prefix)
     this.#clock = options.clock
