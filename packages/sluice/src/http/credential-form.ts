@@ -8,24 +8,32 @@ export const UNCLEAR = Symbol("unclear")
 export type Form = string | typeof UNCLEAR
 
 const BLANKS = /^[ \t]+|[ \t]+$/g
-const SCHEME = /^([\w!#$%&'*+.^`|~-]+)(?:[ \t]+(.*))?$/s
+const BLANK = /[ \t]/
+const SCHEME = /^[\w!#$%&'*+.^`|~-]+$/
 /** Schemes with one token behind them. `split(" ")[1]`, which many applications use, cuts off what follows a blank. */
 const TOKEN_SCHEMES: ReadonlySet<string> = new Set(["bearer", "apikey", "token"])
 const SCHEMES: ReadonlySet<string> = new Set([...TOKEN_SCHEMES, "basic", "digest", "negotiate"])
 
 /** A value without the blanks around it, which are not part of it. */
 export function trimmed(value: string): string {
-  return value.replace(BLANKS, "")
+  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1))
+    ? value.replace(BLANKS, "")
+    : value
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
 }
 
 /** The value of Authorization: its scheme in one case, one space, the credentials. A scheme alone is nothing. */
 export function authorizationForm(value: string): Form {
   const text = trimmed(value)
-  const [, given, rest] = SCHEME.exec(text) ?? []
-  if (given === undefined) return text
-  const scheme = given.toLowerCase()
+  const blank = text.search(BLANK)
   // A token without a scheme is a token, in the case it came.
-  if (rest === undefined) return SCHEMES.has(scheme) ? "" : tokenForm(text)
+  if (blank < 0) return SCHEMES.has(text.toLowerCase()) ? "" : tokenForm(text)
+  const scheme = text.slice(0, blank).toLowerCase()
+  if (!SCHEME.test(scheme)) return text
+  const rest = trimmed(text.slice(blank))
   // Rule sets name such credentials by the hash of what nearly every client sends.
   if (scheme === "basic") return prefixed("Basic ", basicForm(rest))
   return prefixed(`${scheme} `, TOKEN_SCHEMES.has(scheme) ? tokenForm(rest) : rest)
@@ -55,7 +63,7 @@ function basicForm(credentials: string): Form {
 
 /** A token by itself. */
 export function tokenForm(token: string): Form {
-  return /[ \t]/.test(token) || hasSpareBits(token) ? UNCLEAR : token
+  return BLANK.test(token) || hasSpareBits(token) ? UNCLEAR : token
 }
 
 const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

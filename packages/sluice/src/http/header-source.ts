@@ -42,7 +42,7 @@ const FIRST_LINE_ONLY: ReadonlySet<string> = new Set([
 
 /** Headers whose single value may well have a comma in it: lists, dates, addresses of pages, names of programs. */
 const WITH_COMMAS =
-  /^(?:accept(?:-.+)?|access-control-request-headers|cache-control|connection|date|expires|forwarded|if-.+|last-modified|link|location|origin|pragma|prefer|range|referer|sec-.+|te|trailer|upgrade|user-agent|via|warning|x-forwarded-.+)$/
+  /^(?:accept(?:-.+)?|access-control-request-headers|cache-control|connection|date|expires|forwarded|if-.+|last-modified|link|location|origin|pragma|prefer|range|referer|sec-.+|te|trailer|upgrade|user-agent|via|warning|x-forwarded-(?:by|for|host|port|proto))$/
 
 /**
  * Whether a request has a header more than once, so that two programs may each take another value for it. `lines` are its
@@ -54,6 +54,8 @@ export function hasCopies(
   lines: readonly string[] | undefined,
   name: string,
 ): boolean {
+  // Its lines are one list, which HTTP/2 splits as it likes.
+  if (name === "cookie") return false
   const value = headerOf(headers, name)
   const count = lines === undefined ? 0 : countLines(lines, name)
   // A line under another spelling of the name is read by some programs, and is not in `headers`.

@@ -122,6 +122,15 @@ describe("what a rule counts by, sent more than once", () => {
       "header x-tenant must be given once",
     ],
     [
+      "a user that a fetch Headers has joined",
+      {
+        identity: { trustedProxies: ["203.0.113.7"], user: { header: "x-forwarded-user" } },
+      },
+      "user",
+      { ip: "203.0.113.7", headers: new Headers({ "x-forwarded-user": "junk, real" }) },
+      "header x-forwarded-user must be given once",
+    ],
+    [
       "a cookie",
       {},
       "cookie:sid",
@@ -179,6 +188,11 @@ describe("what a rule counts by, sent more than once", () => {
   it("is not seen in a single line with a comma where the lines are known", async () => {
     const engine = start({ rules: [rule("header:x-tenant")] })
     expect((await engine.check(lines("x-tenant", "one, two"))).rules[0]?.key).toBe("header:x-tenant:one, two")
+  })
+
+  it("is not seen in the lines of a Cookie header, which are one list", async () => {
+    const engine = start({ rules: [rule("header:cookie")] })
+    expect((await engine.check(lines("cookie", "a=1", "cookie", "b=2"))).allowed).toBe(true)
   })
 
   it("is not seen in a header whose value has commas, where the lines are not known", async () => {
@@ -262,6 +276,14 @@ describe("match", () => {
     const engine = start({ rules: [rule("ip", { match: { header: { "x-plan": "free" } } })] })
     expect((await engine.check(request)).rule).toBe("api")
   })
+
+  it.each(["/?plan=free&plan=pro", "/?a=1;plan=free", "/?plan[]=free", "/?PLAN=fre%65"])(
+    "is met by any value of a parameter, in %s",
+    async (path) => {
+      const engine = start({ rules: [rule("ip", { match: { query: { plan: "free" } } })] })
+      expect((await engine.check(at(path))).rule).toBe("api")
+    },
+  )
 
   it("is met by any Authorization, though node:http shows only the first", async () => {
     const engine = start({ rules: [rule("ip", { match: { header: { authorization: "Basic *" } } })] })

@@ -250,7 +250,8 @@ export class Identity implements RequestFacts, Client {
     const { headers, rawHeaders } = this.#request
     const cookies = headerOf(headers, "cookie")
     if (cookies === undefined) return undefined
-    const form = cookieForm(cookies, name, rawHeaders === undefined ? ";," : ";")
+    const areKnown = rawHeaders !== undefined && rawHeaders.length > 0
+    const form = cookieForm(cookies, name, areKnown ? ";" : ";,")
     return this.#clear(form, `cookie ${name}`)
   }
 

@@ -77,10 +77,13 @@ const request = fc
     query: fc.array(fc.tuple(fc.constantFrom("x", "X", "y", "w"), fc.oneof(word, fc.constant("%61b"))), {
       maxLength: 4,
     }),
-    headers: fc.dictionary(fc.constantFrom("x", "y"), word),
+    headers: fc.dictionary(
+      fc.constantFrom("x", "y"),
+      fc.oneof(word, fc.array(word, { minLength: 2, maxLength: 3 })),
+    ),
     tier: fc.constantFrom("free", "paid", undefined),
   })
-  .map(({ headers, query, ...facts }): RequestFacts & { headers: Record<string, string> } => ({
+  .map(({ headers, query, ...facts }): RequestFacts & { headers: Record<string, string | string[]> } => ({
     ...facts,
     headers,
     query: query.map(([name, value]) => `${name}=${value}`).join("&"),

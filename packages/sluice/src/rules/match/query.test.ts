@@ -19,6 +19,10 @@ describe("readQuery", () => {
     ["a=%C3", { a: ["%C3"] }],
     ["&&a=1&", { a: ["1"] }],
     ["=1&aa=1", {}],
+    ["x=1;a=2", { a: ["2"] }],
+    ["a=1;x=2", { a: ["1;x=2", "1"] }],
+    ["a[]=1&a[0]=2&aa[]=3", { a: ["1", "2"] }],
+    ["[a]=1", {}],
   ])("reads %j", (query, expected) => {
     expect(read(query)).toEqual(expected)
   })
