@@ -13,6 +13,7 @@ import { makeCertificate } from "../support/certificate.js"
 import { eventually } from "../support/eventually.js"
 import { LOOPBACK } from "../support/ports.js"
 import { buildServer, killAll, run, start } from "../support/service-process.js"
+import { toolPath } from "../support/tool.js"
 import { afterThis, openBackend } from "./bed.js"
 
 // Each test starts processes, on a machine that may be busy.
@@ -258,7 +259,7 @@ describe("with a certificate", () => {
     ])
     const curl = async (version: string) => {
       const args = ["-s", version, "--cacert", tls.cert, "-w", " over %{http_version}", `https://${address}/`]
-      return (await promisify(execFile)("curl", args)).stdout
+      return (await promisify(execFile)(toolPath("curl"), args)).stdout
     }
     expect(await curl("--http2")).toBe("from the backend over 2")
     expect(await curl("--http1.1")).toBe("from the backend over 1.1")

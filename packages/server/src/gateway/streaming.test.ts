@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers"
 import { promisify } from "node:util"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
+import { toolPath } from "../../../../test/support/tool.js"
 import {
   LOOPBACK,
   lastRequest,
@@ -285,7 +286,7 @@ describe("interim answers", () => {
       response.end("no")
     })
     const { url } = await startGateway(upstream.origin)
-    const { stdout } = await run("curl", [
+    const { stdout } = await run(toolPath("curl"), [
       "-s",
       "-w",
       "%{http_code} %{size_upload}",

@@ -6,6 +6,7 @@ import { promisify } from "node:util"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { WebSocket, WebSocketServer } from "ws"
 import { eventually } from "../../../../test/support/eventually.js"
+import { toolPath } from "../../../../test/support/tool.js"
 import { testCore } from "../core.test-support.js"
 import {
   LOOPBACK,
@@ -178,7 +179,7 @@ describe("an upgrade", () => {
 
   it("to HTTP/2 in clear that curl asks for does not disturb it", async () => {
     const { port } = await start()
-    const { stdout } = await run("curl", [
+    const { stdout } = await run(toolPath("curl"), [
       "-s",
       "--http2",
       "-w",
