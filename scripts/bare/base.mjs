@@ -28,7 +28,12 @@ export function baseTarball(work, fresh, say) {
   const mirror = debianSources(codename).find(({ suites }) => suites.includes(codename))?.uris[0]
   say(`debootstrap makes a minimal ${codename} (kept for the next time in ${tarball}) …`)
   const args = ["--variant=minbase", codename, folder, ...(mirror === undefined ? [] : [mirror])]
-  const { status, stdout, error } = spawnSync("debootstrap", args, { encoding: "utf8", maxBuffer: 2 ** 26 })
+  // It mounts /proc and /sys in the folder. In a namespace of its own these go with it, however it ends.
+  const namespace = ["--mount", "--propagation", "private", "debootstrap"]
+  const { status, stdout, error } = spawnSync("unshare", [...namespace, ...args], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  })
   if (error || status !== 0)
     throw new Error(`debootstrap failed: ${error?.message ?? stdout.trim().split("\n").slice(-5).join("\n")}`)
   forgetLists(folder)

@@ -28,17 +28,17 @@ async function main() {
     return 2
   }
   const parent = options.folder ?? tmpdir()
+  mkdirSync(parent, { recursive: true })
   const lacking = whatIsLacking(parent)
   if (lacking.length > 0) {
     console.error(`npm run test:bare cannot run here:\n${lacking.map((one) => `  ${one}`).join("\n")}`)
     return 2
   }
 
-  mkdirSync(parent, { recursive: true })
   const work = realpathSync(mkdtempSync(join(parent, "sluice-bare-")))
   const interrupted = new AbortController()
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
-    process.once(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)))
+    process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)))
   /** @type {string[]} */
   const report = []
   let good = true
