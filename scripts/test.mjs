@@ -76,13 +76,13 @@ function getTools() {
   Object.assign(process.env, prepared.variables)
   leftOut = prepared.leftOut
   isAnyLeft = prepared.isAnyLeft
-  for (const failure of prepared.failures) console.error(failure)
+  if (prepared.problem !== undefined) console.error(prepared.problem)
   return {
-    passed: prepared.failures.length === 0 ? 1 : 0,
-    failed: prepared.failures.length,
+    passed: prepared.missing.length === 0 ? 1 : 0,
+    failed: prepared.missing.length,
     skipped: 0,
     note: prepared.note,
-    failures: prepared.failures,
+    failures: prepared.problem === undefined ? [] : [prepared.problem],
   }
 }
 

@@ -71,7 +71,8 @@ export function whyUnusable(name, tool, path) {
     encoding: "utf8",
     timeout: 30_000,
   })
-  if (error || status !== versionStatus) return `does not run: ${error?.message ?? stderr.trim()}`
+  if (error || status !== versionStatus)
+    return `does not run: ${error?.message ?? (stderr.trim() || `exit status ${status}`)}`
   const printed = stdout.trim() === "" ? stderr.trim() : stdout.trim()
   const version = tool.version.exec(printed)?.[1]
   if (!version) return `does not look like ${name}: ${versionArguments.join(" ")} printed "${printed}"`

@@ -10,7 +10,8 @@ const SHOWN_FILES = 5
 /**
  * @typedef {object} Prepared
  * @property {Record<string, string>} variables what tells the tests where the tools are
- * @property {string[]} failures one for each tool that could not be had, with the command to run and the files that need it
+ * @property {string[]} missing the tools that could not be had
+ * @property {string | undefined} problem what to do about them, and which files do not run
  * @property {string[]} leftOut the test files that need one of them
  * @property {boolean} isAnyLeft whether other test files are selected
  * @property {string} note
@@ -35,7 +36,10 @@ export function prepareTools(
   const filesFor = (/** @type {string} */ name) =>
     [...needs].flatMap(([file, tools]) => (tools.has(name) ? [file] : []))
   const leftOut = [...new Set(missing.flatMap(({ name }) => filesFor(name)))]
-  const failures = missing.map((one) => `${explain([one])}\n${notRun(filesFor(one.name))}`)
+  const problem =
+    missing.length === 0
+      ? undefined
+      : [explain(missing), ...missing.map(({ name }) => notRun(name, filesFor(name)))].join("\n")
   const here = Object.keys(paths).filter((name) => !fetched.includes(name))
   const parts = [
     `${here.length} found`,
@@ -47,15 +51,16 @@ export function prepareTools(
   for (const [name, path] of Object.entries(paths)) say(`  ${name.padEnd(16)} ${path}`)
   return {
     variables: Object.fromEntries(Object.entries(paths).map(([name, path]) => [variableOf(name), path])),
-    failures,
+    missing: missing.map(({ name }) => name),
+    problem,
     leftOut,
     isAnyLeft: leftOut.length === 0 || leftOut.length < needs.size,
     note,
   }
 }
 
-/** @param {readonly string[]} files */
-function notRun(files) {
+/** @param {string} name @param {readonly string[]} files */
+function notRun(name, files) {
   const more = files.length > SHOWN_FILES ? ` and ${files.length - SHOWN_FILES} more` : ""
-  return `Not run: ${files.slice(0, SHOWN_FILES).join(", ")}${more}.`
+  return `Not run without ${name}: ${files.slice(0, SHOWN_FILES).join(", ")}${more}.`
 }

@@ -23,7 +23,8 @@ describe("the step before the tests", () => {
     expect(asked).toEqual([["chromium", "redis-server"]])
     expect(prepared).toEqual({
       variables: { SLUICE_CHROMIUM: "/c", SLUICE_REDIS_SERVER: "/r" },
-      failures: [],
+      missing: [],
+      problem: undefined,
       leftOut: [],
       isAnyLeft: true,
       note: "1 found, fetched chromium",
@@ -37,10 +38,10 @@ describe("the step before the tests", () => {
     const prepared = prepareTools([], () => undefined, ensure, needs)
     expect(prepared.leftOut).toEqual(["test/b.test.ts", "test/c.test.ts"])
     expect(prepared.isAnyLeft).toBe(true)
-    expect(prepared.failures).toHaveLength(1)
-    expect(prepared.failures[0]).toMatch(/chromium 123\.0 or newer: no network/)
-    expect(prepared.failures[0]).toMatch(/install .*chromium\n/)
-    expect(prepared.failures[0]).toMatch(/Not run: test\/b\.test\.ts, test\/c\.test\.ts\.$/)
+    expect(prepared.missing).toEqual(["chromium"])
+    expect(prepared.problem).toMatch(/chromium 123\.0 or newer: no network/)
+    expect(prepared.problem).toMatch(/install .*chromium\n/)
+    expect(prepared.problem).toMatch(/Not run without chromium: test\/b\.test\.ts, test\/c\.test\.ts\.$/)
   })
 
   it("says when no other test is left", () => {
