@@ -9,6 +9,7 @@ import { configSchema } from "../../packages/server/src/config/schema.js"
 import { putJsonLine } from "../../packages/server/src/gateway/access-line.js"
 import { LineBytes } from "../../packages/server/src/gateway/line-bytes.js"
 import { fromRoot, readPage } from "../docs/examples.js"
+import { toolPath } from "../support/tool.js"
 import { openBackend, openGateway } from "./bed.js"
 
 const page = readPage("docs/gateway.md")
@@ -27,7 +28,9 @@ it("answers the commands of the page as it shows", async () => {
   const steps = [...(session ?? "").matchAll(/^\$ (.+)\n((?:(?!\$ ).*\n)*)/gm)]
   expect(steps.length).toBe(3)
   for (const [, command = "", shown = ""] of steps) {
-    const asked = command.replace("http://localhost:8000", gateway.url)
+    const asked = command
+      .replace("http://localhost:8000", gateway.url)
+      .replace(/^curl /, `'${toolPath("curl")}' `)
     const { stdout } = await promisify(exec)(asked)
     expect(stdout.trim()).toBe(shown.trim())
   }
