@@ -70,7 +70,8 @@ const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 /**
  * Whether a JSON Web Token is written in another way than it was issued. The last character of its signature has up to four
- * bits that mean nothing, and most programs do not look at them: sixteen tokens would be one.
+ * bits that mean nothing, and most programs do not look at them, nor at characters that do not belong there: sixteen tokens
+ * would be one.
  */
 function hasSpareBits(token: string): boolean {
   if (!token.startsWith("ey")) return false
@@ -80,7 +81,12 @@ function hasSpareBits(token: string): boolean {
     parts.some((part) => {
       const over = part.length % 4
       const last = BASE64URL.indexOf(part.at(-1) ?? "")
-      return over === 1 || (over === 2 && last % 16 !== 0) || (over === 3 && last % 4 !== 0)
+      return (
+        !/^[\w-]*$/.test(part) ||
+        over === 1 ||
+        (over === 2 && last % 16 !== 0) ||
+        (over === 3 && last % 4 !== 0)
+      )
     })
   )
 }

@@ -85,6 +85,8 @@ describe("authorizationForm", () => {
     ["Base64 with bits that mean nothing", "Basic dXNlcjpwdx=="],
     ["what is no Base64", "Basic §"],
     ["more behind the token", "Bearer REAL junk"],
+    ["a signature with more at its end", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.QQ=="],
+    ["a signature with another character in it", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.Q~Q"],
     ["a signature that was not issued so", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.QR"],
   ])("refuses %s", (_, value) => {
     expect(authorizationForm(value)).toBe(UNCLEAR)
