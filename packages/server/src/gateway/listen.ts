@@ -6,6 +6,7 @@ import { createServer, type Server as HttpServer, type IncomingMessage, type Ser
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https"
 import { Server as NetServer, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
+import { acceptWaiting, lastCall } from "../accept-waiting.js"
 import { divert } from "../http/divert.js"
 import { addressOf, type Listener } from "../listener.js"
 import type { Certificate } from "./certificates.js"
@@ -149,25 +150,26 @@ class Port {
     const server = this.#server
     const lastCallMs = Math.min(LAST_CALL_MS, deadlineMs)
     this.#isClosing = true
-    const closed = once(server, "close")
-    // That of net only: the one of http also ends idle connections, on which the next request may just be arriving.
-    NetServer.prototype.close.call(server)
     // Without this clients would keep their connections for the next request, and we would wait for it.
     for (const response of this.#answers.values()) if (!response.headersSent) response.shouldKeepAlive = false
     // For those whose answer had begun already, and did not say so.
     server.keepAliveTimeout = lastCallMs
     this.#http2?.sayGoodbye(lastCallMs)
     this.#lanes?.close(lastCallMs)
-    const lastCall = setTimeout(() => {
+    await acceptWaiting(server, deadlineMs)
+    const closed = once(server, "close")
+    // That of net only: the one of http also ends idle connections, on which the next request may just be arriving.
+    NetServer.prototype.close.call(server)
+    const ending = lastCall(lastCallMs, () => {
       server.closeIdleConnections()
       // Node takes a connection on which nothing was ever asked for a busy one.
       for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
-    }, lastCallMs)
+    })
     const hangUp = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy()
     }, deadlineMs)
     await closed
-    clearTimeout(lastCall)
+    clearTimeout(ending)
     clearTimeout(hangUp)
     // Stops the timer that looks for slow clients.
     server.close()

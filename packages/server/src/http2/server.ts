@@ -9,6 +9,7 @@
 
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
+import { acceptWaiting } from "../accept-waiting.js"
 import { HeldBytes } from "../held-bytes.js"
 import { addressOf, type Listener } from "../listener.js"
 import { Connection, type Turns } from "./connection.js"
@@ -69,6 +70,7 @@ class Connections implements Turns {
   readonly onError: (error: unknown) => void
   readonly #connections = new Set<Connection>()
   #sweeper: NodeJS.Timeout | undefined
+  #isClosing = false
 
   constructor(options: Http2Options) {
     this.onRequest = options.onRequest
@@ -93,9 +95,11 @@ class Connections implements Turns {
 
   /** Tells clients to go elsewhere, lets what is under way finish, and after the deadline hangs up. */
   async close(deadlineMs: number): Promise<void> {
+    this.#isClosing = true
+    for (const connection of this.#connections) connection.goodbye(deadlineMs)
+    await acceptWaiting(this.server, deadlineMs)
     const closed = once(this.server, "close")
     this.server.close()
-    for (const connection of this.#connections) connection.goodbye(deadlineMs)
     const hangUp = setTimeout(() => {
       for (const connection of this.#connections) connection.cut()
     }, deadlineMs)
@@ -109,6 +113,6 @@ class Connections implements Turns {
     this.#connections.add(connection)
     socket.on("close", () => this.#connections.delete(connection))
     // It was on its way when the door closed.
-    if (!this.server.listening) connection.goodbye()
+    if (this.#isClosing) connection.goodbye()
   }
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { type Clock, systemClock } from "sluice"
+import { acceptWaiting, lastCall } from "../accept-waiting.js"
 import type { Core } from "../core.js"
 import { HeldBytes } from "../held-bytes.js"
 import { addressOf, type Listener } from "../listener.js"
@@ -111,20 +112,18 @@ class RespListener implements Listener, Turns {
   }
 
   async #close(deadlineMs: number): Promise<void> {
+    await acceptWaiting(this.#server, deadlineMs)
     const closed = once(this.#server, "close")
     this.#server.close()
     // Redis has no word for "send nothing more": what is on its way is given a moment.
-    const lastCall = setTimeout(
-      () => {
-        for (const connection of this.#connections) connection.end()
-      },
-      Math.min(LAST_CALL_MS, deadlineMs),
-    )
+    const ending = lastCall(Math.min(LAST_CALL_MS, deadlineMs), () => {
+      for (const connection of this.#connections) connection.end()
+    })
     const hangUp = setTimeout(() => {
       for (const connection of this.#connections) connection.cut()
     }, deadlineMs)
     await closed
-    clearTimeout(lastCall)
+    clearTimeout(ending)
     clearTimeout(hangUp)
     this.#cancelSweep()
     this.#tellCounts()

@@ -1,6 +1,7 @@
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
 import { Server as NetServer, type Socket } from "node:net"
+import { acceptWaiting, lastCall } from "../accept-waiting.js"
 import { type DirectAnswer, DirectLanes } from "../http/direct-lane.js"
 import { divert } from "../http/divert.js"
 import { beginRequest, serveSerially } from "../http/serial-socket.js"
@@ -54,10 +55,11 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
     socket.on("close", () => sockets.delete(socket))
   })
   const underWay = new Set<ServerResponse>()
+  let closed: Promise<void> | undefined
   serveSerially(server)
   const onRequest: RequestListener = (request, response) => {
     beginRequest(request, response)
-    if (!server.listening) endConnectionWith(response)
+    if (closed !== undefined) endConnectionWith(response)
     underWay.add(response)
     response.on("close", () => underWay.delete(response))
     app(request, response)
@@ -67,7 +69,6 @@ export async function startHttp(options: HttpListenerOptions): Promise<Listener>
   const lanes = options.direct && openLanes(server, options.direct, options)
   server.listen(port, host)
   await once(server, "listening")
-  let closed: Promise<void> | undefined
   return {
     address: addressOf(server),
     close(deadlineMs = 10_000) {
@@ -94,27 +95,25 @@ interface Open {
 }
 
 async function close({ server, sockets, unread, underWay, lanes }: Open, deadlineMs: number): Promise<void> {
+  for (const response of underWay) endConnectionWith(response)
+  lanes?.close()
+  await acceptWaiting(server, deadlineMs)
   const closed = once(server, "close")
   // That of net only: the one of http also ends idle connections, on which the next request may just be arriving.
   NetServer.prototype.close.call(server)
-  for (const response of underWay) endConnectionWith(response)
-  lanes?.close()
-  const lastCall = setTimeout(
-    () => {
-      server.closeIdleConnections()
-      lanes?.endIdle()
-      // Browsers connect ahead of need, and Node takes a connection on which nothing was ever asked for a busy one.
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-    },
-    Math.min(LAST_CALL_MS, deadlineMs),
-  )
+  const ending = lastCall(Math.min(LAST_CALL_MS, deadlineMs), () => {
+    server.closeIdleConnections()
+    lanes?.endIdle()
+    // Browsers connect ahead of need, and Node takes a connection on which nothing was ever asked for a busy one.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  })
   const hangUp = setTimeout(() => {
     server.closeAllConnections()
     lanes?.destroy()
   }, deadlineMs)
   await closed
   unread.stop()
-  clearTimeout(lastCall)
+  clearTimeout(ending)
   clearTimeout(hangUp)
   // Stops the timer that looks for slow clients.
   server.close()

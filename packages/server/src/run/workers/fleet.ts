@@ -33,6 +33,8 @@ export class Fleet {
   readonly #options: FleetOptions
   readonly #owner: StoreOwner
   readonly #workers = new Set<Worker>()
+  /** Those that were told to start. The others have nothing to drain, and do not listen to what they are told. */
+  readonly #starting = new WeakSet<Worker>()
   readonly #timer: NodeJS.Timeout
   readonly #unfollow: () => void
   /** For workers that start from now on. */
@@ -91,7 +93,10 @@ export class Fleet {
     const ended = [...this.#workers].map(
       (worker) => new Promise<void>((done) => worker.once("exit", () => done())),
     )
-    for (const worker of this.#workers) send(worker, { type: "drain" })
+    for (const worker of this.#workers) {
+      if (this.#starting.has(worker)) send(worker, { type: "drain" })
+      else worker.process.kill("SIGKILL")
+    }
     await Promise.all(ended)
     clearTimeout(cut)
   }
@@ -124,9 +129,12 @@ export class Fleet {
 
   #heard(worker: Worker, message: FromWorker): void {
     const { core, secret, watch } = this.#options
-    if (message.type === "hello")
+    if (message.type === "hello") {
+      // Its end is on its way to it.
+      if (this.#draining) return
+      this.#starting.add(worker)
       send(worker, { type: "start", config: this.#config, secret, rules: core.rules.current })
-    else if (message.type === "watch") watch.absorb(worker.id, message.report)
+    } else if (message.type === "watch") watch.absorb(worker.id, message.report)
     else if (message.type === "store") {
       const { id } = message
       void this.#owner.answer(message).then((results) => send(worker, { type: "results", id, results }))
@@ -138,6 +146,7 @@ export class Fleet {
     setTimeout(() => {
       if (this.#draining) return
       this.#fork().catch((error: unknown) => {
+        if (this.#draining) return
         this.#options.watch.log.error({ error: (error as Error).message }, "a worker could not be started")
       })
     }, this.#restartMs).unref()

@@ -24,12 +24,14 @@ export function runWorker(): void {
   // Without its primary a worker has no counters and nobody to stop it.
   process.on("disconnect", () => process.exit(isDrained ? 0 : 1))
   process.on("message", (message: FromPrimary) => {
-    if (message.type === "start") void start(message).catch(failed)
-    else if (message.type === "drain") drain()
+    if (message.type === "start") started = start(message).catch(failed)
+    // What was begun is finished first: it may listen already, and connections have come.
+    else if (message.type === "drain") void started.then(() => drain())
   })
   tell({ type: "hello" })
 }
 
+let started: Promise<void> = Promise.resolve()
 /** Until it serves there is nothing to drain. */
 let drain: () => void = () => process.exit(0)
 let isDrained = false

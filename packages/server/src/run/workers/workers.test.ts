@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest"
@@ -56,6 +56,11 @@ async function askMany({ url }: Running, connections: number, each: number): Pro
 /** The processes that have denied something, by what they logged. */
 function deniers({ logged }: Running): Set<unknown> {
   return new Set(logged().flatMap(({ msg, pid }) => (msg === "denied" ? [pid] : [])))
+}
+
+/** The processes that a process has started. */
+function childrenOf(pid: number | undefined): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean)
 }
 
 function isAlive(pid: number): boolean {
@@ -141,6 +146,21 @@ it("drains all workers on SIGTERM, drops nothing, and ends with status 0", async
   await Promise.all(clients)
   expect(failures).toEqual([])
   expect(await service.ended).toEqual([0, null])
+})
+
+it("does not wait on SIGTERM for a worker that is starting", async () => {
+  writeRules(1)
+  const service = await start(["--workers=2", "--rules.file", file])
+  await askMany(service, 8, 2)
+  const [victim] = await eventually(() => (deniers(service).size === 2 ? [...deniers(service)] : undefined))
+  const before = new Set(childrenOf(service.child.pid))
+  process.kill(victim as number, "SIGKILL")
+  await eventually(() => childrenOf(service.child.pid).some((pid) => !before.has(pid)), { every: 1 })
+  const started = performance.now()
+  service.child.kill("SIGTERM")
+  expect(await service.ended).toEqual([0, null])
+  // The deadline of 10 s, and two more, if it were waited for.
+  expect(performance.now() - started).toBeLessThan(8_000)
 })
 
 it("says what keeps a worker from starting, once, and ends with status 1", async () => {
