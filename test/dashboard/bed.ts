@@ -87,7 +87,7 @@ function startOn({ port }: ReservedPort, { rules, config = {} }: BedOptions): Pr
       drain: { deadline: "100ms" },
       ...inline,
       ...config,
-      control: { ...config.control, port },
+      control: { open: true, ...config.control, port },
     }),
     { log: createLog({ level: "silent" }) },
   )

@@ -115,6 +115,20 @@ describe("sign-in", () => {
     await heading(page, "Sign in to Sluice").waitFor()
   })
 
+  it("is taken from a link as npm start prints it, and out of the address again", async () => {
+    const { url } = await withTokens()
+    const { page } = await look(`${url}/#token=${EDITOR.token}`)
+    await page.getByRole("heading", { level: 1 }).waitFor()
+    await page.getByText("bob").first().waitFor()
+    expect(page.url()).toBe(`${url}/`)
+    // The same in a tab that has the page already: nothing is loaded then.
+    await page.evaluate((hash) => {
+      location.hash = hash
+    }, `#token=${READER.token}`)
+    await page.getByText("ann").first().waitFor()
+    expect(page.url()).toBe(`${url}/`)
+  })
+
   it("keeps the token out of the address and out of what lasts", async () => {
     const { url } = await withTokens()
     const { page } = await look(url)

@@ -97,6 +97,7 @@ async function tryOut({ instructions }: Stage, image: string, say: Say): Promise
     SLUICE_HTTP__PORT: String(http.port),
     SLUICE_GRPC__PORT: String(grpc.port),
     SLUICE_CONTROL__PORT: String(control.port),
+    SLUICE_CONTROL__OPEN: "true",
   }
   const run = { cwd: image, env: { ...env, ...variables } }
   const [program = "", ...args] = readCommand(rest("ENTRYPOINT"))

@@ -16,7 +16,7 @@ export interface PrintedMetrics {
 const ON_FREE_PORTS: ConfigInput = {
   http: { port: 0 },
   grpc: { enabled: false },
-  control: { port: 0 },
+  control: { port: 0, open: true },
   log: { level: "silent" },
   // A fleet whose Redis is away cannot ask it for the secret.
   secret: "for tests",

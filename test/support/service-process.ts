@@ -34,7 +34,8 @@ export interface Run {
 
 export function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Run {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { ...process.env, ...env },
+    // A test that is about tokens says so. Others must not leave one with the files of this user.
+    env: { ...process.env, SLUICE_CONTROL__OPEN: "true", ...env },
     stdio: "pipe",
   })
   running.add(child)
@@ -68,9 +69,12 @@ export interface TerminalRun {
 }
 
 /** Runs it in a terminal of its own, by util-linux's `script`. */
-export function inTerminal(args: readonly string[]): TerminalRun {
+export function inTerminal(args: readonly string[], env: Readonly<Record<string, string>> = {}): TerminalRun {
   const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
-  const child = spawn("script", ["-qfec", `exec ${words.join(" ")}`, "/dev/null"], { stdio: "pipe" })
+  const child = spawn("script", ["-qfec", `exec ${words.join(" ")}`, "/dev/null"], {
+    env: { ...process.env, ...env },
+    stdio: "pipe",
+  })
   running.add(child)
   let output = ""
   child.stdout.setEncoding("utf8").on("data", (chunk) => {

@@ -96,7 +96,7 @@ export interface RunningService {
   readonly ended: Promise<[code: number | null, signal: NodeJS.Signals | null]>
 }
 
-const FREE_PORTS = ["--http.port=0", "--grpc.port=0", "--control.port=0", "--resp.port=0"]
+const FREE_PORTS = ["--http.port=0", "--grpc.port=0", "--control.port=0", "--resp.port=0", "--control.open"]
 
 /** `sluice serve` (or what else serves) on free ports, once it says that it is ready. */
 export async function startService(

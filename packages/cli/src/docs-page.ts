@@ -23,7 +23,7 @@ ${rows.join("\n")}
 
 - **Help**: \`sluice --help\`, and \`--help\` behind every command, with examples. A misspelt command or option is answered with the one that was meant.
 - **Output**: results are on standard output, progress and notes on standard error. \`--json\` prints the result for programs. Colours, bars and the like are for terminals only, and none come with \`NO_COLOR\`.
-- **Which service**: commands about rules and keys ask the control plane at \`--url\`, else \`SLUICE_URL\`, else \`http://127.0.0.1:9090\`. If it wants a token: \`--token\`, \`SLUICE_TOKEN\`, or \`SLUICE_TOKEN_FILE\` with the name of a file that holds it. Prefer the last two: a flag can be seen by others on the machine. \`check\` and \`explain\` ask the data plane: \`--url\`, else \`SLUICE_DATA_URL\`, else \`http://127.0.0.1:8080\`.
+- **Which service**: commands about rules and keys ask the control plane at \`--url\`, else \`SLUICE_URL\`, else \`http://127.0.0.1:9090\`. If it wants a token: \`--token\`, \`SLUICE_TOKEN\`, or \`SLUICE_TOKEN_FILE\` with the name of a file that holds it; the token that a service on this machine has made for itself is found without. Prefer the variables: a flag can be seen by others on the machine. \`check\` and \`explain\` ask the data plane: \`--url\`, else \`SLUICE_DATA_URL\`, else \`http://127.0.0.1:8080\`.
 - **Files**: \`-\` is standard input. Commands about rules work on a file with \`--file rules.yaml\`; its comments stay, and its history is kept beside it, as the service does.
 
 | exit status | |

@@ -1,6 +1,7 @@
 // A running service, asked over HTTP.
 
 import { readFileSync } from "node:fs"
+import { keptControlToken } from "@sluice/server/control-token"
 import { type ErrorCode, errorCodes, SluiceError } from "sluice"
 import type { RuleProblem } from "sluice/rules"
 import { UsageError } from "./usage-error.js"
@@ -124,10 +125,15 @@ interface Given {
 
 export function controlPlane({ url, token }: Given, env: Environment): Service {
   const given = url ?? (env.SLUICE_URL || undefined)
-  return new Service(
-    checkUrl(given ?? CONTROL_URL, url === undefined ? "SLUICE_URL" : "--url"),
-    token ?? tokenIn(env),
-  )
+  const address = checkUrl(given ?? CONTROL_URL, url === undefined ? "SLUICE_URL" : "--url")
+  return new Service(address, token ?? tokenIn(env) ?? tokenOf(address, env))
+}
+
+/** The token that a service on this machine has made for itself, if this user may read it. It never goes elsewhere. */
+function tokenOf(address: string, env: Environment): string | undefined {
+  const { hostname, port, protocol } = new URL(address)
+  const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname)
+  return isHere && protocol === "http:" ? keptControlToken(Number(port || 80), env) : undefined
 }
 
 /** It asks for no token: whoever reaches it may ask. */

@@ -5,10 +5,11 @@ import "./style/parts.css"
 import "./style/shell.css"
 import { App } from "./app.js"
 import { followLanguage } from "./i18n.js"
-import { startSession } from "./session.js"
+import { followLinks, startSession } from "./session.js"
 import { followTheme } from "./theme.js"
 
 followTheme()
 followLanguage()
+followLinks()
 void startSession()
 render(<App />, document.getElementById("app") as HTMLElement)

@@ -14,7 +14,7 @@ export interface Session {
 
 const STORED = "sluice.token"
 
-export const token = signal<string | undefined>(storedToken())
+export const token = signal<string | undefined>(tokenInAddress() ?? storedToken())
 export const session = signal<Session | undefined>()
 /** Why nobody is signed in; undefined as long as nobody knows. */
 export const signedOut = signal<"needed" | "refused" | "limited" | "unreachable" | undefined>()
@@ -39,6 +39,21 @@ export async function startSession(): Promise<void> {
   } else if (response.status === 429) signedOut.value = "limited"
   else if (response.status === 401) signOut(token.value === undefined ? "needed" : "refused")
   else signedOut.value = "unreachable"
+}
+
+/** Follows a link with a token that is opened in a tab which has the page already. */
+export function followLinks(): void {
+  addEventListener("hashchange", () => {
+    const given = tokenInAddress()
+    if (given !== undefined) void signIn(given)
+  })
+}
+
+/** The token of a link such as `npm start` prints: `#token=…`, which browsers do not send. It is taken out of the address. */
+function tokenInAddress(): string | undefined {
+  const given = /^#token=([\x21-\x7e]+)$/.exec(location.hash)?.[1]
+  if (given !== undefined) history.replaceState(null, "", location.pathname)
+  return given
 }
 
 export async function signIn(given: string): Promise<void> {

@@ -1,12 +1,14 @@
 import { once } from "node:events"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { Agent, get, type IncomingMessage } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { eventually } from "../../../test/support/eventually.js"
 import { connectionsTo } from "../../../test/support/http-client.js"
+import { reservePort } from "../../../test/support/ports.js"
 import { buildServer, inTerminal, killAll, run, start } from "../../../test/support/service-process.js"
 
 // Each test starts processes, on a machine that may be busy.
@@ -119,6 +121,53 @@ describe("what keeps it from starting", () => {
     expect(advice).toMatch(/^--grpc.port=0 --control.port=0 --http.port \d+$/)
     const again = run(advice.split(" "))
     await eventually(() => again.logged().some(({ msg }) => msg === "ready"))
+  })
+})
+
+describe("a control plane without configured tokens", () => {
+  const ports = (port: number) => ["--http.port=0", "--grpc.port=0", `--control.port=${port}`]
+  const surroundings = () => ({ SLUICE_CONTROL__OPEN: "false", XDG_STATE_HOME: folder })
+
+  it("asks for a token that it has made, keeps it over a restart, and does not print it where output is collected", async () => {
+    const { port, release } = await reservePort()
+    const url = `http://127.0.0.1:${port}`
+    let token: string | undefined
+    for (let i = 0; i < 2; i++) {
+      const { child, stdout, ended, logged } = run(ports(port), surroundings())
+      await eventually(() => logged().some(({ msg }) => msg === "ready"))
+      const file = await eventually(() => /its token +(\S+)/.exec(stdout())?.[1])
+      const kept = readFileSync(String(file), "utf8").trim()
+      token ??= kept
+      expect(kept).toBe(token)
+      expect(stdout()).not.toContain(token)
+      expect((await fetch(`${url}/rules`)).status).toBe(401)
+      const headers = { authorization: `Bearer ${token}` }
+      expect((await fetch(`${url}/rules`, { headers })).status).toBe(200)
+      child.kill("SIGTERM")
+      await ended
+    }
+    await release()
+  })
+
+  it("is closed to who comes through a proxy that says nothing of it, as nginx does by default", async () => {
+    const { addresses } = await start([], surroundings())
+    const [host, port] = (addresses.control as string).split(":")
+    const socket = connect(Number(port), host)
+    // What `proxy_pass http://127.0.0.1:9090;` sends for whoever asks.
+    socket.end(
+      `DELETE /rules/login HTTP/1.0\r\nHost: ${host}:${port}\r\nConnection: close\r\nIf-Match: *\r\n\r\n`,
+    )
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /)
+  })
+
+  it("prints a link that opens the dashboard, at a terminal", async () => {
+    const shown = inTerminal(ports(0), surroundings())
+    const link = await eventually(() => /dashboard +(http:\S+)\/#token=(\S+)/.exec(shown.output()))
+    const headers = { authorization: `Bearer ${link[2]}` }
+    const session = await (await fetch(`${link[1]}/session`, { headers })).json()
+    expect(session).toEqual({ name: "local", role: "admin", byToken: true })
+    shown.type("\u0003")
+    await shown.ended
   })
 })
 

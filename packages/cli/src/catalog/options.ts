@@ -15,7 +15,8 @@ export const serviceOptions = {
   },
   token: {
     flag: "--token <token>",
-    description: "Who you are to it. Default: $SLUICE_TOKEN, or the content of the file $SLUICE_TOKEN_FILE.",
+    description:
+      "Who you are to it. Default: $SLUICE_TOKEN, the content of the file $SLUICE_TOKEN_FILE, or what a service on this machine keeps.",
   },
 } as const satisfies Record<string, OptionSpec>
 

@@ -198,6 +198,9 @@ describe("says what to do about", () => {
     )
     const exposed = JSON.parse((await sluice(["doctor", "--config", open, "--json"])).stdout) as Finding[]
     expect(about(exposed, "control plane")?.message).toContain("[LISTEN_UNSAFE]")
+    const proxied = folder.write("proxied.yaml", `${PORTS.replace("control: {", "control: { open: true,")}`)
+    const found2 = JSON.parse((await sluice(["doctor", "--config", proxied, "--json"])).stdout) as Finding[]
+    expect(about(found2, "control plane")?.status).toBe("warning")
   })
 
   it("a port that is taken", async () => {

@@ -1,7 +1,8 @@
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { join } from "node:path"
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { parse } from "yaml"
 import {
@@ -298,5 +299,27 @@ describe("a service with tokens", () => {
       env: { ...env, SLUICE_TOKEN: token },
     })
     expect(history[0]?.changedBy).toBe("ann")
+  })
+
+  it("on this machine is asked with the token that it keeps, and no other service is told that", async () => {
+    const own = `sluice_${"t".repeat(43)}`
+    const tokens = JSON.stringify([{ name: "local", role: "admin", token: own }])
+    const { env } = await startService(["--rules.file", file, "--control.tokens", tokens])
+    const { port } = new URL(env.SLUICE_URL as string)
+    mkdirSync(join(folder.path, "sluice"))
+    folder.write(`sluice/control-${port}.token`, `${own}\n`)
+    const surroundings = { ...env, XDG_STATE_HOME: folder.path }
+    expect((await sluice(["rules", "list"], { env: surroundings })).code).toBe(0)
+    // A name that is not this machine's own may be anybody's.
+    const elsewhere = `http://127.0.0.2:${port}`
+    const asked: (string | undefined)[] = []
+    const other = createServer((request, response) => {
+      asked.push(request.headers.authorization)
+      response.writeHead(404).end()
+    }).listen(Number(port), "127.0.0.2")
+    await once(other, "listening")
+    await sluice(["rules", "list", "--url", elsewhere], { env: surroundings })
+    other.close()
+    expect(asked).toEqual([undefined])
   })
 })

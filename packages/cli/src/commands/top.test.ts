@@ -82,7 +82,7 @@ describe("in a terminal", () => {
   it("says when the service is lost, and goes on when it is back", async () => {
     // A port that nobody else is given while it is free.
     const { port, release } = await reservePort()
-    const ports = ["--http.port=0", "--grpc.port=0", `--control.port=${port}`]
+    const ports = ["--http.port=0", "--grpc.port=0", `--control.port=${port}`, "--control.open"]
     const service = await startService([], ["serve", ...ports])
     const top = inTerminal(["top"], { env: service.env })
     await eventually(() => screenOf(top.output()).includes("ready"), { within: 20_000 })

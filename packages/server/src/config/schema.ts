@@ -180,7 +180,12 @@ export const configSchema = z
       .strictObject({
         enabled: z.boolean().default(true),
         ...address(9090),
-        tokens: z.array(token).default([]).meta({ description: "Needed to listen beyond this machine." }),
+        tokens: z.array(token).default([]).meta({
+          description: "Needed to listen beyond this machine. Default: one that is made and kept.",
+        }),
+        open: z.boolean().default(false).meta({
+          description: "Asks who connects from this machine for no token. Unsafe behind a proxy.",
+        }),
         audit: text.optional().meta({ description: "A file that gets a line for every change." }),
         dashboard: text
           .optional()

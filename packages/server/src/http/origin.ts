@@ -33,7 +33,7 @@ export function checkLocal({ headers, socket }: IncomingMessage, tokens = "token
       `must be a loopback address as long as there are no ${tokens}`,
       socket.remoteAddress,
     )
-  const forwarded = ["forwarded", "x-forwarded-for"].find((name) => headers[name] !== undefined)
+  const forwarded = FORWARDED.find((name) => headers[name] !== undefined)
   if (forwarded !== undefined)
     throw refused(forwarded, "says that a proxy was asked by somebody else, which needs a token", undefined)
 }
@@ -58,6 +58,16 @@ export function checkPage(request: IncomingMessage, allowedHosts: readonly strin
     host,
   )
 }
+
+/** What proxies add. Some add nothing, so that none of them is no proof. */
+const FORWARDED = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+]
 
 function hostOf(origin: string): string | undefined {
   try {

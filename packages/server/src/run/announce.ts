@@ -6,7 +6,11 @@ import { EXAMPLE_RULES } from "./rules.js"
 import type { Service } from "./service.js"
 
 /** What a person at a terminal is told: where everything is, and one line to try. */
-export function announcement({ addresses }: Pick<Service, "addresses">, config: Config): string {
+export function announcement(
+  { addresses, controlToken }: Pick<Service, "addresses" | "controlToken">,
+  config: Config,
+  isTerminal: boolean,
+): string {
   const { http, grpc, resp, control, gateway } = addresses
   const gatewayUrl = gateway && `${config.gateway.tls.cert === undefined ? "http" : "https"}://${gateway}`
   const lines = [`Sluice listens on ${gatewayUrl ?? `http://${http}`}`]
@@ -15,8 +19,11 @@ export function announcement({ addresses }: Pick<Service, "addresses">, config: 
   if (resp !== undefined) lines.push(`  Redis protocol ${resp}`)
   if (control !== undefined) {
     lines.push(`  control plane  http://${control}/docs`)
+    // Where output is collected it is read by others: there the token is not shown.
+    const fragment = controlToken !== undefined && isTerminal ? `/#token=${controlToken.token}` : ""
     if ((config.control.dashboard ?? bundledDashboard()) !== undefined)
-      lines.push(`  dashboard      http://${control}`)
+      lines.push(`  dashboard      http://${control}${fragment}`)
+    if (controlToken?.file !== undefined) lines.push(`  its token      ${controlToken.file}`)
   }
   if (!runsExampleRules(config)) return `${lines.join("\n")}\n`
   return `${lines.join("\n")}

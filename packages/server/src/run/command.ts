@@ -34,7 +34,7 @@ export async function runServe(argv: readonly string[], program = "npm start"): 
   const service = await starting.catch((error: unknown) => {
     throw error instanceof ListenError ? new ListenError(error.failed, commandLine(program, argv)) : error
   })
-  process.stdout.write(announcement(service, config))
+  process.stdout.write(announcement(service, config, process.stdout.isTTY === true))
 }
 
 /** Rules that were changed are in force even if the configuration has a mistake. */

@@ -1,6 +1,7 @@
 // Which protocols the configuration asks for, and how each of them starts. Loaded only when asked for.
 
 import type { Config } from "../config/schema.js"
+import type { RoleTokenSpec } from "../control/roles.js"
 import type { Core } from "../core.js"
 import type { Listener } from "../listener.js"
 import type { WatchHub } from "../watch/index.js"
@@ -18,6 +19,8 @@ export interface PlaneContext {
   readonly core: Core
   readonly watch: WatchHub
   readonly readiness: Readiness
+  /** Of the control plane, where none are configured. */
+  readonly ownTokens: readonly RoleTokenSpec[]
 }
 
 export interface Plane {
@@ -123,12 +126,12 @@ async function gatewayPlane({ config, core, watch }: PlaneContext): Promise<Plan
   }
 }
 
-async function controlPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
+async function controlPlane({ config, core, watch, readiness, ownTokens }: PlaneContext): Promise<Plane> {
   const { createControlPlane, REPLAY_DEADLINE_MS } = await import("../control/index.js")
   const { host, port, tokens, audit, dashboard = bundledDashboard() } = config.control
   const app = createControlPlane(core, {
     watch,
-    tokens,
+    tokens: [...tokens, ...ownTokens],
     audit,
     dashboard,
     sampleTraffic: runsExample(config),

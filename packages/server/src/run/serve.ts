@@ -1,5 +1,6 @@
 import { keepTicksQuick } from "sluice/http"
 import type { Config } from "../config/schema.js"
+import type { RoleTokenSpec } from "../control/roles.js"
 import type { Core } from "../core.js"
 import type { WatchHub } from "../watch/index.js"
 import type { Closers } from "./closers.js"
@@ -15,6 +16,8 @@ export interface ServeOptions {
   /** What is closed behind the protocols, once they have drained. */
   readonly closers: Closers
   readonly planes: readonly PlaneName[]
+  /** Of the control plane, where none are configured. */
+  readonly ownTokens?: readonly RoleTokenSpec[]
 }
 
 export interface Serving {
@@ -28,11 +31,15 @@ export interface Serving {
 }
 
 /** Starts the protocols that are asked for and configured. */
-export async function serve({ config, core, watch, closers, planes }: ServeOptions): Promise<Serving> {
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { config, core, watch, closers, planes, ownTokens = [] } = options
   keepTicksQuick()
   const readiness = new Readiness()
   const listeners = new Map<PlaneName, PlaneListener>()
-  for (const { name, address, start } of await openPlanes({ config, core, watch, readiness }, planes)) {
+  for (const { name, address, start } of await openPlanes(
+    { config, core, watch, readiness, ownTokens },
+    planes,
+  )) {
     const listener = await start().catch(async (cause: unknown) => {
       // A mistake of the configuration explains itself.
       throw (cause as Error).name === "SluiceError"

@@ -6,6 +6,7 @@ import type { Core } from "../core.js"
 import { openRecord } from "../record/open-record.js"
 import { createLog, createWatch, type Log, type WatchHub } from "../watch/index.js"
 import { Closers } from "./closers.js"
+import { asTokens, type ControlToken, ownControlToken } from "./control-token.js"
 import { logNotClosed } from "./not-closed.js"
 import type { PlaneName } from "./planes.js"
 import { openRules } from "./rules.js"
@@ -21,6 +22,8 @@ export interface Service {
   readonly log: Log
   /** `host:port` of everything that listens. */
   readonly addresses: Readonly<Partial<Record<PlaneName, string>>>
+  /** What the control plane asks for, where no tokens are configured. */
+  readonly controlToken: ControlToken | undefined
   /** Looks for changed rules now. */
   reload(): Promise<void>
   /** Follows a changed configuration, as far as that is possible without a restart. */
@@ -69,13 +72,15 @@ async function startAll(
     const { assertSafeToListen } = await import("../control/index.js")
     assertSafeToListen(control.host, control.tokens)
   }
+  const controlToken = ownControlToken(config, log)
   const { core, secret } = await openCore(config, watch, closers)
   const isAlone = config.workers === 1
   const fleet = isAlone ? undefined : await startFleet({ config, core, secret, watch }, closers)
   // With workers this process counts, watches and is edited; requests are theirs, and so is waiting for balancers.
   const planes: PlaneName[] = isAlone ? ["http", "grpc", "resp", "control", "gateway"] : ["control"]
   const drain = isAlone ? config.drain : { ...config.drain, delay: 0 }
-  const serving = await serve({ config: { ...config, drain }, core, watch, closers, planes })
+  const ownTokens = asTokens(controlToken)
+  const serving = await serve({ config: { ...config, drain }, core, watch, closers, planes, ownTokens })
   const addresses = { ...fleet?.addresses, ...serving.addresses }
   const store = config.store.url === "memory" ? "memory" : "redis"
   if (logsReady)
@@ -85,6 +90,7 @@ async function startAll(
     watch,
     log,
     addresses,
+    controlToken,
     reload: async () => await core.rules.reload?.(),
     async follow(next) {
       fleet?.follow(next)

@@ -55,12 +55,17 @@ function kindOf({ store }: Config): string {
 }
 
 function exposure({ control }: Config): Finding[] {
-  const { fine, problem } = findings("control plane")
+  const { fine, problem, warning } = findings("control plane")
   if (!control.enabled) return [fine("off")]
   try {
     assertSafeToListen(control.host, control.tokens)
+    if (control.tokens.length > 0) return [fine(counted(control.tokens.length, "token"))]
+    if (!control.open) return [fine("for this machine only, with a token that is made and kept")]
     return [
-      fine(control.tokens.length === 0 ? "for this machine only" : counted(control.tokens.length, "token")),
+      warning(
+        "open: whoever connects from this machine may do everything, and so may who comes through a proxy on it",
+        "Leave control.open away: the service then makes a token, or takes control.tokens.",
+      ),
     ]
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
