@@ -1,10 +1,17 @@
 // Runs before each test file. Files share a process, so a test that fails halfway must not leave its fake clock to the next.
 
-import { afterEach, vi } from "vitest"
+import { afterAll, afterEach, vi } from "vitest"
 
 afterEach(() => {
   vi.useRealTimers()
   vi.restoreAllMocks()
   vi.unstubAllGlobals()
   vi.unstubAllEnvs()
+})
+
+// @hono/node-server puts classes of its own in their place.
+const { Request, Response } = globalThis
+afterAll(() => {
+  Object.defineProperty(globalThis, "Request", { value: Request })
+  Object.defineProperty(globalThis, "Response", { value: Response })
 })
