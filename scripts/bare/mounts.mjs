@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { existsSync, readFileSync, realpathSync } from "node:fs"
 import { sep } from "node:path"
+import { must } from "../tools/must.mjs"
 
 /** What is mounted at or below a folder. @param {string} folder @param {string} [mountinfo] */
 export function mountsBelow(folder, mountinfo = readFileSync("/proc/self/mountinfo", "utf8")) {
@@ -24,5 +25,6 @@ export function removeTree(folder) {
     throw new Error(
       `${folder} stays: these are still mounted, unmount them and remove it by hand:\n${mounted.join("\n")}`,
     )
-  rmSync(folder, { recursive: true, force: true })
+  // It stops at a mount even if one has come since, which Node's own removal does not.
+  must("rm", ["-rf", "--one-file-system", folder], "/")
 }

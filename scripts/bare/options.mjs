@@ -13,7 +13,7 @@ to npm test.
   --keep             leaves the root file systems in place, and says where
   --folder PATH      where to make them (default: the system's temporary folder)
 
-It needs Linux, root (sudo npm run test:bare), the right to mount, debootstrap, curl, git, and 6 GB of free disk.
+It needs Linux, root (sudo npm run test:bare), the right to mount, debootstrap, curl, git, and 4 GB of free disk.
 `
 
 /**

@@ -11,7 +11,7 @@ import { removeTree } from "./mounts.mjs"
 import { help, readOptions } from "./options.mjs"
 import { tryStart, tryTest } from "./trials.mjs"
 
-const NEEDED_BYTES = 6e9
+const NEEDED_BYTES = 4e9
 
 if (process.argv.includes("--help")) {
   console.log(help)
@@ -47,8 +47,7 @@ async function main() {
     for (const who of options.who) {
       if (interrupted.signal.aborted) break
       const folder = join(work, who)
-      say(`${who}: a new machine in ${folder}`)
-      furnish(folder, tarball, people[who])
+      timed(`${who}: a new machine in ${folder}`, () => furnish(folder, tarball, people[who]))
       const inside = (/** @type {string[]} */ command, /** @type {Record<string, string>} */ env = {}) =>
         enter(folder, people[who], command, env)
       const results = []
@@ -57,7 +56,7 @@ async function main() {
         results.push(await tryTest(inside, options.paths, interrupted.signal))
       good &&= results.every((result) => result.good)
       report.push(`${who}: ${results.map((result) => result.line).join("; ")}`)
-      if (!options.keep) removeTree(folder)
+      if (!options.keep) timed(`${who}: the machine is removed`, () => removeTree(folder))
     }
     interrupted.signal.throwIfAborted()
   } catch (error) {
@@ -75,6 +74,13 @@ async function main() {
 /** @param {string} line */
 function say(line) {
   console.log(`── ${line}`)
+}
+
+/** @param {string} line @param {() => void} step */
+function timed(line, step) {
+  const started = performance.now()
+  step()
+  say(`${line} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
 }
 
 /** What this machine would have to have. @param {string} parent */
