@@ -29,11 +29,8 @@ export async function record(scenario: Scenario): Promise<Recording> {
   return recorder
 }
 
-/**
- * Charging without asking has no bound of its own, but stores have: the compact form in memory stops counting at 2^26, far
- * above every limit it is used for.
- */
-const MOST_CHARGED = 100_000
+/** Charging without asking has no bound of its own, but a log counts modulo 2^52. */
+const MOST_CHARGED = 2 ** 40
 
 function bounded([counter, policy, cost]: TraceCharge): TraceCharge {
   return [counter, policy, Math.min(cost, MOST_CHARGED)]

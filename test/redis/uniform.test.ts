@@ -173,3 +173,28 @@ it("gives a key that somebody made permanent its expiry back when it is denied",
   expect(await client.pttl("s1:permanent:{k}")).toBeGreaterThan(0)
   await store.close()
 })
+
+it("charges a counter's next bucket from exactly its first microsecond on, as memory does", async () => {
+  const store = redisStore(client, { deadline: "10s", expiryBuffer: "5m", heartbeat: 0 })
+  const memory = memoryStore({ clock: { now: () => 0 } })
+  const policy = compilePolicy({ algorithm: "sliding-window-counter", limit: 10, window: 1_000 }, "")
+  const space = new Space("boundary")
+  const start = 1_700_000_000_000_000
+  // The charge on the boundary belongs to the bucket that begins there: a microsecond earlier it would fade with the last.
+  const steps = [
+    { at: start, cost: 4, remaining: 6 },
+    { at: start + 1_000_000, cost: 3, remaining: 3 },
+    { at: start + 1_500_000, cost: 1, remaining: 4 },
+    { at: start + 2_000_000, cost: 1, remaining: 5 },
+    { at: start + 2_999_999, cost: 1, remaining: 8 },
+    { at: start + 3_000_000, cost: 1, remaining: 7 },
+  ]
+  for (const { at, cost, remaining } of steps) {
+    const checks = [{ charges: [{ space, key: "k", policy, cost }], at }]
+    const found = await store.checkMany(checks)
+    expect(found[0]?.verdicts[0]?.remaining).toBe(remaining)
+    expect(fields(found)).toEqual(fields(await memory.checkMany(checks)))
+  }
+  await memory.close()
+  await store.close()
+})

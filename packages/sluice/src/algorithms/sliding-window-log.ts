@@ -5,7 +5,8 @@
 // the log two look-ups and a subtraction: nothing is pruned to decide, so a denial or a peek changes nothing, not even
 // when the clock later steps back. Units charged in the same µs share an entry; a cost of n is one entry.
 //
-// Cells: [room for how many entries (a power of two), head, length, total before the head, then two cells per entry].
+// Cells: [room for how many entries (a power of two), head, length, total before the head, window when it was written, then
+// two cells per entry]. An entry that had left the window it was written for does not come back with a longer one.
 
 import type { Algorithm, Policy, Verdict } from "./algorithm.js"
 import { checkInTwoSteps, never } from "./algorithm.js"
@@ -14,7 +15,8 @@ const ROOM = 0
 const HEAD = 1
 const LENGTH = 2
 const BEFORE = 3
-const HEADER = 4
+const WINDOW = 4
+const HEADER = 5
 
 /** Running totals wrap here; differences stay exact because no window ever holds this many units. */
 const WRAP = 2 ** 52
@@ -38,6 +40,7 @@ export function initLog(
   const length = from === undefined ? 0 : (from[fromAt + LENGTH] as number)
   cells[at + LENGTH] = length
   cells[at + BEFORE] = from === undefined ? 0 : (from[fromAt + BEFORE] as number)
+  cells[at + WINDOW] = from === undefined ? 0 : (from[fromAt + WINDOW] as number)
   if (from === undefined) return
   for (let i = 0; i < length; i++) {
     const entry = entryAt(from, fromAt, i)
@@ -67,10 +70,13 @@ function unitsBetween(cells: Float64Array, at: number, first: number, last: numb
   return units < 0 ? units + WRAP : units
 }
 
-/** Index of the first entry still inside the window. Gallops from the head, where it nearly always is. */
+/**
+ * Index of the first entry still inside both windows, that of the policy and the one it was written for. Gallops from the
+ * head, where it nearly always is.
+ */
 function firstLive(policy: Policy, cells: Float64Array, at: number, now: number): number {
   const length = cells[at + LENGTH] as number
-  const oldest = now - policy.window
+  const oldest = now - Math.min(policy.window, cells[at + WINDOW] as number)
   if (length === 0 || timeOf(cells, at, 0) > oldest) return 0
   let low = 0
   let step = 1
@@ -117,17 +123,17 @@ function decide(
 ): void {
   const length = cells[at + LENGTH] as number
   const newest = length === 0 ? now : timeOf(cells, at, length - 1)
-  const foreign = newest - now > policy.window
+  const isAhead = newest - now > policy.window
   // A log from a clock that was wrong counts as a whole, and as if charged now.
-  const first = length === 0 ? 0 : firstLive(policy, cells, at, foreign ? newest : Math.max(newest, now))
+  const first = length === 0 ? 0 : firstLive(policy, cells, at, isAhead ? newest : Math.max(newest, now))
   const used = first === length ? 0 : unitsBetween(cells, at, first, length - 1)
   const excess = cost - (policy.limit - used)
   let frees = now
-  if (excess > 0 && cost <= policy.limit && !foreign) {
+  if (excess > 0 && cost <= policy.limit && !isAhead) {
     frees = timeOf(cells, at, entryThatFrees(cells, at, first, excess))
   }
-  judgeLog(policy, used, foreign ? now : newest, frees, cost, now, verdict)
-  verdict.foreign = foreign
+  judgeLog(policy, used, isAhead ? now : newest, frees, cost, now, verdict)
+  verdict.foreign = length > 0 && (isAhead || cells[at + WINDOW] !== policy.window)
 }
 
 /** What a log means for a cost: its units in the window, its newest time, and the time of the entry that frees enough. */
@@ -158,10 +164,14 @@ export function judgeLog(
 /** Brings a log to `now`: prunes it, or gathers one from a wrong clock into a single entry. Returns its time. */
 export function settleLog(policy: Policy, cells: Float64Array, at: number, now: number): number {
   const length = cells[at + LENGTH] as number
-  if (length === 0) return now
+  if (length === 0) {
+    cells[at + WINDOW] = policy.window
+    return now
+  }
   const newest = timeOf(cells, at, length - 1)
   if (newest - now > policy.window) {
     const first = firstLive(policy, cells, at, newest)
+    cells[at + WINDOW] = policy.window
     const before = first === 0 ? cells[at + BEFORE] : cells[entryAt(cells, at, first - 1) + 1]
     drop(cells, at, length - 1)
     cells[at + BEFORE] = before as number
@@ -170,6 +180,7 @@ export function settleLog(policy: Policy, cells: Float64Array, at: number, now: 
   }
   const t = Math.max(newest, now)
   drop(cells, at, firstLive(policy, cells, at, t))
+  cells[at + WINDOW] = policy.window
   return t
 }
 
@@ -223,8 +234,8 @@ export const slidingWindowLog: Algorithm = {
   charge,
   refund,
   used,
-  expiresAt: (policy, cells, at) => {
+  expiresAt: (_policy, cells, at) => {
     const length = cells[at + LENGTH] as number
-    return length === 0 ? 0 : timeOf(cells, at, length - 1) + policy.window
+    return length === 0 ? 0 : timeOf(cells, at, length - 1) + (cells[at + WINDOW] as number)
   },
 }

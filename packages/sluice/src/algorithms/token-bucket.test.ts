@@ -123,18 +123,18 @@ describe("token-bucket", () => {
        0   limit=5   yes     1          0      800
        0   2         no      1          200    800
        0   limit=20  yes     16         0      200
-       50  limit=20  yes     17         0      150`,
+       50  limit=20  yes     16         0      187.5`,
     )
   })
 
-  it("keeps what is charged when the window changes, and drains it at the new rate", () => {
+  it("keeps what has not drained when the window changes, and drains that at the new rate", () => {
     expectTrace(
       tokenBucket(10),
       `at   ask         answer  remaining  retry  reset
        0    10          yes     0          0      1000
-       500  window=10s  yes     0          0      9500
-       500  1           no      0          500    9500
-       500  window=1s   yes     5          0      500`,
+       500  window=10s  yes     5          0      5000
+       500  1           yes     4          0      6000
+       500  window=1s   yes     4          0      600`,
     )
   })
 

@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "225c982cc4ee3067435c6b930f350a5928362df0"
+export const SCRIPT_DIGEST = "5d27b17a1a24153d4058e06eac44ff71eb68f553"
 
 export const SCRIPT = `local policy = ARGV[1]
 local kind, window, token, capacity, buffer, least, own
@@ -19,9 +19,9 @@ if kind == "b" and not ARGV[3] and not KEYS[2] then
   local full = capacity * unit
   local debt, t, usual = 0, now, true
   if value then
-    local state_time, written
-    if #value == 24 then debt, state_time, written = struct.unpack("<ddd", value) end
-    usual = written == unit and debt >= 0 and debt <= full and state_time >= 0
+    local state_time, written, rate
+    if #value == 32 then debt, state_time, written, rate = struct.unpack("<dddd", value) end
+    usual = written == unit and rate == leak and debt >= 0 and debt <= full and state_time >= 0
     if usual then
       if state_time <= now then
         debt = debt - (now - state_time) * leak
@@ -37,9 +37,9 @@ if kind == "b" and not ARGV[3] and not KEYS[2] then
       local charged = debt + unit
       local ttl = ceil((t + ceil(charged / leak) - now) / 1000) + buffer
       if ttl < least + 0 then ttl = least end
-      call("SET", key, pack("<ddd", charged, t, unit), "PX", string.format("%d", ttl))
+      call("SET", key, pack("<dddd", charged, t, unit, leak), "PX", string.format("%d", ttl))
     else
-      call("PEXPIRE", key, math.max(ceil(window / 500) + buffer, least + 0), "NX")
+      if call("PTTL", key) == -1 then call("PEXPIRE", key, math.max(ceil(window / 500) + buffer, least + 0)) end
     end
     return pack("<ddd", now, debt, t - now)
   end
@@ -60,10 +60,10 @@ if kind == "b" and not ARGV[3] then
   for i = 1, count do
     local value, debt, ahead = values[i], 0, 0
     if value then
-      local time, written = 0, 0
-      if #value == 24 then debt, time, written = unpack_struct("<ddd", value) end
+      local time, written, rate = 0, 0, 0
+      if #value == 32 then debt, time, written, rate = unpack_struct("<dddd", value) end
       ahead = time - now
-      if not (written == unit and debt >= 0 and debt <= full and time >= 0 and ahead <= window) then
+      if not (written == unit and rate == leak and debt >= 0 and debt <= full and time >= 0 and ahead <= window) then
         usual = false
         break
       end
@@ -83,7 +83,7 @@ if kind == "b" and not ARGV[3] then
       local debt, ahead = reply[i * 2], reply[i * 2 + 1]
       if unit <= full - debt then
         debt = debt + unit
-        local state = pack("<ddd", debt, now + ahead, unit)
+        local state = pack("<dddd", debt, now + ahead, unit, leak)
         local ttl = ceil((ahead + ceil(debt / leak)) / 1000) + buffer
         if ttl < least then ttl = least end
         ttl = format("%d", ttl)
@@ -93,7 +93,7 @@ if kind == "b" and not ARGV[3] then
           reply[i * 2] = -1
         end
       else
-        call("PEXPIRE", keys[i], math.max(ceil(window / 500) + buffer, least), "NX")
+        if call("PTTL", keys[i]) == -1 then call("PEXPIRE", keys[i], math.max(ceil(window / 500) + buffer, least)) end
       end
     end
     return pack("<" .. string.rep("d", #reply), unpack(reply))
@@ -119,10 +119,10 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
     local amount, t, old, weight = 0, fresh, 0, 0
     if is_bucket then
       if value then
-        if #value ~= 24 then return nil end
-        local time, written
-        amount, time, written = unpack_struct("<ddd", value)
-        if not (written == unit and amount >= 0 and amount <= full and time >= 0 and time - now <= window) then return nil end
+        if #value ~= 32 then return nil end
+        local time, written, rate
+        amount, time, written, rate = unpack_struct("<dddd", value)
+        if not (written == unit and rate == own and amount >= 0 and amount <= full and time >= 0 and time - now <= window) then return nil end
         if time <= now then
           amount = amount - (now - time) * own
           if amount < 0 then amount = 0 end
@@ -193,7 +193,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
       local amount, t = used[i], times[i]
       local value, expires
       if is_bucket then
-        value, expires = pack_struct("<ddd", amount, t, unit), t + ceil(amount / own)
+        value, expires = pack_struct("<dddd", amount, t, unit, own), t + ceil(amount / own)
       elseif is_counter then
         value, expires = pack_struct("<dddd", t, own, amount - weights[i], oldest[i]), t + 2 * own
       else
@@ -209,7 +209,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
         foreign[i] = true
       end
     elseif changes[i] == 0 and values[i] then
-      call("PEXPIRE", KEYS[i], math.max(ceil(window / 500) + buffer, least), "NX")
+      if call("PTTL", KEYS[i]) == -1 then call("PEXPIRE", KEYS[i], math.max(ceil(window / 500) + buffer, least)) end
     end
   end
   if foreign then
@@ -279,26 +279,22 @@ end
 local function floor_to(time, size)
   return floor(time / size) * size
 end
-local bucket = { format = "<ddd", cells = 3 }
+local bucket = { format = "<dddd", cells = 4 }
 function bucket.settle(policy, state, now)
-  local time = state[2]
-  local foreign = time - now > policy.window
+  local debt, time, token, leak = state[1], state[2], state[3], state[4]
+  local ahead = time - now > policy.window
+  local foreign = ahead or (debt ~= 0 and (token ~= policy.x or leak ~= policy.y))
   local t = time
-  local debt = state[1]
-  if time <= now or foreign or debt == 0 then t = now end
+  if time <= now or ahead or debt == 0 then t = now end
   if debt ~= 0 then
-    local full = policy.capacity * policy.x
-    if state[3] ~= policy.x then
-      if debt >= policy.capacity * state[3] then debt = full else debt = mul_div_ceil(debt, policy.x, state[3]) end
-    end
+    local full = policy.capacity * token
     if debt > full then debt = full end
-    local elapsed = t - time
-    if elapsed > 0 then
-      local drained = elapsed * policy.y
-      if drained >= debt then debt = 0 else debt = debt - drained end
+    if t > time then debt = max(debt - (t - time) * leak, 0) end
+    if debt > 0 and token ~= policy.x then
+      if debt >= full then debt = policy.capacity * policy.x else debt = mul_div_ceil(debt, policy.x, token) end
     end
   end
-  return { debt, t, policy.x }, foreign
+  return { debt, t, policy.x, policy.y }, foreign
 end
 function bucket.fits(policy, state, cost)
   return cost <= policy.capacity and cost * policy.x <= policy.capacity * policy.x - state[1]
@@ -423,8 +419,10 @@ local sliding_window_log = { is_log = true }
 local WRAP = 4503599627370496
 local function log_entry(found)
   if found[1] == nil then return nil end
-  local total, units = string.match(found[1], "^(%d+):(%d+)$")
-  return { member = found[1], time = tonumber(found[2]), total = tonumber(total), units = tonumber(units) }
+  local total, units, window = string.match(found[1], "^(%d+):(%d+):(%d+)$")
+  local entry = { member = found[1], time = tonumber(found[2]), total = tonumber(total), units = tonumber(units) }
+  entry.window = tonumber(window)
+  return entry
 end
 local function log_at_rank(key, rank)
   return log_entry(redis.call("ZRANGE", key, rank, rank, "WITHSCORES"))
@@ -435,9 +433,15 @@ local function log_units(first, last)
   if units >= WRAP then units = units - WRAP end
   return units
 end
-local function log_add(key, time, total, units)
+local function log_add(policy, key, time, total, units)
   if total >= WRAP then total = total - WRAP end
-  redis.call("ZADD", key, string.format("%.0f", time), string.format("%.0f:%.0f", total, units))
+  redis.call("ZADD", key, string.format("%.0f", time), string.format("%.0f:%.0f:%.0f", total, units, policy.window))
+end
+local function log_renew(policy, key)
+  local last = log_at_rank(key, -1)
+  if last == nil or last.window == policy.window then return end
+  redis.call("ZREM", key, last.member)
+  log_add(policy, key, last.time, last.total, last.units)
 end
 function sliding_window_log.settle(policy, key, now)
   local found = redis.pcall("ZRANGE", key, -1, -1, "WITHSCORES")
@@ -445,25 +449,26 @@ function sliding_window_log.settle(policy, key, now)
   local last = log_entry(found)
   if last == nil then return { used = 0, newest = now, time = now }, false end
   if last.units == nil then return nil end
-  local foreign = last.time - now > policy.window
+  local ahead = last.time - now > policy.window
   local t = now
-  if last.time > now and not foreign then t = last.time end
-  local since = t - policy.window
-  if foreign then since = last.time - policy.window end
+  if last.time > now and not ahead then t = last.time end
+  local span = min(policy.window, last.window)
+  local since = t - span
+  if ahead then since = last.time - span end
   local from = string.format("(%.0f", since)
   local first = log_entry(redis.call("ZRANGEBYSCORE", key, from, "+inf", "WITHSCORES", "LIMIT", 0, 1))
   if first ~= nil and first.units == nil then return nil end
-  local log = { used = 0, newest = last.time, time = t, since = since, first = first, last = last, foreign = foreign }
+  local log = { used = 0, newest = last.time, time = t, since = since, first = first, last = last, ahead = ahead }
   if first ~= nil then log.used = log_units(first, last) end
-  if foreign then log.newest = now end
-  return log, foreign
+  if ahead then log.newest = now end
+  return log, ahead or last.window ~= policy.window
 end
 function sliding_window_log.fits(policy, log, cost)
   return cost <= policy.limit - log.used
 end
 local function log_frees(policy, key, log, cost, now)
   local excess = cost - (policy.limit - log.used)
-  if log.foreign or log.first == nil then return now end
+  if log.ahead or log.first == nil then return now end
   if log.first.units >= excess then return log.first.time end
   local low = redis.call("ZRANK", key, log.first.member)
   local high = redis.call("ZCARD", key) - 1
@@ -482,22 +487,22 @@ function sliding_window_log.reply(policy, key, log, cost, now)
 end
 function sliding_window_log.charge(policy, key, log, cost)
   local last = log.last
-  if log.foreign then
+  if log.ahead then
     redis.call("DEL", key)
-    log_add(key, log.time, last.total, log.used)
-    last = { time = log.time, total = last.total, units = log.used }
-    last.member = string.format("%.0f:%.0f", last.total, last.units)
+    log_add(policy, key, log.time, last.total, log.used)
+    last = log_at_rank(key, -1)
   elseif log.since ~= nil then
     redis.call("ZREMRANGEBYSCORE", key, "-inf", string.format("%.0f", log.since))
   end
-  if cost == 0 then return end
-  if log.used == 0 or last == nil then
-    log_add(key, log.time, cost, cost)
+  if cost == 0 then
+    log_renew(policy, key)
+  elseif log.used == 0 or last == nil then
+    log_add(policy, key, log.time, cost, cost)
   elseif last.time == log.time then
     redis.call("ZREM", key, last.member)
-    log_add(key, log.time, last.total + cost, last.units + cost)
+    log_add(policy, key, log.time, last.total + cost, last.units + cost)
   else
-    log_add(key, log.time, last.total + cost, cost)
+    log_add(policy, key, log.time, last.total + cost, cost)
   end
 end
 function sliding_window_log.refund(policy, key, log, cost)
@@ -509,24 +514,27 @@ function sliding_window_log.refund(policy, key, log, cost)
     if last.units > cost then
       local total = last.total - cost
       if total < 0 then total = total + WRAP end
-      log_add(key, last.time, total, last.units - cost)
+      log_add(policy, key, last.time, total, last.units - cost)
       return
     end
     cost = cost - last.units
   end
+  log_renew(policy, key)
 end
 function sliding_window_log.expires(policy, log)
   return log.time + policy.window
 end
-local block = { format = "<d", cells = 1 }
-function block.settle(policy, state)
-  return { state[1] }, false
+local block = { format = "<dd", cells = 2 }
+function block.settle(policy, state, now)
+  local until_then, length = state[1], state[2]
+  if until_then - now > length then return { now + length, length }, true end
+  return { until_then, length }, false
 end
 function block.fits(policy, state, cost, now)
   return now >= state[1]
 end
 function block.charge(policy, state, cost, now)
-  if cost > 0 then state[1] = now + cost end
+  if cost > 0 then state[1], state[2] = now + cost, cost end
 end
 function block.used()
   return 0
@@ -578,6 +586,9 @@ end
 local function time_to_live(expires, now)
   return max(ceil((expires - now) / 1000) + buffer, least)
 end
+local function repair(key, expires, now)
+  if redis.call("PTTL", key) == -1 then redis.call("PEXPIRE", key, time_to_live(expires, now)) end
+end
 local function commit(charge, cost, now)
   local policy, index = charge.policy, charge.index
   local algorithm = policy.algorithm
@@ -607,7 +618,7 @@ local function run(operation, now, charges)
       local unseen = #charges > 1 and charge.cost > 0 and operation ~= 1 and not values[index] and not writes[index]
       if unseen and redis.call("EXISTS", KEYS[index]) == 1 then bad[index] = true end
     end
-    if charge.foreign and charge.cost > 0 then foreign = true end
+    if charge.foreign and (charge.cost > 0 or algorithm == block) then foreign = true end
     if bad[index] then
       readable = false
     else
@@ -652,12 +663,12 @@ local function run(operation, now, charges)
       end
     elseif operation ~= 3 and cost > 0 and (allowed or operation == 2) then
       commit(charge, cost, now)
-    elseif operation == 0 and cost > 0 and charge.foreign then
+    elseif operation == 0 and charge.foreign and (cost > 0 or algorithm == block) then
       commit(charge, 0, now)
     elseif operation == 0 and cost > 0 and not writes[index] then
-      redis.call("PEXPIRE", KEYS[index], time_to_live(now + 2 * policy.window, now), "NX")
+      repair(KEYS[index], now + 2 * policy.window, now)
     elseif operation == 0 and algorithm == block and not block.fits(policy, charge.settled, cost, now) then
-      redis.call("PEXPIRE", KEYS[index], time_to_live(block.expires(policy, charge.settled), now), "NX")
+      repair(KEYS[index], block.expires(policy, charge.settled), now)
     end
   end
   return allowed and 1 or 0

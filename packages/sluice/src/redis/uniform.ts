@@ -141,6 +141,7 @@ function outcomeOf(
     cells[0] = count
     cells[1] = now + ahead
     cells[2] = policy.token
+    cells[3] = policy.leak
   } else {
     cells[0] = now + ahead
     cells[1] = policy.algorithm.name === "sliding-window-counter" ? policy.bucketSize : policy.window

@@ -5,6 +5,8 @@ interface Bucket {
   /** In ticks, of which `token` made a unit when this was written. */
   readonly debt: bigint
   readonly token: bigint
+  /** How many of them drained in a µs. */
+  readonly leak: bigint
   readonly time: bigint
 }
 
@@ -13,13 +15,15 @@ export const bucketModel: Model<Bucket> = {
   settle(terms, state, now) {
     const { token, leak } = ticks(terms)
     // The contract: debt 0 equals no state at all.
-    if (state === undefined || state.debt === 0n) return { debt: 0n, token, time: now }
-    // The code's choice for other terms: what was charged is translated, rounded up, and never more than full.
-    const charged = min(ceilDivide(state.debt * token, state.token), terms.capacity * token)
+    if (state === undefined || state.debt === 0n) return { debt: 0n, token, leak, time: now }
+    // Never more than a full bucket, and what has drained did so at the rate it was charged under.
+    const charged = min(state.debt, terms.capacity * state.token)
+    // The code's choice for other terms: what is left is translated, rounded up.
+    const translated = (debt: bigint) => ceilDivide(debt * token, state.token)
     // Written by a clock that was wrong: as if charged now.
-    if (state.time - now > terms.window) return { debt: charged, token, time: now }
+    if (state.time - now > terms.window) return { debt: translated(charged), token, leak, time: now }
     const time = max(now, state.time)
-    return { debt: max(0n, charged - (time - state.time) * leak), token, time }
+    return { debt: translated(max(0n, charged - (time - state.time) * state.leak)), token, leak, time }
   },
   used: (terms, state) => ceilDivide(state.debt, ticks(terms).token),
   fits: (terms, state, cost) => state.debt + cost * state.token <= terms.capacity * state.token,

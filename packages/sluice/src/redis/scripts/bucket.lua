@@ -1,29 +1,25 @@
 -- Purpose: token bucket, leaky bucket and GCRA; the twin of algorithms/bucket.ts.
--- KEYS: a string per key. State: debt in ticks, time of the last update, ticks per unit when it was written.
+-- KEYS: a string per key. State: debt in ticks, time of the last update, ticks per unit and drained per µs when it was written.
 -- Policy: x = ticks per unit (token), y = ticks drained per µs (leak).
 -- Reply: the settled state.
 
-local bucket = { format = "<ddd", cells = 3 }
+local bucket = { format = "<dddd", cells = 4 }
 
 function bucket.settle(policy, state, now)
-  local time = state[2]
-  local foreign = time - now > policy.window
+  local debt, time, token, leak = state[1], state[2], state[3], state[4]
+  local ahead = time - now > policy.window
+  local foreign = ahead or (debt ~= 0 and (token ~= policy.x or leak ~= policy.y))
   local t = time
-  local debt = state[1]
-  if time <= now or foreign or debt == 0 then t = now end
+  if time <= now or ahead or debt == 0 then t = now end
   if debt ~= 0 then
-    local full = policy.capacity * policy.x
-    if state[3] ~= policy.x then
-      if debt >= policy.capacity * state[3] then debt = full else debt = mul_div_ceil(debt, policy.x, state[3]) end
-    end
+    local full = policy.capacity * token
     if debt > full then debt = full end
-    local elapsed = t - time
-    if elapsed > 0 then
-      local drained = elapsed * policy.y
-      if drained >= debt then debt = 0 else debt = debt - drained end
+    if t > time then debt = max(debt - (t - time) * leak, 0) end
+    if debt > 0 and token ~= policy.x then
+      if debt >= full then debt = policy.capacity * policy.x else debt = mul_div_ceil(debt, policy.x, token) end
     end
   end
-  return { debt, t, policy.x }, foreign
+  return { debt, t, policy.x, policy.y }, foreign
 end
 
 function bucket.fits(policy, state, cost)

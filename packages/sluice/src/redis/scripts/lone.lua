@@ -18,15 +18,15 @@ if kind == "b" and not ARGV[3] and not KEYS[2] then
     local time = call("TIME")
     now = time[1] * 1000000 + time[2]
   end
-  -- What is no string answers with a table of its error, which has no length of 24.
+  -- What is no string answers with a table of its error, which has no length of 32.
   local value = redis.pcall("GET", key)
   local unit, leak = token + 0, own + 0
   local full = capacity * unit
   local debt, t, usual = 0, now, true
   if value then
-    local state_time, written
-    if #value == 24 then debt, state_time, written = struct.unpack("<ddd", value) end
-    usual = written == unit and debt >= 0 and debt <= full and state_time >= 0
+    local state_time, written, rate
+    if #value == 32 then debt, state_time, written, rate = struct.unpack("<dddd", value) end
+    usual = written == unit and rate == leak and debt >= 0 and debt <= full and state_time >= 0
     if usual then
       if state_time <= now then
         debt = debt - (now - state_time) * leak
@@ -43,10 +43,10 @@ if kind == "b" and not ARGV[3] and not KEYS[2] then
       local ttl = ceil((t + ceil(charged / leak) - now) / 1000) + buffer
       if ttl < least + 0 then ttl = least end
       -- As text: a number is written with 17 digits before Redis reads it again, which takes 0.1 µs more.
-      call("SET", key, pack("<ddd", charged, t, unit), "PX", string.format("%d", ttl))
+      call("SET", key, pack("<dddd", charged, t, unit, leak), "PX", string.format("%d", ttl))
     else
       -- A key somebody made permanent gets its expiry back.
-      call("PEXPIRE", key, math.max(ceil(window / 500) + buffer, least + 0), "NX")
+      if call("PTTL", key) == -1 then call("PEXPIRE", key, math.max(ceil(window / 500) + buffer, least + 0)) end
     end
     return pack("<ddd", now, debt, t - now)
   end

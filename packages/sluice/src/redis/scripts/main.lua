@@ -60,6 +60,11 @@ local function time_to_live(expires, now)
   return max(ceil((expires - now) / 1000) + buffer, least)
 end
 
+-- A key somebody made permanent gets its expiry back. PEXPIRE has a flag for it since Redis 7 only.
+local function repair(key, expires, now)
+  if redis.call("PTTL", key) == -1 then redis.call("PEXPIRE", key, time_to_live(expires, now)) end
+end
+
 local function commit(charge, cost, now)
   local policy, index = charge.policy, charge.index
   local algorithm = policy.algorithm
@@ -93,7 +98,7 @@ local function run(operation, now, charges)
       local unseen = #charges > 1 and charge.cost > 0 and operation ~= 1 and not values[index] and not writes[index]
       if unseen and redis.call("EXISTS", KEYS[index]) == 1 then bad[index] = true end
     end
-    if charge.foreign and charge.cost > 0 then foreign = true end
+    if charge.foreign and (charge.cost > 0 or algorithm == block) then foreign = true end
     if bad[index] then
       readable = false
     else
@@ -140,13 +145,13 @@ local function run(operation, now, charges)
       end
     elseif operation ~= 3 and cost > 0 and (allowed or operation == 2) then
       commit(charge, cost, now)
-    elseif operation == 0 and cost > 0 and charge.foreign then
+    elseif operation == 0 and charge.foreign and (cost > 0 or algorithm == block) then
+      -- A check looks at blocks with a cost of 0, and is the only one that could settle them.
       commit(charge, 0, now)
     elseif operation == 0 and cost > 0 and not writes[index] then
-      -- A key somebody made permanent gets its expiry back.
-      redis.call("PEXPIRE", KEYS[index], time_to_live(now + 2 * policy.window, now), "NX")
+      repair(KEYS[index], now + 2 * policy.window, now)
     elseif operation == 0 and algorithm == block and not block.fits(policy, charge.settled, cost, now) then
-      redis.call("PEXPIRE", KEYS[index], time_to_live(block.expires(policy, charge.settled), now), "NX")
+      repair(KEYS[index], block.expires(policy, charge.settled), now)
     end
   end
   return allowed and 1 or 0

@@ -19,10 +19,10 @@ if kind == "b" and not ARGV[3] then
   for i = 1, count do
     local value, debt, ahead = values[i], 0, 0
     if value then
-      local time, written = 0, 0
-      if #value == 24 then debt, time, written = unpack_struct("<ddd", value) end
+      local time, written, rate = 0, 0, 0
+      if #value == 32 then debt, time, written, rate = unpack_struct("<dddd", value) end
       ahead = time - now
-      if not (written == unit and debt >= 0 and debt <= full and time >= 0 and ahead <= window) then
+      if not (written == unit and rate == leak and debt >= 0 and debt <= full and time >= 0 and ahead <= window) then
         usual = false
         break
       end
@@ -42,7 +42,7 @@ if kind == "b" and not ARGV[3] then
       local debt, ahead = reply[i * 2], reply[i * 2 + 1]
       if unit <= full - debt then
         debt = debt + unit
-        local state = pack("<ddd", debt, now + ahead, unit)
+        local state = pack("<dddd", debt, now + ahead, unit, leak)
         local ttl = ceil((ahead + ceil(debt / leak)) / 1000) + buffer
         if ttl < least then ttl = least end
         ttl = format("%d", ttl)
@@ -54,7 +54,7 @@ if kind == "b" and not ARGV[3] then
         end
       else
         -- A key somebody made permanent gets its expiry back.
-        call("PEXPIRE", keys[i], math.max(ceil(window / 500) + buffer, least), "NX")
+        if call("PTTL", keys[i]) == -1 then call("PEXPIRE", keys[i], math.max(ceil(window / 500) + buffer, least)) end
       end
     end
     return pack("<" .. string.rep("d", #reply), unpack(reply))

@@ -1,6 +1,6 @@
 -- Purpose: sliding window log; the twin of algorithms/sliding-window-log.ts.
--- KEYS: a sorted set per key. An entry's score is its time, its member "total:units": the running total of units up to
--- and including it, and its own. Two look-ups and a subtraction answer any question, so nothing is pruned to decide.
+-- KEYS: a sorted set per key. An entry's score is its time, its member "total:units:window": the running total of units up
+-- to and including it, its own, and the window it was charged under; that of the newest counts for all. Two look-ups and a subtraction answer any question, so nothing is pruned to decide.
 -- Policy: limit and window only.
 -- Reply: units in the window, time of the newest, time of the entry with which enough leave for this cost.
 
@@ -10,8 +10,10 @@ local WRAP = 4503599627370496
 
 local function log_entry(found)
   if found[1] == nil then return nil end
-  local total, units = string.match(found[1], "^(%d+):(%d+)$")
-  return { member = found[1], time = tonumber(found[2]), total = tonumber(total), units = tonumber(units) }
+  local total, units, window = string.match(found[1], "^(%d+):(%d+):(%d+)$")
+  local entry = { member = found[1], time = tonumber(found[2]), total = tonumber(total), units = tonumber(units) }
+  entry.window = tonumber(window)
+  return entry
 end
 
 local function log_at_rank(key, rank)
@@ -25,9 +27,17 @@ local function log_units(first, last)
   return units
 end
 
-local function log_add(key, time, total, units)
+local function log_add(policy, key, time, total, units)
   if total >= WRAP then total = total - WRAP end
-  redis.call("ZADD", key, string.format("%.0f", time), string.format("%.0f:%.0f", total, units))
+  redis.call("ZADD", key, string.format("%.0f", time), string.format("%.0f:%.0f:%.0f", total, units, policy.window))
+end
+
+-- Writes the newest entry anew, so that the log is one of this window.
+local function log_renew(policy, key)
+  local last = log_at_rank(key, -1)
+  if last == nil or last.window == policy.window then return end
+  redis.call("ZREM", key, last.member)
+  log_add(policy, key, last.time, last.total, last.units)
 end
 
 function sliding_window_log.settle(policy, key, now)
@@ -36,18 +46,20 @@ function sliding_window_log.settle(policy, key, now)
   local last = log_entry(found)
   if last == nil then return { used = 0, newest = now, time = now }, false end
   if last.units == nil then return nil end
-  local foreign = last.time - now > policy.window
+  local ahead = last.time - now > policy.window
   local t = now
-  if last.time > now and not foreign then t = last.time end
-  local since = t - policy.window
-  if foreign then since = last.time - policy.window end
+  if last.time > now and not ahead then t = last.time end
+  -- What had left the window it was charged under does not come back with a longer one.
+  local span = min(policy.window, last.window)
+  local since = t - span
+  if ahead then since = last.time - span end
   local from = string.format("(%.0f", since)
   local first = log_entry(redis.call("ZRANGEBYSCORE", key, from, "+inf", "WITHSCORES", "LIMIT", 0, 1))
   if first ~= nil and first.units == nil then return nil end
-  local log = { used = 0, newest = last.time, time = t, since = since, first = first, last = last, foreign = foreign }
+  local log = { used = 0, newest = last.time, time = t, since = since, first = first, last = last, ahead = ahead }
   if first ~= nil then log.used = log_units(first, last) end
-  if foreign then log.newest = now end
-  return log, foreign
+  if ahead then log.newest = now end
+  return log, ahead or last.window ~= policy.window
 end
 
 function sliding_window_log.fits(policy, log, cost)
@@ -57,7 +69,7 @@ end
 -- The time of the entry with which the first `excess` units have all left.
 local function log_frees(policy, key, log, cost, now)
   local excess = cost - (policy.limit - log.used)
-  if log.foreign or log.first == nil then return now end
+  if log.ahead or log.first == nil then return now end
   if log.first.units >= excess then return log.first.time end
   local low = redis.call("ZRANK", key, log.first.member)
   local high = redis.call("ZCARD", key) - 1
@@ -79,22 +91,22 @@ end
 -- Prunes the log, or gathers one from a wrong clock into a single entry, then adds the cost.
 function sliding_window_log.charge(policy, key, log, cost)
   local last = log.last
-  if log.foreign then
+  if log.ahead then
     redis.call("DEL", key)
-    log_add(key, log.time, last.total, log.used)
-    last = { time = log.time, total = last.total, units = log.used }
-    last.member = string.format("%.0f:%.0f", last.total, last.units)
+    log_add(policy, key, log.time, last.total, log.used)
+    last = log_at_rank(key, -1)
   elseif log.since ~= nil then
     redis.call("ZREMRANGEBYSCORE", key, "-inf", string.format("%.0f", log.since))
   end
-  if cost == 0 then return end
-  if log.used == 0 or last == nil then
-    log_add(key, log.time, cost, cost)
+  if cost == 0 then
+    log_renew(policy, key)
+  elseif log.used == 0 or last == nil then
+    log_add(policy, key, log.time, cost, cost)
   elseif last.time == log.time then
     redis.call("ZREM", key, last.member)
-    log_add(key, log.time, last.total + cost, last.units + cost)
+    log_add(policy, key, log.time, last.total + cost, last.units + cost)
   else
-    log_add(key, log.time, last.total + cost, cost)
+    log_add(policy, key, log.time, last.total + cost, cost)
   end
 end
 
@@ -108,11 +120,12 @@ function sliding_window_log.refund(policy, key, log, cost)
     if last.units > cost then
       local total = last.total - cost
       if total < 0 then total = total + WRAP end
-      log_add(key, last.time, total, last.units - cost)
+      log_add(policy, key, last.time, total, last.units - cost)
       return
     end
     cost = cost - last.units
   end
+  log_renew(policy, key)
 end
 
 function sliding_window_log.expires(policy, log)

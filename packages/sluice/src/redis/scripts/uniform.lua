@@ -34,10 +34,10 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
     local amount, t, old, weight = 0, fresh, 0, 0
     if is_bucket then
       if value then
-        if #value ~= 24 then return nil end
-        local time, written
-        amount, time, written = unpack_struct("<ddd", value)
-        if not (written == unit and amount >= 0 and amount <= full and time >= 0 and time - now <= window) then return nil end
+        if #value ~= 32 then return nil end
+        local time, written, rate
+        amount, time, written, rate = unpack_struct("<dddd", value)
+        if not (written == unit and rate == own and amount >= 0 and amount <= full and time >= 0 and time - now <= window) then return nil end
         if time <= now then
           amount = amount - (now - time) * own
           if amount < 0 then amount = 0 end
@@ -108,7 +108,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
       local amount, t = used[i], times[i]
       local value, expires
       if is_bucket then
-        value, expires = pack_struct("<ddd", amount, t, unit), t + ceil(amount / own)
+        value, expires = pack_struct("<dddd", amount, t, unit, own), t + ceil(amount / own)
       elseif is_counter then
         value, expires = pack_struct("<dddd", t, own, amount - weights[i], oldest[i]), t + 2 * own
       else
@@ -125,7 +125,7 @@ local function uniform(kind, window, unit, capacity, buffer, least, own)
       end
     elseif changes[i] == 0 and values[i] then
       -- A key somebody made permanent gets its expiry back.
-      call("PEXPIRE", KEYS[i], math.max(ceil(window / 500) + buffer, least), "NX")
+      if call("PTTL", KEYS[i]) == -1 then call("PEXPIRE", KEYS[i], math.max(ceil(window / 500) + buffer, least)) end
     end
   end
   if foreign then

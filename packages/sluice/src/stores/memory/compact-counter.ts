@@ -15,10 +15,22 @@ const COUNTS = 2
 
 const HALF = 2 ** 26
 const MOST = HALF - 1
+/** The largest limit in this form. A clock that is set back adds both counts of a state up, each time by one limit at most. */
+const LARGEST_LIMIT = 2 ** 22
+/** The most that both counts may add up to after a charge without asking. */
+const MOST_CHARGED = 2 ** 25
 
 /** Whether the counts of this policy fit. */
 export function isCompact(policy: Policy): boolean {
-  return policy.algorithm.name === "sliding-window-counter" && policy.buckets === 1 && policy.limit <= MOST
+  const { algorithm, buckets, limit } = policy
+  return algorithm.name === "sliding-window-counter" && buckets === 1 && limit <= LARGEST_LIMIT
+}
+
+/** Whether a state has room for a charge that nobody asked about: only those have no limit of their own. */
+export function fitsCompactCounter(cells: Float64Array, at: number, cost: number): boolean {
+  const counts = cells[at + COUNTS] as number
+  const previous = (counts / HALF) | 0
+  return previous + (counts - previous * HALF) + cost <= MOST_CHARGED
 }
 
 /** The state as the full algorithm takes it, while it does. */
@@ -34,7 +46,7 @@ export function widen(cells: Float64Array, at: number, to: Float64Array, toAt: n
   to[toAt + 3] = previous
 }
 
-/** `wide` again in three cells. Only a charge without asking goes beyond, and stays above every compact limit. */
+/** `wide` again in three cells. Only a clock that was set back eight times over goes beyond, and stays above every limit. */
 function narrow(cells: Float64Array, at: number): void {
   cells[at + START] = wide[0] as number
   cells[at + SIZE] = wide[1] as number

@@ -136,7 +136,10 @@ export class MemoryStore implements SyncStore {
     if (!outcome.allowed) this.#uncharge(charges, outcome)
     const absent: Charge[] = []
     charges.forEach((charge, i) => {
-      if (charge.cost === 0 || !(outcome.allowed || (verdicts[i] as Verdict).foreign)) return
+      const { foreign } = verdicts[i] as Verdict
+      const isCharged = outcome.allowed && charge.cost > 0
+      // A check looks at blocks with a cost of 0, and is the only one that could settle them.
+      if (!isCharged && !(foreign && (charge.cost > 0 || isBlock(charge.policy)))) return
       const table = this.#find(charge)
       if (table !== undefined) table.charge(charge.policy, outcome.allowed ? charge.cost : 0, now)
       else if (outcome.allowed) absent.push(charge)

@@ -61,7 +61,7 @@ function writeSnapshot(path: string, tables: Tables, hashKey: HashKey, now: numb
       bytes += part.byteLength
       keys++
     })
-    saved.push({ space, policy: savePolicy(table.slowest), keys, bytes })
+    saved.push({ space, policy: savePolicy(table.policy), keys, bytes })
   }
   const header: Header = { hashKey, tables: saved }
   const body = Buffer.concat([Buffer.from(`${MAGIC}${JSON.stringify(header)}\n`), ...parts])

@@ -4,7 +4,8 @@
 import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
 import { initLog, logCells, logIsFull, settleLog } from "../../algorithms/sliding-window-log.js"
-import { compactCounter, isCompact, widen } from "./compact-counter.js"
+import type { CompactForm } from "./compact-form.js"
+import { compactFormOf } from "./compact-form.js"
 import type { KeyHash } from "./key-hash.js"
 import { LogArena } from "./log-arena.js"
 import { Segment } from "./segment.js"
@@ -34,8 +35,6 @@ export class Table {
   owner: TableOwner
   /** The policy in use here. */
   policy: Policy
-  /** The policy met here that forgets the slowest: states are kept as long as it counts them. */
-  slowest: Policy
   /** The arithmetic for the states as they are kept here. */
   algorithm: Algorithm
   /** Where the state found or inserted last is. */
@@ -52,6 +51,8 @@ export class Table {
   /** Cells per slot: the state itself, or one reference into the arena of logs. */
   #slotCells: number
   readonly #arena: LogArena | undefined
+  /** The short form that states are kept in, as long as all fit it. */
+  #form: CompactForm | undefined
   #segment: Segment
   /** The segment being emptied, and how far. Slots below the frontier have moved. */
   #old: Segment | undefined
@@ -66,9 +67,9 @@ export class Table {
   constructor(owner: TableOwner, policy: Policy) {
     this.owner = owner
     this.policy = policy
-    this.slowest = policy
     this.#leastCapacity = policy.capacity
-    this.algorithm = isCompact(policy) ? compactCounter : policy.algorithm
+    this.#form = compactFormOf(policy)
+    this.algorithm = this.#form?.algorithm ?? policy.algorithm
     this.#arena = policy.algorithm.name === "sliding-window-log" ? new LogArena() : undefined
     this.#slotCells = this.#arena === undefined ? this.algorithm.cells(policy) : 1
     this.#segment = new Segment(FIRST_CAPACITY, this.#slotCells)
@@ -85,17 +86,11 @@ export class Table {
     return this.#segment.bytes + (this.#old?.bytes ?? 0) + (this.#arena?.bytes ?? 0)
   }
 
-  /** Remembers the policy in use, so that sweeping never forgets a key that any of them still counts. */
+  /** Another policy is in use from now on. */
   meet(policy: Policy): void {
     this.policy = policy
     if (policy.capacity < this.#leastCapacity) this.#leastCapacity = policy.capacity
-    const slowest = this.slowest
-    const slower =
-      policy.token > 0
-        ? policy.limit * slowest.window < slowest.limit * policy.window
-        : policy.window > slowest.window
-    if (slower) this.slowest = policy
-    if (this.algorithm === compactCounter && !isCompact(policy)) this.#widen(policy)
+    if (this.#form?.fits(policy) === false) this.#widen(policy)
   }
 
   /** Decides on the state of a hash, and charges it if allowed. False when there is none. */
@@ -151,6 +146,7 @@ export class Table {
   /** Charges the state found. */
   charge(policy: Policy, cost: number, now: number): void {
     if (this.#arena !== undefined) this.#makeRoom(policy, now)
+    else if (this.#form?.takes(this.cells, this.at, cost) === false) this.#widenHere(policy)
     this.algorithm.charge(policy, this.cells, this.at, cost, now)
   }
 
@@ -263,12 +259,12 @@ export class Table {
 
   #hasExpired(segment: Segment, slot: number, now: number): boolean {
     this.#point(segment, slot)
-    return this.algorithm.expiresAt(this.slowest, this.cells, this.at) <= now
+    return this.algorithm.expiresAt(this.policy, this.cells, this.at) <= now
   }
 
   /** Whether the state pointed to is at most half used. */
   #isIdle(now: number): boolean {
-    return this.algorithm.used(this.slowest, this.cells, this.at, now) * 2 <= this.#leastCapacity
+    return this.algorithm.used(this.policy, this.cells, this.at, now) * 2 <= this.#leastCapacity
   }
 
   #erase(segment: Segment, slot: number): void {
@@ -302,13 +298,22 @@ export class Table {
     this.owner.slots += this.#segment.capacity - this.#old.capacity
   }
 
-  /** A limit beyond the compact form came along: rewrites the table once, all at once. Rare enough for one pause. */
+  /** Something beyond the compact form came along: rewrites the table once, all at once. Rare enough for one pause. */
   #widen(policy: Policy): void {
     this.#finishMove()
     this.algorithm = policy.algorithm
     this.#slotCells = policy.algorithm.cells(policy)
     this.#resize(this.#segment.capacity)
     this.#finishMove()
+    this.#form = undefined
+  }
+
+  /** The same, and points to the state found again. */
+  #widenHere(policy: Policy): void {
+    const low = this.#found.low(this.#slot)
+    const high = this.#found.high(this.#slot)
+    this.#widen(policy)
+    this.find(low, high)
   }
 
   #finishMove(): void {
@@ -328,7 +333,7 @@ export class Table {
       const at = segment.at(to)
       const oldCells = old.cells
       const oldAt = old.at(slot)
-      if (old.stride !== segment.stride) widen(oldCells, oldAt, cells, at)
+      if (old.stride !== segment.stride) this.#form?.widen(oldCells, oldAt, cells, at)
       else for (let i = 0; i < this.#slotCells; i++) cells[at + i] = oldCells[oldAt + i] as number
     }
     this.#frontier = end

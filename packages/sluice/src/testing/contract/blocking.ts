@@ -42,6 +42,17 @@ export function blocking(test: DefineTest): void {
     expectFields(await limiter.check("bad"), { allowed: true, remaining: 2 }, "after the block")
   })
 
+  test("a clock that is set back makes no block longer than it was set for", async (store) => {
+    const { clock, limiter } = limiterOn(store)
+    await limiter.block("bad", "10s")
+    clock.advance(-3_600_000)
+    expectFields(await limiter.check("bad"), { allowed: false, retryAfterMs: 10_000 }, "an hour back")
+    clock.advance(9_999.999)
+    expectFields(await limiter.check("bad"), { allowed: false, retryAfterMs: 0.001 }, "one microsecond early")
+    clock.advance(0.001)
+    expectFields(await limiter.check("bad"), { allowed: true, retryAfterMs: 0 }, "in time")
+  })
+
   test("blocking again sets the time anew, longer or shorter", async (store) => {
     const { clock, limiter } = limiterOn(store)
     await limiter.block("bad", "10s")

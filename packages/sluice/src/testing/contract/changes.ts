@@ -47,6 +47,15 @@ export function changes(test: DefineTest): void {
       expectFields(await longer.check(second(4) + retryAfter, CAPACITY), { allowed: true }, "in time")
     })
 
+    test(`${title}: a longer window does not count what had drained before`, async (store) => {
+      const counter = new Counter(store, limit)
+      await counter.check(second(4), CAPACITY)
+      const longer = counter.under({ ...limit, window: "1d" })
+      const drained = second(4) + 2 * longestWait(limit)
+      expectFields(await longer.peek(drained), { remaining: CAPACITY, resetAfter: 0 }, "all of it is back")
+      expectFields(await longer.check(drained, CAPACITY), { allowed: true, remaining: 0 }, "and can be used")
+    })
+
     test(`${title}: a clock that steps back gives no free units`, async (store) => {
       const counter = new Counter(store, limit)
       await counter.check(second(70), CAPACITY)
