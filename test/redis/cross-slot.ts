@@ -98,6 +98,23 @@ export function describeCrossSlot(open: () => Store, nodes: () => readonly Redis
     expect(passed).toBe(50)
   })
 
+  it("the checks of one checkMany run in order, also those over several slots", async () => {
+    const store = open()
+    const counter = new Counter(store, { algorithm: "fixed-window", limit: 10, window: "1h" })
+    const check = (...charges: [string, number][]) => ({
+      charges: charges.map(([key, cost]) => counter.charge(cost, key)),
+      at: AT,
+    })
+    const outcomes = await store.checkMany([
+      check(["a", 6], ["b", 6]),
+      check(["a", 5]),
+      check(["b", 4], ["c", 1]),
+      check(["b", 1]),
+      check(["c", 9]),
+    ])
+    expect(outcomes.map(({ allowed }) => allowed)).toEqual([true, false, true, false, true])
+  })
+
   it("checks of one tick travel in one call per slot", async () => {
     const counter = new Counter(open(), { limit: 100, window: "1h" })
     const keys = ["a", "b", "c", "d"]

@@ -24,6 +24,7 @@ export const errorCodes = {
     "A snapshot file that is damaged or of another version. It is ignored and the store starts empty.",
   SNAPSHOT_IO: "A snapshot file that could not be read or written.",
   REDIS_URL_INVALID: "A Redis URL that cannot be read. Passwords in it are never shown.",
+  REDIS_TOO_OLD: "A warning: this Redis is older than the scripts of the store were tested on.",
   REDIS_EVICTS: "A warning: this Redis may drop counters when its memory is full.",
   RULES_INVALID: "A rule set that was refused. `problems` lists every mistake in it.",
   RULES_SYNTAX: "Text that is no YAML or JSON, too large or nested too deeply.",

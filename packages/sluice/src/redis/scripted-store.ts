@@ -9,6 +9,7 @@ import { keepTicksQuick } from "../quick-ticks.js"
 import type { BreakerState } from "../resilience/breaker.js"
 import type { Group, Place } from "../stores/across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../stores/across.js"
+import { checkInWaves, planWaves } from "../stores/sharded-waves.js"
 import type { Charge, Check, Outcome, Space, Store } from "../stores/store.js"
 import { outcomeOfNothing } from "../stores/store.js"
 import type { UserClient } from "./client.js"
@@ -17,9 +18,10 @@ import type { Operation } from "./codec.js"
 import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
 import { DenyCache } from "./deny-cache.js"
 import { Fleets } from "./fleets.js"
-import { storageKey } from "./keys.js"
+import { encodeKey, storageKey } from "./keys.js"
 import { keyslot } from "./keyslot.js"
 import { Lane } from "./lane.js"
+import { warnOfServer } from "./server-warnings.js"
 
 export interface ScriptedStoreOptions {
   /** How long a decision may take before the limiter decides without Redis. Default: 50 ms. */
@@ -88,7 +90,7 @@ export class ScriptedStore implements Store {
       leastExpiryMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
       onSilence: () => ownership?.abandon(),
     })
-    this.#fleets = new Fleets(this.#lane, ms("heartbeat", 1_000), () => void this.#warnIfEvicting())
+    this.#fleets = new Fleets(this.#lane, ms("heartbeat", 1_000), () => void warnOfServer(this.#lane))
     keepTicksQuick()
     const { denyCache = false } = options
     if (denyCache !== false) {
@@ -134,7 +136,14 @@ export class ScriptedStore implements Store {
   }
 
   checkMany(checks: readonly Check[]): Promise<Outcome[]> {
-    return Promise.all(checks.map((check) => this.check(check.charges, check.at)))
+    return checkInWaves(checks, this.wavesOf(checks), (check) => this.check(check.charges, check.at))
+  }
+
+  /** A check over several slots of a Cluster takes two round trips, and others on its keys must not pass it. */
+  wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
+    if (!checks.some(({ charges }) => this.#groups(charges) !== undefined)) return undefined
+    const waves = planWaves(checks, (key) => keyslot(`{${encodeKey(key)}}`))
+    return waves.map(({ alone, across }) => [...alone.values(), across].flat().sort((a, b) => a - b))
   }
 
   async charge(charges: readonly Charge[], at?: number): Promise<void> {
@@ -193,20 +202,6 @@ export class ScriptedStore implements Store {
     if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
     const first = charges[0]
     if (first !== undefined) this.#fleets.of(first.space).start()
-  }
-
-  /** A Redis that evicts keys forgets counts, silently: better said once at the start. */
-  async #warnIfEvicting(): Promise<void> {
-    const info = await this.#lane.command(undefined, ["INFO", "memory"]).catch(() => "")
-    const policy = /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1] ?? "noeviction"
-    if (policy === "noeviction") return
-    process.emitWarning(
-      new SluiceError("REDIS_EVICTS", {
-        place: "redisStore",
-        expected: "may lose counts: set maxmemory-policy to noeviction",
-        found: policy,
-      }),
-    )
   }
 }
 

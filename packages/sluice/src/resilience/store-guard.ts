@@ -8,6 +8,7 @@
 
 import type { Verdict } from "../algorithms/algorithm.js"
 import { SluiceError } from "../errors.js"
+import { checkInWaves } from "../stores/sharded-waves.js"
 import type { Charge, Check, Degraded, Outcome, Space, Store } from "../stores/store.js"
 import { tell } from "./hook.js"
 import { LocalFallback } from "./local-fallback.js"
@@ -140,8 +141,8 @@ export class StoreGuard implements Store {
    * of one tick into one call loses nothing by it.
    */
   checkMany(checks: readonly GuardedCheck[], onStoreFailure = this.#onStoreFailure): Promise<Outcome[]> {
-    return Promise.all(
-      checks.map((check) => this.check(check.charges, check.at, check.onStoreFailure ?? onStoreFailure)),
+    return checkInWaves(checks, this.#store.wavesOf?.(checks), (check) =>
+      this.check(check.charges, check.at, check.onStoreFailure ?? onStoreFailure),
     )
   }
 

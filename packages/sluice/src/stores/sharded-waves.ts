@@ -1,4 +1,4 @@
-import type { Check } from "./store.js"
+import type { Check, Outcome } from "./store.js"
 
 /** Checks that may run at once without one of them seeing less than if they ran one by one. Numbers are places in the list. */
 export interface Wave {
@@ -32,6 +32,23 @@ export function planWaves(checks: readonly Check[], nodeOf: (key: string) => num
     else append(here.alone, nodes.values().next().value ?? 0, index)
   })
   return waves
+}
+
+/** Makes the checks of each wave at once, in order, and one wave after the other. */
+export async function checkInWaves<C extends Check>(
+  checks: readonly C[],
+  waves: readonly (readonly number[])[] | undefined,
+  check: (check: C) => Promise<Outcome>,
+): Promise<Outcome[]> {
+  if (waves === undefined) return Promise.all(checks.map(check))
+  const outcomes = new Array<Outcome>(checks.length)
+  for (const wave of waves) {
+    const answers = await Promise.all(wave.map((index) => check(checks[index] as C)))
+    wave.forEach((index, i) => {
+      outcomes[index] = answers[i] as Outcome
+    })
+  }
+  return outcomes
 }
 
 function append(lists: Map<number, number[]>, node: number, index: number): void {

@@ -65,6 +65,11 @@ export interface Store {
   /** Decides all charges with their costs and charges nothing; `remaining` and reset times are those of now. */
   decide(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome>
   checkMany(checks: readonly Check[], onStoreFailure?: Degraded): Promise<Outcome[]>
+  /**
+   * Which checks of a list may be made at once without one of them seeing less than if they ran one by one: their places, by
+   * wave. Undefined when all may, as in a store that decides in the order it is asked.
+   */
+  wavesOf?(checks: readonly Check[]): readonly (readonly number[])[] | undefined
   /** Charges without asking. */
   charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
   /** Gives back at most what is charged. */

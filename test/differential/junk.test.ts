@@ -1,0 +1,153 @@
+// Lists of charges that no limiter makes, thrown at the store interface: memory, a server, a ring and a Cluster give the same
+// answers, or the same typed error.
+
+import fc from "fast-check"
+import type { Charge, Outcome, Store } from "sluice"
+import { memoryStore, Space } from "sluice"
+import { redisStore, shardedStore } from "sluice/redis"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
+import { compilePolicy } from "../../packages/sluice/src/policy.js"
+import { variants } from "../../packages/sluice/src/testing/contract/policies.js"
+import { type OpenClient, openCluster, openSingle } from "../redis/clients.js"
+import { PATIENT } from "../redis/contract.js"
+import { type RedisCluster, startCluster } from "../support/redis/cluster.js"
+import { type RedisRing, startRing } from "../support/redis/ring.js"
+import { describe as told } from "./play.js"
+
+const START = Date.UTC(2026, 0, 1) * 1000
+const RUNS = 60
+
+let cluster: RedisCluster
+let ring: RedisRing
+const opened: OpenClient[] = []
+const stores = new Map<string, Store>()
+const failures: unknown[] = []
+
+beforeAll(async () => {
+  ;[cluster, ring] = await Promise.all([startCluster(), startRing(2)])
+  const options = {
+    ...PATIENT,
+    expiryBuffer: "1d",
+    heartbeat: 0,
+    onFailure: (event: unknown) => failures.push(event),
+  }
+  const single = async (index: number) => {
+    const client = await openSingle("ioredis", ring.servers[index] as (typeof ring.servers)[0])
+    opened.push(client)
+    return redisStore(client.client, options)
+  }
+  stores.set("a server", await single(0))
+  stores.set("a ring", shardedStore([await single(0), await single(1)]))
+  const clustered = await openCluster("ioredis", cluster)
+  opened.push(clustered)
+  stores.set("a Cluster", redisStore(clustered.client, options))
+}, 60_000)
+afterAll(async () => {
+  for (const store of stores.values()) await store.close()
+  for (const client of opened) await client.close()
+  await Promise.all([cluster.stop(), ring.stop()])
+})
+
+const policies = [...variants.map(({ limit }) => compilePolicy(limit, "junk")), blockPolicy]
+
+interface JunkCharge {
+  readonly policy: number
+  readonly key: string
+  readonly cost: number
+}
+interface JunkCall {
+  readonly call: "check" | "decide" | "checkMany" | "charge" | "refund" | "reset"
+  readonly lists: readonly (readonly JunkCharge[])[]
+  readonly after: number
+}
+
+const charge: fc.Arbitrary<JunkCharge> = fc.record({
+  policy: fc.nat({ max: policies.length - 1 }),
+  key: fc.constantFrom("a", "b", "c", "{a}", "", "\u0000", "a b%7b"),
+  cost: fc.constantFrom(0, 0, 1, 1, 2, 3, 10, 11, 91, 2 ** 31, Number.MAX_SAFE_INTEGER),
+})
+const list = fc.oneof(
+  { weight: 1, arbitrary: fc.constant([]) },
+  { weight: 4, arbitrary: fc.array(charge, { maxLength: 7 }) },
+)
+const call: fc.Arbitrary<JunkCall> = fc.record({
+  call: fc.constantFrom("check", "check", "checkMany", "decide", "charge", "refund", "reset"),
+  lists: fc.array(list, { maxLength: 5 }),
+  after: fc.constantFrom(
+    0,
+    0,
+    1,
+    1_000_000,
+    59_999_999,
+    60_000_000,
+    200_000_000,
+    -1,
+    -30_000_000,
+    -400_000_000,
+  ),
+})
+
+/** Everything a store answers to the calls, one after the other. */
+async function answersOf(store: Store, calls: readonly JunkCall[], name: string): Promise<string[]> {
+  const spaces = policies.map((_, i) => new Space(`${name}:${i}`))
+  const chargesOf = (list: readonly JunkCharge[], call: JunkCall["call"]): Charge[] =>
+    list.map(({ policy, key, cost }) => ({
+      space: spaces[policy] as Space,
+      key,
+      policy: policies[policy] as Charge["policy"],
+      // What is charged without asking may not go beyond what a log can count, and nobody asks for a block by a check.
+      cost:
+        policy === policies.length - 1 && call !== "charge"
+          ? 0
+          : call === "charge"
+            ? Math.min(cost, 2 ** 31)
+            : cost,
+    }))
+  const answers: string[] = []
+  let at = START
+  for (const { call, lists, after } of calls) {
+    at += after
+    const all = lists.map((list) => chargesOf(list, call))
+    try {
+      if (call === "checkMany") {
+        const outcomes = await store.checkMany(all.map((charges) => ({ charges, at })))
+        answers.push(outcomes.map(told).join(" / "))
+        continue
+      }
+      for (const charges of all) {
+        const outcome = call === "reset" ? await store.reset(charges) : await store[call](charges, at)
+        answers.push(outcome === undefined ? "done" : told(outcome as Outcome))
+      }
+    } catch (error) {
+      answers.push(`${(error as Error).name} ${(error as { code?: string }).code}`)
+    }
+  }
+  return answers
+}
+
+describe.each(["a server", "a ring", "a Cluster"])("%s", (name) => {
+  it("answers any list of charges as memory does", { timeout: 120_000 }, async () => {
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { maxLength: 10 }), async (calls) => {
+        const space = `junk ${name} ${run++}`
+        const memory = memoryStore({ clock: { now: () => 0 } })
+        const expected = await answersOf(memory, calls, space)
+        expect(await answersOf(stores.get(name) as Store, calls, space)).toEqual(expected)
+        await memory.close()
+      }),
+      { numRuns: RUNS, endOnFailure: true },
+    )
+    expect(failures).toEqual([])
+  })
+})
+
+it("memory, a server, a ring and a Cluster refuse every call after they were closed, also one without charges", async () => {
+  const all = [memoryStore(), ...stores.values()]
+  for (const store of all) {
+    await store.close()
+    for (const call of ["check", "decide", "charge", "refund", "reset"] as const)
+      await expect(store[call]([])).rejects.toMatchObject({ name: "SluiceError", code: "STORE_CLOSED" })
+  }
+})
