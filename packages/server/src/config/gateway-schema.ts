@@ -49,6 +49,11 @@ export const upstreamSchema = z
     ejection: ejection.prefault({}),
     tls: upstreamTls.prefault({}),
     connections: z.int().min(1).default(1_024).meta({ description: "Open at once, to each target." }),
+    waiting: z
+      .int()
+      .min(1)
+      .default(1_024)
+      .meta({ description: "Requests that wait for a connection to each target; more are answered 503." }),
     keepAlive: duration
       .prefault("4s")
       .meta({ description: "How long an idle connection is kept. Less than the upstream keeps it." }),
@@ -110,6 +115,19 @@ export const gatewaySchema = z
       .boolean()
       .default(true)
       .meta({ description: "Whether it is offered to clients that speak TLS." }),
+    clientShare: z.number().gt(0).max(1).default(0.5).meta({
+      description:
+        "The part of a target's connections, of the places to wait for one and of upgrades that one client may take.",
+    }),
+    uploads: z
+      .strictObject({
+        rate: z.int().min(0).default(240).meta({
+          description: "Bytes a second that a client must send of a body; 0 for as slowly as it likes.",
+        }),
+        grace: duration.prefault("5s").meta({ description: "How long it may be slower at first." }),
+      })
+      .prefault({})
+      .meta({ description: "How fast bodies must arrive. A client that is slower is answered 408." }),
     held: z
       .int()
       .min(0)

@@ -3,6 +3,7 @@
 import type { Socket } from "node:net"
 import type { AnswerHead } from "./answer-head.js"
 import { AnswerParser, type AnswerReader, type Asked } from "./answer-parser.js"
+import type { ClientShare } from "./client-shares.js"
 
 export interface Exchanging extends AnswerReader {
   /** So much has come for now: what is to go out together, goes out. */
@@ -25,6 +26,8 @@ export class Connection {
   uses = 0
   /** When it became idle, by `performance.now()`. */
   idleSince = 0
+  /** The client that holds it, while it is in use. */
+  holder: ClientShare | undefined
   /** How long the upstream says that it keeps it. */
   keptMs = Number.POSITIVE_INFINITY
   readonly #owner: ConnectionOwner

@@ -14,6 +14,7 @@ import { Relay } from "./relay.js"
 import { type BodyFraming, bodyFraming, expectsContinue, hostFor, requestHead } from "./request-head.js"
 import type { Route } from "./route.js"
 import { Upload } from "./upload.js"
+import { UploadPace } from "./upload-pace.js"
 import type { Target } from "./upstream.js"
 import { type OnUpstreamFailure, problemOf, refusals } from "./upstream-failure.js"
 import type { Visit } from "./visit.js"
@@ -65,6 +66,19 @@ export class Exchange implements Exchanging, Taker {
   }
 
   start(): void {
+    const framing = this.#framing
+    // Who sends chunks, or waits for leave to send, may want to hear from the upstream first.
+    const isAnnounced = typeof framing === "number" && framing > 0 && !expectsContinue(this.#request)
+    if (!isAnnounced || this.#request.body !== undefined) {
+      this.#pick()
+      return
+    }
+    // A connection is taken when there is something to send on it.
+    this.#timer.enter("bodyIdle", performance.now())
+    this.#openUpload(true)
+  }
+
+  #pick(): void {
     const target = this.#route.upstream.pick()
     if (target === undefined) this.#answer("UPSTREAM_UNAVAILABLE")
     else this.#use(target, "any")
@@ -81,7 +95,8 @@ export class Exchange implements Exchanging, Taker {
     this.#visit.target = target
     this.#targets++
     target.begin()
-    target.pool.take(this, { connectMs: this.#route.deadlines.connect, kind })
+    const { client } = this.#origin
+    target.pool.take(this, { connectMs: this.#route.deadlines.connect, kind, client })
   }
 
   refused(refusal: Refusal, error: Error): void {
@@ -123,15 +138,29 @@ export class Exchange implements Exchanging, Taker {
     connection.socket.cork()
     connection.write(head)
     process.nextTick(uncork, connection)
-    this.#upload = new Upload(request as IncomingMessage, connection, framing, {
+    const upload = this.#upload ?? this.#openUpload(!expectsContinue(request))
+    upload.start(connection)
+  }
+
+  #openUpload(isInvited: boolean): Upload {
+    const { uploads, deadlines } = this.#route
+    const pace = uploads && new UploadPace(uploads, deadlines.bodyIdle, performance.now())
+    const upload = new Upload(this.#request as IncomingMessage, this.#framing, pace, {
+      begun: () => {
+        this.#timer.enter(undefined, performance.now())
+        this.#pick()
+      },
       moved: (bytes) => {
         this.#visit.bytesIn += bytes
         this.#timer.mark()
       },
       sent: () => this.#sent(),
       miscounted: () => this.#answer("REQUEST_INVALID"),
+      tooSlow: () => this.#answer("REQUEST_TIMEOUT"),
     })
-    this.#upload.start()
+    this.#upload = upload
+    upload.open(isInvited)
+    return upload
   }
 
   /** A body that came with its head, and goes out with it. */
@@ -156,7 +185,10 @@ export class Exchange implements Exchanging, Taker {
   informed(head: AnswerHead): void {
     if (this.#isOver) return
     if (head.status !== 100) this.#clientAnswer.interim(head.status, answerHeaders(head, []))
-    else if (expectsContinue(this.#request)) this.#clientAnswer.interim(100, [])
+    else if (expectsContinue(this.#request)) {
+      this.#clientAnswer.interim(100, [])
+      this.#upload?.invited()
+    }
   }
 
   switched(): void {
@@ -167,6 +199,7 @@ export class Exchange implements Exchanging, Taker {
     const now = performance.now()
     this.#visit.upstreamMs = now - this.#sentAt
     this.#timer.enter("bodyIdle", now)
+    this.#upload?.answered()
     this.#relay.head(head)
   }
 

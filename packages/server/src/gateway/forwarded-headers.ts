@@ -2,7 +2,7 @@
 // proxy said of those before it is kept.
 
 import type { Socket } from "node:net"
-import { clientIp, forwardedFacts, type TrustedProxies } from "sluice/http"
+import { clientIp, forwardedFacts, ipKey, type TrustedProxies } from "sluice/http"
 import type { ClientRequest } from "./client-request.js"
 
 export interface Origin {
@@ -10,6 +10,8 @@ export interface Origin {
   readonly peer: string | undefined
   /** Who asked, by the trusted proxies. */
   readonly clientIp: string | undefined
+  /** Who that counts as, where what one client may have is bounded: an IPv6 address as its network. */
+  readonly client: string
   readonly isFromProxy: boolean
   /** Header lines, each with its end. */
   readonly lines: string
@@ -43,7 +45,8 @@ export function originOf(request: ClientRequest, host: string, trusted: TrustedP
     if (known.origin === undefined || known.host !== host) {
       known.host = host
       const ip = peer === "" ? undefined : peer
-      known.origin = { peer: ip, clientIp: ip, isFromProxy: false, lines: lines(peer, host, proto) }
+      const client = ipKey(peer) ?? ""
+      known.origin = { peer: ip, clientIp: ip, client, isFromProxy: false, lines: lines(peer, host, proto) }
     }
     return known.origin
   }
@@ -70,6 +73,7 @@ export function originOf(request: ClientRequest, host: string, trusted: TrustedP
   return {
     peer: peer === "" ? undefined : peer,
     clientIp: facts.ip,
+    client: ipKey(ip) ?? "",
     isFromProxy: true,
     lines: write(xForwardedFor, facts.host ?? host, facts.proto ?? proto, forwarded),
   }

@@ -5,6 +5,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { Duplex } from "node:stream"
 import { canonicalPath, noProxies } from "sluice/http"
 import { answerEarly, answerProblem, type ClientAnswer } from "./client-answer.js"
+import { ClientCounts } from "./client-counts.js"
 import { type ClientRequest, isHttp2 } from "./client-request.js"
 import { EarlyBytes } from "./early-bytes.js"
 import { Exchange } from "./exchange.js"
@@ -32,6 +33,8 @@ export interface GatewayOptions {
   readonly maxHeaders?: number | undefined
   /** Upgraded connections open at once. Default: 10,000. */
   readonly maxUpgrades?: number | undefined
+  /** The part of those that one client may have, from 0 to 1, and at least one. Default: 1, all of them. */
+  readonly clientShare?: number | undefined
   /** Told why an upstream gave no answer, for the log. */
   readonly onUpstreamFailure?: OnUpstreamFailure | undefined
   /** Told of what should never happen: a mistake of ours. */
@@ -77,9 +80,12 @@ interface Way {
 class Front implements Gateway {
   readonly #options: GatewayOptions
   #upgrades = 0
+  readonly #upgradesOf: ClientCounts
 
   constructor(options: GatewayOptions) {
     this.#options = options
+    const { maxUpgrades = MOST_UPGRADES, clientShare = 1 } = options
+    this.#upgradesOf = new ClientCounts(Math.max(1, Math.ceil(maxUpgrades * clientShare)))
     this.handle = this.handle.bind(this)
     this.upgrade = this.upgrade.bind(this)
     this.connect = this.connect.bind(this)
@@ -113,12 +119,14 @@ class Front implements Gateway {
     const { watch, maxUpgrades = MOST_UPGRADES, onUpstreamFailure } = this.#options
     const visit = new Visit(request, watch)
     let upgrade: Upgrade | undefined
+    let client: string | undefined
     const gone = new Gone()
     const early = new EarlyBytes(socket, head)
     this.#upgrades++
     socket.on("error", () => undefined)
     socket.on("close", () => {
       this.#upgrades--
+      if (client !== undefined) this.#upgradesOf.leave(client)
       upgrade?.abandon()
       gone.tell()
       this.over(visit)
@@ -134,9 +142,12 @@ class Front implements Gateway {
       refuse("REQUEST_INVALID")
       return
     }
-    if (this.#upgrades > maxUpgrades) {
+    const refuseFull = (): void => {
       visit.error = "UPGRADES_FULL"
       refuse("UPGRADES_FULL")
+    }
+    if (this.#upgrades > maxUpgrades) {
+      refuseFull()
       return
     }
     this.pass(visit, gone, {
@@ -147,6 +158,11 @@ class Front implements Gateway {
         visit.bytesOut = endWith(socket, status, contentType, body, admission.headers())
       },
       forward: (route, path, origin) => {
+        if (!this.#upgradesOf.enter(origin.client)) {
+          refuseFull()
+          return
+        }
+        client = origin.client
         upgrade = new Upgrade(visit, socket, early, route, path, origin, onUpstreamFailure)
         upgrade.start()
       },

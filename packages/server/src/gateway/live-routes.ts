@@ -87,9 +87,10 @@ export class LiveRoutes implements RouteTable {
     const added: LiveUpstream[] = []
     for (const [name, wanted] of Object.entries(upstreamsOf(settings))) {
       const tls = tlsOf(name, wanted)
-      const made = JSON.stringify([wanted, tls])
+      const { clientShare } = settings
+      const made = JSON.stringify([wanted, tls, clientShare])
       const known = before.get(name)
-      const live = known?.made === made ? known : this.#open(name, wanted, tls, made)
+      const live = known?.made === made ? known : this.#open(name, wanted, tls, clientShare, made)
       if (live !== known) added.push(live)
       after.set(name, live)
     }
@@ -107,12 +108,19 @@ export class LiveRoutes implements RouteTable {
     for (const [name, live] of before) if (after.get(name) !== live) this.#retire(live)
   }
 
-  #open(name: string, wanted: UpstreamSettings, tls: UpstreamTls, made: string): LiveUpstream {
+  #open(
+    name: string,
+    wanted: UpstreamSettings,
+    tls: UpstreamTls,
+    clientShare: number,
+    made: string,
+  ): LiveUpstream {
     const { clock, onHealthChange } = this.#options
-    const { balance, health, ejection, connections, keepAlive } = wanted
+    const { balance, health, ejection, connections, waiting, keepAlive } = wanted
+    const bounds = { maxConnections: connections, maxWaiting: waiting, clientShare }
     const targets = wanted.targets.map((address) => {
       const { origin } = new URL(address)
-      const pool = openPool(origin, { tls, maxConnections: connections, keepAliveMs: keepAlive })
+      const pool = openPool(origin, { tls, ...bounds, keepAliveMs: keepAlive })
       return new FitTarget(origin, pool, { failures: ejection.failures, forMs: ejection.for }, clock)
     })
     const checks =
@@ -140,7 +148,8 @@ function tlsOf(name: string, { tls }: UpstreamSettings): UpstreamTls {
   }
 }
 
-function routeOf(route: NamedRoute, { deadlines }: GatewaySettings, upstream: BalancedUpstream): Route {
+function routeOf(route: NamedRoute, settings: GatewaySettings, upstream: BalancedUpstream): Route {
+  const { deadlines, uploads } = settings
   const { name, path, stripPrefix, keepHost, methodOverride } = route
   const prefix = prefixOf(path)
   return {
@@ -152,6 +161,7 @@ function routeOf(route: NamedRoute, { deadlines }: GatewaySettings, upstream: Ba
       bodyIdle: route.deadlines.bodyIdle ?? deadlines.bodyIdle,
       total: route.deadlines.total ?? deadlines.total,
     },
+    uploads: uploads.rate === 0 ? undefined : { bytesPerSecond: uploads.rate, graceMs: uploads.grace },
     passesMethodOverride: methodOverride,
     keepHost: keepHost ?? upstream.targets.every(({ origin }) => origin.startsWith("http:")),
     stripPrefix: stripPrefix && prefix !== "" ? prefix : undefined,

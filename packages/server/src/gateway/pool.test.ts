@@ -115,6 +115,70 @@ describe("a pool", () => {
     expect(await take(pool)).toBe("unreachable")
   })
 
+  it("refuses at once whoever comes when too many wait", async () => {
+    const upstream = await startRawUpstream(() => undefined)
+    const pool = openPool(upstream.origin, { maxConnections: 1, maxWaiting: 2 })
+    onTestFinished(() => pool.close())
+    const held = (await take(pool)) as Connection
+    const waiting = [take(pool), take(pool)]
+    expect(await take(pool)).toBe("full")
+    held.drop()
+    for (const next of waiting) ((await next) as Connection).drop()
+  })
+
+  it("lets one client hold its share and no more, and gives what becomes free in turns", async () => {
+    const upstream = await startRawUpstream(() => undefined)
+    const pool = openPool(upstream.origin, { maxConnections: 4, maxWaiting: 8, clientShare: 0.5 })
+    onTestFinished(() => pool.close())
+    const order: string[] = []
+    const held: Connection[] = []
+    const ask = (client: string): Promise<Refusal | undefined> =>
+      new Promise((resolve) => {
+        const connected = (connection: Connection): void => {
+          order.push(client)
+          held.push(connection)
+          resolve(undefined)
+        }
+        pool.take({ connected, refused: resolve }, { connectMs: 60_000, client })
+      })
+    const many = Array.from({ length: 7 }, () => ask("greedy"))
+    // Two it holds, four wait, the last was refused.
+    expect(await many[6]).toBe("full")
+    await eventually(() => order.length === 2)
+    await Promise.all([ask("modest"), ask("other")])
+    expect(order).toEqual(["greedy", "greedy", "modest", "other"])
+    // All are taken now. The next that becomes free is not for who has its share.
+    const later = [ask("other"), ask("new")]
+    held[3]?.drop()
+    await eventually(() => order.length === 5)
+    held[2]?.drop()
+    await Promise.all(later)
+    expect(order.slice(4)).toEqual(["other", "new"])
+    held[0]?.drop()
+    await eventually(() => order.length === 7)
+    expect(order[6]).toBe("greedy")
+    while (held.length > 0) held.pop()?.drop()
+    await Promise.all(many)
+    for (const connection of held) connection.drop()
+    await eventually(() => pool.open === 0)
+  })
+
+  it("lets 50,000 who wait leave without keeping anybody waiting", async () => {
+    const upstream = await startRawUpstream(() => undefined)
+    const pool = openPool(upstream.origin, { maxConnections: 1, maxWaiting: 50_000 })
+    onTestFinished(() => pool.close())
+    const held = (await take(pool)) as Connection
+    const takers = Array.from({ length: 50_000 }, () => ({
+      connected: () => expect.unreachable(),
+      refused: () => expect.unreachable(),
+    }))
+    for (const taker of takers) pool.take(taker, { connectMs: 0 })
+    const started = performance.now()
+    for (const taker of takers.reverse()) pool.leave(taker)
+    expect(performance.now() - started).toBeLessThan(2_000)
+    held.drop()
+  })
+
   it("gives a connection whose taker has left to the next", async () => {
     const upstream = await startRawUpstream((socket) => socket.write(OK))
     const pool = openPool(upstream.origin)

@@ -1,6 +1,7 @@
 // Connections to one address, kept between requests. The one used last is used first: the others may then end.
 
 import type { Socket } from "node:net"
+import { type ClientShare, ClientShares, type Waiter } from "./client-shares.js"
 import { Connection, type ConnectionOwner } from "./connection.js"
 import { type Dial, dialer } from "./dial.js"
 import type { UpstreamTls } from "./upstream-tls.js"
@@ -10,6 +11,10 @@ export interface PoolOptions {
   readonly tls?: UpstreamTls | undefined
   /** Open at once; what comes beyond that waits. Default: 1,024. */
   readonly maxConnections?: number | undefined
+  /** Requests that wait for one at once; more are refused. Default: 1,024. */
+  readonly maxWaiting?: number | undefined
+  /** The part of both that one client may take, from 0 to 1, and at least one of each. Default: 1, all of them. */
+  readonly clientShare?: number | undefined
   /** How long an idle connection is kept. Default: 4 s, less than most servers keep theirs. */
   readonly keepAliveMs?: number | undefined
 }
@@ -28,6 +33,8 @@ export interface TakeOptions {
   readonly connectMs: number
   /** `fresh`: one that was never used. `alone`: also, and besides those that are counted; it is never kept. */
   readonly kind?: "any" | "fresh" | "alone" | undefined
+  /** Who asks, for its share. Default: nobody known, which is a client of its own. */
+  readonly client?: string | undefined
 }
 
 export interface Pool {
@@ -45,15 +52,9 @@ export function openPool(origin: string, options: PoolOptions = {}): Pool {
   return new ConnectionPool(dialer(origin, options.tls), options)
 }
 
-interface Waiter {
-  readonly taker: Taker
-  readonly fresh: boolean
-  readonly connectMs: number
-  readonly timer: NodeJS.Timeout | undefined
-}
-
 const KEEP_ALIVE_MS = 4_000
 const MOST_CONNECTIONS = 1_024
+const MAX_WAITING = 1_024
 /** How much earlier than the upstream says we stop using a connection: our next request may be on its way. */
 const KEEP_ALIVE_MARGIN_MS = 1_000
 
@@ -62,7 +63,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
   readonly #most: number
   readonly #keepAliveMs: number
   readonly #idle: Connection[] = []
-  readonly #waiting: Waiter[] = []
+  readonly #clients: ClientShares
   /** Every socket, also those on their own. */
   readonly #sockets = new Set<Socket>()
   #open = 0
@@ -75,6 +76,13 @@ class ConnectionPool implements Pool, ConnectionOwner {
     this.#dial = dial
     this.#most = options.maxConnections ?? MOST_CONNECTIONS
     this.#keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
+    const { clientShare = 1, maxWaiting = MAX_WAITING } = options
+    const shareOf = (all: number) => Math.max(1, Math.ceil(all * clientShare))
+    this.#clients = new ClientShares({
+      maxHeld: shareOf(this.#most),
+      maxWaiting,
+      maxWaitingEach: shareOf(maxWaiting),
+    })
   }
 
   get open(): number {
@@ -85,7 +93,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
     return this.#idle.length
   }
 
-  take(taker: Taker, { connectMs, kind = "any" }: TakeOptions): void {
+  take(taker: Taker, { connectMs, kind = "any", client = "" }: TakeOptions): void {
     if (this.#isClosed) {
       taker.refused("unreachable", new Error("the pool is closed"))
       return
@@ -94,19 +102,24 @@ class ConnectionPool implements Pool, ConnectionOwner {
       this.#openAlone(taker, connectMs)
       return
     }
-    const idle = kind === "any" ? this.#newestIdle() : undefined
+    const share = this.#clients.of(client)
+    const mayHold = this.#clients.mayHold(share)
+    const idle = kind === "any" && mayHold ? this.#newestIdle() : undefined
     if (idle !== undefined) {
-      taker.connected(idle)
+      this.#give(idle, share, taker)
       return
     }
     const timer = connectMs === 0 ? undefined : setTimeout(() => this.#giveUp(taker), connectMs)
-    this.#waiting.push({ taker, fresh: kind === "fresh", connectMs, timer })
-    if (this.#open < this.#most) this.#openShared(connectMs)
+    if (!this.#clients.wait(share, { taker, isFresh: kind === "fresh", connectMs, timer })) {
+      clearTimeout(timer)
+      taker.refused("full", new Error("too many wait for a connection"))
+    } else if (mayHold && this.#open < this.#most) this.#openShared(connectMs)
+    // A new one needs the place of one that is there.
+    else if (kind === "fresh" && mayHold) this.#idle[0]?.socket.destroy()
   }
 
   leave(taker: Taker): void {
-    const at = this.#waiting.findIndex((waiter) => waiter.taker === taker)
-    if (at >= 0) clearTimeout(this.#waiting.splice(at, 1)[0]?.timer)
+    this.#clients.leave(taker)
   }
 
   async close(): Promise<void> {
@@ -120,12 +133,14 @@ class ConnectionPool implements Pool, ConnectionOwner {
   }
 
   idled(connection: Connection): void {
-    const waiter = this.#nextWaiter(false)
-    if (waiter !== undefined) {
-      waiter.connected(connection)
+    this.#release(connection)
+    const waiter = this.#clients.next()
+    if (waiter !== undefined && !(waiter.isFresh && connection.uses > 0)) {
+      this.#serve(waiter, connection)
       return
     }
-    if (this.#isClosed) {
+    // Whoever waits for a new one gets it in the place of this.
+    if (this.#isClosed || waiter !== undefined) {
       connection.socket.destroy()
       return
     }
@@ -138,7 +153,11 @@ class ConnectionPool implements Pool, ConnectionOwner {
     const at = this.#idle.lastIndexOf(connection)
     if (at >= 0) this.#idle.splice(at, 1)
     this.#open--
-    this.#openForWaiting()
+    this.#release(connection)
+    const waiter = this.#clients.next()
+    const idle = waiter === undefined || waiter.isFresh ? undefined : this.#newestIdle()
+    if (waiter !== undefined && idle !== undefined) this.#serve(waiter, idle)
+    else this.#openForWaiting()
   }
 
   #newestIdle(): Connection | undefined {
@@ -149,11 +168,21 @@ class ConnectionPool implements Pool, ConnectionOwner {
     }
   }
 
-  #nextWaiter(isFresh: boolean): Taker | undefined {
-    const at = isFresh ? 0 : this.#waiting.findIndex((waiter) => !waiter.fresh)
-    const waiter = at < 0 ? undefined : this.#waiting.splice(at, 1)[0]
-    clearTimeout(waiter?.timer)
-    return waiter?.taker
+  #give(connection: Connection, share: ClientShare, taker: Taker): void {
+    this.#clients.hold(share)
+    connection.holder = share
+    taker.connected(connection)
+  }
+
+  #serve({ taker }: Waiter, connection: Connection): void {
+    const place = this.#clients.leave(taker)
+    if (place !== undefined) this.#give(connection, place.share, taker as Taker)
+  }
+
+  #release(connection: Connection): void {
+    const { holder } = connection
+    connection.holder = undefined
+    if (holder !== undefined) this.#clients.release(holder)
   }
 
   #openShared(connectMs: number): void {
@@ -165,14 +194,14 @@ class ConnectionPool implements Pool, ConnectionOwner {
       connected: (socket) => {
         this.#connecting--
         connection = new Connection(socket, this)
-        const taker = this.#nextWaiter(true)
-        if (taker === undefined) this.idled(connection)
-        else taker.connected(connection)
+        this.idled(connection)
       },
       refused: (error) => {
         this.#open--
         this.#connecting--
-        this.#nextWaiter(true)?.refused("unreachable", error)
+        const next = this.#clients.next()?.taker
+        if (next !== undefined) this.#clients.leave(next)
+        ;(next as Taker | undefined)?.refused("unreachable", error)
         this.#openForWaiting()
       },
       expired: () => {
@@ -235,15 +264,18 @@ class ConnectionPool implements Pool, ConnectionOwner {
   }
 
   #giveUp(taker: Taker): void {
-    this.leave(taker)
-    const isFull = this.#open >= this.#most && this.#connecting === 0
+    const place = this.#clients.leave(taker)
+    const hasShare = place === undefined || this.#clients.mayHold(place.share)
+    const isFull = !hasShare || (this.#open >= this.#most && this.#connecting === 0)
     taker.refused(isFull ? "full" : "timeout", new Error("no connection in time"))
   }
 
   /** A place is free, and somebody waits for whom none is being opened. */
   #openForWaiting(): void {
-    if (this.#isClosed || this.#waiting.length <= this.#connecting || this.#open >= this.#most) return
-    this.#openShared(this.#waiting[0]?.connectMs ?? 0)
+    const next = this.#clients.next()
+    if (this.#isClosed || next === undefined) return
+    if (this.#clients.waiting <= this.#connecting || this.#open >= this.#most) return
+    this.#openShared(next.connectMs)
   }
 
   #endOldest(): void {

@@ -1,3 +1,4 @@
+import type { UploadRate } from "./upload-pace.js"
 import type { Upstream } from "./upstream.js"
 
 /** How long the parts of an exchange with an upstream may take, in milliseconds; 0 is for ever. */
@@ -17,6 +18,8 @@ export interface Route {
   readonly name: string
   readonly upstream: Upstream
   readonly deadlines: Deadlines
+  /** How fast clients must send bodies. Default: as slowly as they like, but for `deadlines.bodyIdle`. */
+  readonly uploads?: UploadRate | undefined
   /** Whether the upstream sees the client's Host, or its own. */
   readonly keepHost: boolean
   /** Whether the upstream sees X-HTTP-Method-Override and its like. Default: no. */

@@ -74,6 +74,7 @@ class RunningGateway implements StartedGateway {
       watch: this.#watch,
       maxHeaders: limits.headers,
       maxUpgrades: settings.upgrades,
+      clientShare: settings.clientShare,
       onUpstreamFailure: failures && ((failure) => failures.failed(failure)),
       onError,
     })

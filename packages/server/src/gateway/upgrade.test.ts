@@ -37,8 +37,8 @@ async function start(options?: TestGatewayOptions) {
   return { ...echo, ...(await startGateway(echo.upstream.origin, options)) }
 }
 
-function open(port: number): WebSocket {
-  const socket = new WebSocket(`ws://${LOOPBACK}:${port}/chat?room=1`)
+function open(port: number, localAddress = LOOPBACK): WebSocket {
+  const socket = new WebSocket(`ws://${LOOPBACK}:${port}/chat?room=1`, { localAddress })
   onTestFinished(() => socket.terminate())
   socket.on("error", () => undefined)
   return socket
@@ -108,6 +108,19 @@ describe("a WebSocket", () => {
     first.close()
     await eventually(() => gateway.upgrades === 1)
     await once(open(port), "open")
+  })
+
+  it("is for one client only up to its share", async () => {
+    const { port, gateway } = await start({ maxUpgrades: 4, clientShare: 0.5 })
+    const from = (localAddress: string) => open(port, localAddress)
+    const greedy = [from("127.0.0.2"), from("127.0.0.2")]
+    await Promise.all(greedy.map((client) => once(client, "open")))
+    const [, answer] = await once(from("127.0.0.2"), "unexpected-response")
+    expect(answer.statusCode).toBe(503)
+    await once(from("127.0.0.3"), "open")
+    greedy[0]?.close()
+    await eventually(() => gateway.upgrades === 2)
+    await once(from("127.0.0.2"), "open")
   })
 
   it("makes an upstream wait that is faster than its client", async () => {
