@@ -8,6 +8,7 @@ import { Server as NetServer, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { acceptWaiting, lastCall } from "../accept-waiting.js"
 import { divert } from "../http/divert.js"
+import { UnreadAnswers } from "../http/unread-answers.js"
 import { addressOf, type Listener } from "../listener.js"
 import type { Certificate } from "./certificates.js"
 import { DirectLanes } from "./direct-lane.js"
@@ -34,7 +35,7 @@ export interface GatewayListenerOptions {
   readonly keepAliveMs: number
   readonly maxHeaderBytes: number
   readonly maxConnections: number
-  /** How long a client may receive nothing of an answer that is there, over HTTP/2. Default: one minute. */
+  /** How long a client may receive nothing of an answer that is there. Default: one minute. */
   readonly answerIdleMs?: number | undefined
 }
 
@@ -49,12 +50,13 @@ type Http1Server = HttpServer | HttpsServer
 const LONGEST_HANDSHAKE_MS = 120_000
 /** How long `close` gives a client that believes its idle connection to be open. A request may be on its way. */
 const LAST_CALL_MS = 500
+const ANSWER_IDLE_MS = 60_000
 
 export async function listen(options: GatewayListenerOptions): Promise<GatewayListener> {
   const { certificate, maxConnections, host, port, fd } = options
   const server = certificate === undefined ? createServer(bounds(options)) : createHttps(options, certificate)
   server.maxConnections = maxConnections
-  const served = new Port(server, options.gateway)
+  const served = new Port(server, options.gateway, new UnreadAnswers(options.answerIdleMs ?? ANSWER_IDLE_MS))
   if (options.direct !== false) served.openLanes(new DirectLanes(options))
   if (certificate !== undefined && options.http2) served.offerHttp2(createHttp2(options))
   server.listen(fd === undefined ? { host, port } : { fd })
@@ -99,17 +101,21 @@ class Port {
   readonly #gateway: Gateway
   /** All there are: of either protocol, and those that were upgraded. */
   readonly #sockets = new Set<Socket>()
+  readonly #unread: UnreadAnswers
   /** The last answer on each connection. A map costs a request less than a listener for its end would. */
   readonly #answers = new Map<Socket, ServerResponse>()
   #http2: Http2Side | undefined
   #lanes: DirectLanes | undefined
   #isClosing = false
 
-  constructor(server: Http1Server, gateway: Gateway) {
+  constructor(server: Http1Server, gateway: Gateway, unread: UnreadAnswers) {
+    this.#unread = unread
     this.#server = server
     this.#gateway = gateway
     wireHttp1(server, gateway, (request, response) => this.#handle(request, response))
     server.on("connection", (socket: Socket) => this.#watch(socket))
+    // What is written goes through this, and not through the socket below it.
+    server.on("secureConnection", (socket: TLSSocket) => unread.watch(socket))
     // Who cannot agree on TLS hears so from TLS.
     server.on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy())
   }
@@ -135,6 +141,7 @@ class Port {
     // The same socket comes again after an upgrade that nobody follows.
     if (this.#sockets.has(socket)) return
     this.#sockets.add(socket)
+    this.#unread.watch(socket)
     socket.on("close", () => this.#sockets.delete(socket))
   }
 
@@ -169,6 +176,7 @@ class Port {
       for (const socket of this.#sockets) socket.destroy()
     }, deadlineMs)
     await closed
+    this.#unread.stop()
     clearTimeout(ending)
     clearTimeout(hangUp)
     // Stops the timer that looks for slow clients.

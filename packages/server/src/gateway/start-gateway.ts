@@ -100,7 +100,7 @@ class RunningGateway implements StartedGateway {
       keepAliveMs: limits.keepAlive,
       maxHeaderBytes: limits.headerBytes,
       maxConnections: limits.connections,
-      answerIdleMs: settings.deadlines.bodyIdle || undefined,
+      answerIdleMs: longestIdle(settings),
     })
     hub?.attach({
       gateway: () => ({ targets: this.#routes.targets(), upgrades: this.#gateway.upgrades }),
@@ -158,6 +158,12 @@ class RunningGateway implements StartedGateway {
         this.#log?.error({ code: error.code, error: error.message }, "the certificate in force stays"),
     })
   }
+}
+
+/** How long bodies may stall on the most patient of all routes. Undefined where one may stall for ever. */
+function longestIdle({ deadlines, routes }: GatewaySettings): number | undefined {
+  const all = [deadlines.bodyIdle, ...routes.map((route) => route.deadlines.bodyIdle ?? 0)]
+  return Math.max(...all) || undefined
 }
 
 function filesOf({ tls: { cert, key } }: GatewaySettings): CertificateFiles | undefined {

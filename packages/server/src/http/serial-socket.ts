@@ -10,6 +10,8 @@ import { divert } from "./divert.js"
 
 /** How much a client may send ahead, while an answer is under way, before its socket is paused. */
 const MAX_AHEAD_BYTES = 65_536
+/** What is written at once. */
+const MAX_PIECE_BYTES = 65_536
 const HEAD_END = "\r\n\r\n"
 const CR = 0x0d
 const LF = 0x0a
@@ -113,7 +115,8 @@ export class SerialSocket extends Duplex {
     encoding: BufferEncoding,
     done: (error?: Error | null) => void,
   ): void {
-    this.raw.write(chunk, encoding, done)
+    if (chunk.length <= MAX_PIECE_BYTES) this.raw.write(chunk, encoding, done)
+    else this.#writePieces(typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk, done)
   }
 
   override _writev(
@@ -122,12 +125,28 @@ export class SerialSocket extends Duplex {
   ): void {
     const { raw } = this
     const last = pieces.length - 1
+    if (this.writableLength > MAX_PIECE_BYTES) {
+      const bytes = pieces.map(({ chunk, encoding }) =>
+        typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk,
+      )
+      this.#writePieces(Buffer.concat(bytes), done)
+      return
+    }
     raw.cork()
     pieces.forEach(({ chunk, encoding }, i) => {
       if (i === last) raw.write(chunk, encoding, done)
       else raw.write(chunk, encoding)
     })
     raw.uncork()
+  }
+
+  /** One after the other, so that it shows whether the client receives them. */
+  #writePieces(bytes: Buffer, done: (error?: Error | null) => void): void {
+    const isLast = bytes.length <= MAX_PIECE_BYTES
+    this.raw.write(bytes.subarray(0, MAX_PIECE_BYTES), (error) => {
+      if (error || isLast) done(error)
+      else this.#writePieces(bytes.subarray(MAX_PIECE_BYTES), done)
+    })
   }
 
   override _final(done: () => void): void {

@@ -69,6 +69,39 @@ describe("requests sent ahead on one connection", () => {
   })
 })
 
+describe("a client that", () => {
+  /** More than the system takes for a client that does not read. */
+  const much = Buffer.alloc(32 * 1_048_576)
+
+  it("never reads its answer is cut off", async () => {
+    const requests: IncomingMessage[] = []
+    const { port } = await start(
+      (request, response) => {
+        requests.push(request)
+        response.end(much)
+      },
+      { answerTimeoutMs: 300 },
+    )
+    const socket = await connectTo(port)
+    socket.pause()
+    socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+    await eventually(() => requests[0]?.socket.destroyed)
+    socket.destroy()
+  })
+
+  it("reads slowly gets all of a large answer", async () => {
+    const { port } = await start((_request, response) => void response.end(much), { answerTimeoutMs: 1_000 })
+    const socket = await connectTo(port)
+    socket.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+    let bytes = 0
+    for await (const piece of socket) {
+      bytes += piece.length
+      await new Promise((resolve) => setTimeout(resolve, bytes % (1 << 20) < 65_536 ? 60 : 0))
+    }
+    expect(bytes).toBeGreaterThan(much.length)
+  })
+})
+
 describe("close", () => {
   it("lets a request under way finish, and then ends its connection", async () => {
     const requests = new EventEmitter<{ arrived: [ServerResponse] }>()
