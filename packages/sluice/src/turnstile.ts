@@ -2,6 +2,7 @@ import type { Clock } from "./clock.js"
 import type { Decision } from "./decision.js"
 import { SluiceError } from "./errors.js"
 import { checkFields, checkType } from "./options.js"
+import { SlotQueue } from "./slot-queue.js"
 
 export interface WaitOptions {
   cost?: number
@@ -39,9 +40,11 @@ export class Turnstile {
   /** The end of each line: settled when everyone in it has left. */
   readonly #lines = new Map<string, Promise<unknown>>()
   readonly #waiting = new Set<AbortController>()
+  readonly #held: SlotQueue
 
   constructor(clock: Required<Clock>) {
     this.#clock = clock
+    this.#held = new SlotQueue(clock)
   }
 
   /** Waits at a limiter; the mistakes in the options are found here, so that who never waits need not carry it. */
@@ -73,7 +76,7 @@ export class Turnstile {
     })
     this.#lines.set(key, line)
     try {
-      return await this.#hold(await turn, question, stop.signal, deadline)
+      return await this.#hold(key, await turn, question, stop.signal, deadline)
     } finally {
       signal?.removeEventListener("abort", onAbort)
       this.#waiting.delete(stop)
@@ -111,6 +114,7 @@ export class Turnstile {
 
   /** A request from a queueing leaky bucket has its place, and its time. One that goes away frees it. */
   async #hold(
+    key: string,
     decision: Decision,
     question: Question,
     stop: AbortSignal,
@@ -122,14 +126,10 @@ export class Turnstile {
       await question.refund()
       return { ...decision, allowed: false, retryAfterMs: delayMs, delayMs: 0, deniedBy: "wait" }
     }
-    try {
-      await this.#sleep(delayMs, stop)
-    } catch (reason) {
-      // The store may be closed by now, and its counters gone.
-      await question.refund().catch(() => {})
-      throw reason
-    }
-    return decision
+    if (await this.#held.wait(key, delayMs, stop)) return decision
+    // The store may be closed by now, and its counters gone.
+    await question.refund().catch(() => {})
+    throw stop.reason
   }
 
   /** True when `until` is settled before the time is up. Leaves no timer and no listener, whichever way it ends. */

@@ -124,6 +124,29 @@ describe("holding", () => {
     await eventually(async () => (await left()) === 2)
   })
 
+  it("moves those behind up when a client gives up, and gives its time to nobody else", async () => {
+    const { core, limiting, left } = start(queue.replace("burst: 3", "burst: 9"))
+    const times: number[] = []
+    const begun = core.clock.now()
+    const hold = (admission: Admission, signal = new AbortController().signal) =>
+      void admission.hold(signal).then((isDue) => (isDue ? times.push(core.clock.now() - begun) : undefined))
+    decided(limiting)
+    const gone = new AbortController()
+    hold(decided(limiting), gone.signal)
+    hold(decided(limiting))
+    hold(decided(limiting))
+    gone.abort()
+    await eventually(() => limiting.held === 2)
+    // The refund is in the background.
+    await eventually(async () => (await left()) === 6)
+    hold(decided(limiting))
+    for (let i = 0; i < 60; i++) {
+      core.clock.advance(100)
+      await new Promise(setImmediate)
+    }
+    expect(times).toEqual([1_000, 2_000, 3_000])
+  })
+
   it("denies what it has no place to hold, and charges it nothing", async () => {
     const { limiting, left } = start(queue, { maxHeld: 0 })
     expect(decided(limiting).allowed).toBe(true)

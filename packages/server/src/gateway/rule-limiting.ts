@@ -178,7 +178,7 @@ class RuleAdmission implements Admission {
   }
 
   async hold(signal: AbortSignal): Promise<boolean> {
-    const isDue = await this.#limiting.room.wait(this.decision.delayMs, signal)
+    const isDue = await this.#limiting.room.wait(this.decision, undefined, signal)
     if (!isDue) this.#limiting.refund(this.decision)
     return isDue
   }

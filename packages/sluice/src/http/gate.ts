@@ -316,8 +316,8 @@ export class Gate<Request extends object> implements Gatekeeper<Request> {
     refund?.catch(() => {})
   }
 
-  wait(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-    return this.#room.wait(ms, signal)
+  wait({ decision, key }: Passage<Request>, signal: AbortSignal | undefined): Promise<boolean> {
+    return this.#room.wait(decision, key, signal)
   }
 }
 

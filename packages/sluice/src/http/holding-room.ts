@@ -1,15 +1,20 @@
 import type { Clock } from "../clock.js"
 import { systemClock } from "../clock.js"
+import { SlotQueue } from "../slot-queue.js"
+import type { RequestDecision } from "./passage.js"
 
 /** Where requests of a queueing leaky bucket wait for their turn. It has so many places and no more. */
 export class HoldingRoom {
   readonly #max: number
-  readonly #schedule: Required<Clock>["schedule"]
+  readonly #queue: SlotQueue
   #taken = 0
 
   constructor(max: number, clock: Clock = systemClock) {
     this.#max = max
-    this.#schedule = (clock.schedule ?? systemClock.schedule).bind(clock)
+    this.#queue = new SlotQueue({
+      now: () => clock.now(),
+      schedule: (clock.schedule ?? systemClock.schedule).bind(clock),
+    })
   }
 
   /** How many requests wait now. */
@@ -24,23 +29,26 @@ export class HoldingRoom {
     return true
   }
 
-  /** True when the time has come, false when the signal came first. No timer and no listener is left either way. */
-  wait(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-    return new Promise((resolve) => {
-      const leave = (isDue: boolean): void => {
-        this.#taken--
-        cancel?.()
-        signal?.removeEventListener("abort", onAbort)
-        resolve(isDue)
-      }
-      const onAbort = (): void => leave(false)
-      let cancel: (() => void) | undefined
-      if (signal?.aborted === true) {
-        onAbort()
-        return
-      }
-      cancel = this.#schedule(ms, () => leave(true))
-      signal?.addEventListener("abort", onAbort)
-    })
+  /**
+   * Waits in the line of the bucket that holds a request, first come, first served. True when its turn has come, false when the
+   * signal came first; those behind it then move up. `key`: where no rule says whose bucket it is.
+   */
+  async wait(
+    decision: RequestDecision,
+    key: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const isDue = await this.#queue.wait(lineOf(decision, key), decision.delayMs, signal)
+    this.#taken--
+    return isDue
   }
+}
+
+/** The bucket that holds a request: of a limiter's key, or of the rule that has the least left. */
+function lineOf(decision: RequestDecision, key: string | undefined): string {
+  if (!("reason" in decision)) return key ?? ""
+  const enforced = decision.rules.filter(({ mode }) => mode === "enforce")
+  const own = enforced.filter(({ rule }) => rule === decision.rule)
+  const outcomes = own.length > 0 ? own : enforced
+  return JSON.stringify(outcomes.map((outcome) => [outcome.rule, outcome.tier, outcome.key]))
 }

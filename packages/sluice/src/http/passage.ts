@@ -29,7 +29,8 @@ export interface Gatekeeper<Request> {
   refund(passage: Passage<Request>): void
   /** Lets the rules make of the answer what they say of it. */
   settle(passage: Passage<Request>, status: number, headers: HeaderSource | undefined): void
-  wait(ms: number, signal: AbortSignal | undefined): Promise<boolean>
+  /** Waits for the turn of a request that is held. */
+  wait(passage: Passage<Request>, signal: AbortSignal | undefined): Promise<boolean>
 }
 
 /** One request on its way through a gate. */
@@ -85,7 +86,7 @@ export class Passage<Request = unknown> {
    * place in the queue is then free again, and nothing is to be answered.
    */
   async hold(signal?: AbortSignal): Promise<boolean> {
-    const isDue = await this.#gate.wait(this.delayMs, signal)
+    const isDue = await this.#gate.wait(this, signal)
     if (!isDue) this.#giveBack()
     return isDue
   }
