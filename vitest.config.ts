@@ -14,8 +14,8 @@ const everyTest = [
 /** Tests that start servers and load them, but assert no times below seconds: two at a time leave each a core. */
 const loadedTests = [
   "test/chaos/{boot,exit,figures,ring,sentinel,cluster}.test.ts",
-  "test/gateway/run*.test.ts",
-  "test/service/run.test.ts",
+  "test/gateway/{run*,budget}.test.ts",
+  "test/service/{run,budget}.test.ts",
 ]
 
 /** Tests that assert how many milliseconds something takes. Each has the machine to itself, after all others. */

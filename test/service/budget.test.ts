@@ -1,0 +1,49 @@
+// The most memory that 1,000 hostile connections of HTTP/1 can make the check API hold with requests that never become whole.
+// Measured: 47 and 163 MiB.
+
+import { afterEach, beforeAll, expect, it } from "vitest"
+import { HOSTILE, openHostile, settledMiB } from "../support/hostile.js"
+import { buildServer, killAll, run } from "../support/service-process.js"
+
+beforeAll(() => buildServer(), 120_000)
+const ends: (() => void)[] = []
+afterEach(() => {
+  for (const end of ends.splice(0)) end()
+  killAll()
+})
+
+async function start(): Promise<{ pid: number | undefined; port: number }> {
+  const off = ["--grpc.enabled=false", "--control.enabled=false", "--log.denials=0"]
+  const { child, logged, ended, stderr } = run(["--http.port=0", ...off])
+  const address = await new Promise<string>((resolve, reject) => {
+    child.stderr?.on("data", () => {
+      const ready = logged().find(({ msg }) => msg === "ready")
+      if (ready !== undefined) resolve((ready.addresses as { http: string }).http)
+    })
+    void ended.then(() => reject(new Error(`it ended without listening:\n${stderr()}`)))
+  })
+  return { pid: child.pid, port: Number(address.slice(address.lastIndexOf(":") + 1)) }
+}
+
+const BODY = '{"key":"a"}'
+const check = `POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
+const longHead = Array.from({ length: 100 }, (_, i) => `x-${i}: ${"y".repeat(140)}`).join("\r\n")
+
+it.each([
+  ["half heads", `GET / HTTP/1.1\r\nHost: a\r\n${longHead}`, 150],
+  [
+    "half bodies",
+    check.replace(`Length: ${BODY.length}`, "Length: 200000").slice(0, -2) + "x".repeat(150_000),
+    400,
+  ],
+])(
+  `${HOSTILE} connections: %s`,
+  async (_, bytes, budget) => {
+    const { pid, port } = await start()
+    const before = await settledMiB(pid)
+    ends.push(await openHostile(port, bytes))
+    const held = (await settledMiB(pid)) - before
+    expect(held).toBeLessThan(budget)
+  },
+  60_000,
+)
