@@ -29,8 +29,12 @@ interface Answer {
   readonly body: string
 }
 
-async function ask(session: ClientHttp2Session, path: string): Promise<Answer> {
-  const stream = session.request({ ":path": path })
+async function ask(
+  session: ClientHttp2Session,
+  path: string,
+  more: Record<string, string> = {},
+): Promise<Answer> {
+  const stream = session.request({ ":path": path, ...more })
   const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }]
   let body = ""
   for await (const piece of stream) body += piece
@@ -51,6 +55,14 @@ describe("over HTTP/2", () => {
     expect(denied.status).toBe(429)
     expect(JSON.parse(denied.body)).toMatchObject({ status: 429, rule: "api" })
     expect(backend.seen).toEqual(["GET /a"])
+  })
+
+  it("a request that expects something unknown is limited like all others", async () => {
+    const backend = await openBackend()
+    const { session } = await openSession(backend, rules(", cost: 10"))
+    expect((await ask(session, "/a", { expect: "x" })).status).toBe(417)
+    expect((await ask(session, "/b", { expect: "x" })).status).toBe(429)
+    expect(backend.seen).toEqual([])
   })
 
   it("an upload is denied before it is sent, and others on the connection go on", async () => {

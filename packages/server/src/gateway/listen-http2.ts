@@ -68,6 +68,7 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
   }
   server.on("request", handle)
   server.on("checkContinue", handle)
+  server.on("checkExpectation", handle)
   return {
     take(socket) {
       taken = new Http2Socket(socket)
