@@ -145,7 +145,7 @@ const importRules = spec({
   name: "rules import",
   summary: "Turn a configuration of envoyproxy/ratelimit into a rule set",
   description:
-    "The rules decide as that configuration does. They are printed; what was read and means nothing here, or something else, is told on standard error.",
+    "For a request of one descriptor and one hit, the rules decide as that configuration does; with several, they differ in that a denied request charges nothing. They are printed; what was read and means nothing here, or something else, is told on standard error.",
   arguments: [
     {
       name: "config",

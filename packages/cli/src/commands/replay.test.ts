@@ -131,6 +131,7 @@ describe("sluice replay", () => {
     [["replay", ".", "-r", "RULES"], 1, ".: cannot be read (EISDIR) [LOG_IO]"],
     [["replay", "LOG", "-r", "missing.yaml"], 1, "missing.yaml"],
     [["replay", "RULES", "-r", "RULES"], 1, "[LOG_FORMAT_UNKNOWN]"],
+    [["replay", "LOG", "-r", "RULES", "--format", "alb"], 1, "[LOG_FORMAT_INVALID]"],
     [
       ["replay", "LOG", "-r", "RULES", "--html", "no/such/folder.html"],
       1,

@@ -126,6 +126,11 @@ describe("POST /replay", () => {
     control = await startControl()
     const unknown = await replay(IN_FORCE, "what is this\nno log at all\n".repeat(50))
     expect([unknown.status, unknown.json.code]).toEqual([400, "LOG_FORMAT_UNKNOWN"])
+    const shapes = await replay(
+      IN_FORCE,
+      '{"time":"2026-05-17T10:05:03Z","ip":"192.0.2.1","path":"/a"}\n'.repeat(50),
+    )
+    expect([shapes.status, shapes.json.code]).toEqual([400, "LOG_FORMAT_UNKNOWN"])
     const none = await control.ask("POST", "/replay", { headers: { "content-type": TYPE }, body: IN_FORCE })
     expect([none.status, none.json.code]).toEqual([400, "LOG_IO"])
   })

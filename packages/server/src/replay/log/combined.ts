@@ -1,10 +1,16 @@
 // The format of Apache and nginx that most logs are in, read by hand: no regular expression, no list of fields.
 //
 //   192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326 "http://referrer/" "agent"
+//
+// The host may come first, as in Apache's vhost_combined:
+//
+//   www.example.com:443 192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] …
 
+import { withoutPort } from "./json-lines.js"
 import type { LogReader } from "./log-reader.js"
 import { ClfTime } from "./log-time.js"
 import type { LoggedRequest } from "./logged-request.js"
+import { isAddress } from "./read-line.js"
 import { endOfQuoted, known, readRequestLine, unescaped } from "./request-line.js"
 
 export interface CombinedOptions {
@@ -16,8 +22,12 @@ export function combinedReader(format: "common" | "combined", { headers }: Combi
   const time = new ClfTime()
   const read = (line: string): LoggedRequest | string | undefined => {
     if (line === "") return undefined
-    const afterIp = line.indexOf(" ")
-    const bracket = line.indexOf("[", afterIp + 1)
+    const afterFirst = line.indexOf(" ")
+    const first = line.slice(0, afterFirst)
+    const hostFirst = afterFirst > 0 && !isAddress(first)
+    const ipStart = hostFirst ? afterFirst + 1 : 0
+    const afterIp = hostFirst ? line.indexOf(" ", ipStart) : afterFirst
+    const bracket = line.indexOf("[", afterFirst + 1)
     if (afterIp <= 0 || bracket < 0) return "no time in brackets"
     const at = time.read(line, bracket + 1)
     if (Number.isNaN(at) || line.charCodeAt(bracket + 27) !== 93)
@@ -25,9 +35,10 @@ export function combinedReader(format: "common" | "combined", { headers }: Combi
     const quote = bracket + 29
     const end = line.charCodeAt(quote) === 34 ? endOfQuoted(line, quote + 1) : -1
     if (end < 0) return "no request in quotes"
-    const request = readRequestLine(line, quote + 1, end, at, line.slice(0, afterIp))
+    const request = readRequestLine(line, quote + 1, end, at, line.slice(ipStart, afterIp))
     if (request === undefined) return "no request like GET /path HTTP/1.1"
     if (!hasStatus(line, end + 2)) return "no status behind the request"
+    if (hostFirst) request.host = withoutPort(first)
     // Between the address and the time: `ident user`, two dashes for nearly everybody.
     if (bracket - afterIp !== 5 || line.charCodeAt(afterIp + 3) !== 45)
       request.user = known(line.slice(line.indexOf(" ", afterIp + 1) + 1, bracket - 1))

@@ -50,6 +50,8 @@ export function csvReader(columns: Columns = {}): LogReader {
 
 /** Whether a line can be the first of such a file: it names a time, and something that tells clients or paths apart. */
 export function isCsvHeader(line: string): boolean {
+  // JSON of a shape that nobody knows has names such as time and path in it too.
+  if (line.startsWith("{") || line.startsWith("[")) return false
   const names = split(line, separatorOf(line)) ?? []
   const has = (field: CsvField) => names.some((name) => NAMES[field].includes(name.trim().toLowerCase()))
   return names.length > 1 && has("time") && (has("ip") || has("user") || has("apiKey") || has("path"))

@@ -8,6 +8,7 @@ import { envoyTextReader } from "./envoy-text.js"
 import { jsonFormatOf, jsonReader } from "./json-lines.js"
 import type { LogReader } from "./log-reader.js"
 import { LoggedRequest } from "./logged-request.js"
+import { readLine } from "./read-line.js"
 import { isRecordHeader, recordReader } from "./record.js"
 import { templateReader } from "./template.js"
 
@@ -85,7 +86,7 @@ function bestOf(lines: readonly string[], options: CombinedOptions): LogReader |
   const combined = lines.some((line) => /" \d{3} (?:\d+|-) "/.test(line)) ? "combined" : "common"
   const readers = [combinedReader(combined, options), albReader(), envoyTextReader(), cloudfrontReader()]
   const readable = readers.map(
-    (reader) => lines.filter((line) => reader.read(line) instanceof LoggedRequest).length,
+    (reader) => lines.filter((line) => readLine(reader, line) instanceof LoggedRequest).length,
   )
   const most = Math.max(...readable)
   return most > 0 && most * 2 >= lines.length ? readers[readable.indexOf(most)] : undefined

@@ -237,3 +237,51 @@ describe("a log that cannot be read", () => {
     await expect(reading).rejects.toBe(reason)
   })
 })
+
+describe("a log that begins with the host", () => {
+  const rest = '- frank [17/May/2026:10:05:03 +0000] "GET /a HTTP/1.1" 200 5 "-" "agent"'
+
+  it.each([
+    ["vhost_combined of Apache", "www.example.com:443", "www.example.com"],
+    ["nginx with $host in front", "www.example.com", "www.example.com"],
+  ])("is read with its address and its host: %s", async (_name, first, host) => {
+    const { requests, summary } = await read(
+      lines(`${first} 192.0.2.1 ${rest}`, `${first} 2001:db8::1 ${rest}`),
+    )
+    expect(summary).toMatchObject({ format: "combined", requests: 2, unreadable: { count: 0 } })
+    expect(requests.map(({ ip }) => ip)).toEqual(["192.0.2.1", "2001:db8::1"])
+    expect(requests[0]).toMatchObject({ host, user: "frank", path: "/a" })
+  })
+})
+
+describe("a log that is not understood", () => {
+  const unknownShape = '{"time":"2026-05-17T10:05:03Z","client":{"address":"192.0.2.1"},"url":"/a"}'
+
+  it("is an error when it is JSON of a shape that nobody knows, and no CSV", async () => {
+    await expect(read(lines(unknownShape, unknownShape))).rejects.toMatchObject({
+      code: "LOG_FORMAT_UNKNOWN",
+    })
+    const flat = '{"time":"2026-05-17T10:05:03Z","ip":"192.0.2.1","path":"/a"}'
+    await expect(read(lines(flat, flat))).rejects.toMatchObject({ code: "LOG_FORMAT_UNKNOWN" })
+  })
+
+  it("is an error when no line fits the format that was asked for, and says why", async () => {
+    await expect(read(lines(unknownShape), { format: "combined" })).rejects.toMatchObject({
+      code: "LOG_FORMAT_INVALID",
+      message: expect.stringContaining("line 1: no time in brackets"),
+    })
+  })
+
+  it("is an error when names stand where addresses should", async () => {
+    const names = GOOD.replace("192.0.2.1", "crawler.example.com")
+    await expect(read(lines(names, names))).rejects.toMatchObject({ code: "LOG_FORMAT_UNKNOWN" })
+  })
+})
+
+it("counts a line whose address is none as unreadable", async () => {
+  const { summary } = await read(lines(GOOD, GOOD.replace("192.0.2.1", "unknown"), GOOD))
+  expect(summary).toMatchObject({
+    requests: 2,
+    unreadable: { count: 1, first: [{ line: 2, reason: '"-" is no address' }] },
+  })
+})

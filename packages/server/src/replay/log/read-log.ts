@@ -1,11 +1,13 @@
 // A log of any format as requests in order of time.
 
+import { SluiceError } from "sluice"
 import type { LogChunks, LogOptions } from "../replay-options.js"
 import type { Disorder, UnreadableLine } from "../report.js"
 import { LINES_TO_DETECT, readerFor } from "./detect.js"
 import { eachLine, LONGEST_LINE } from "./lines.js"
 import type { LogReader } from "./log-reader.js"
 import type { LoggedRequest } from "./logged-request.js"
+import { readLine } from "./read-line.js"
 import { TimeSorter } from "./time-sorter.js"
 
 export interface ReadLogOptions extends LogOptions {
@@ -59,7 +61,8 @@ class LogInput {
       if (number >= LINES_TO_DETECT) this.#detect()
       return
     }
-    const read = line.length > LONGEST_LINE ? `longer than ${LONGEST_LINE} bytes` : this.#reader.read(line)
+    const read =
+      line.length > LONGEST_LINE ? `longer than ${LONGEST_LINE} bytes` : readLine(this.#reader, line)
     if (typeof read === "object") {
       this.#requests++
       this.#sorter.push(read)
@@ -68,6 +71,14 @@ class LogInput {
 
   end(): Omit<LogSummary, "lines" | "bytes"> {
     if (this.#reader === undefined) this.#detect()
+    const [first] = this.#first
+    if (this.#requests === 0 && first !== undefined) {
+      throw new SluiceError("LOG_FORMAT_INVALID", {
+        place: "log",
+        expected: `has no line that can be read as ${this.#reader?.format}; line ${first.line}: ${first.reason}`,
+        found: first.text,
+      })
+    }
     this.#sorter.end()
     return {
       format: (this.#reader as LogReader | undefined)?.format ?? "",
