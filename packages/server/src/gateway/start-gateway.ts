@@ -25,6 +25,8 @@ export interface StartGatewayOptions {
   readonly trustedProxies?: readonly string[] | undefined
   /** A socket that listens already, in place of `settings.host` and `settings.port`. */
   readonly fd?: number | undefined
+  /** Whether plain requests go past `node:http`. Default: true. */
+  readonly direct?: boolean | undefined
   /** Counts requests by route. */
   readonly hub?: WatchHub | undefined
   readonly log?: Log | undefined
@@ -85,7 +87,7 @@ class RunningGateway implements StartedGateway {
   }
 
   async start(): Promise<void> {
-    const { settings, limits, fd, hub } = this.#options
+    const { settings, limits, fd, hub, direct } = this.#options
     this.#certificate = this.#followCertificate(filesOf(settings))
     this.#watch.log = openAccessLog(settings.accessLog, this.#log)
     await this.#routes.follow(settings)
@@ -94,6 +96,7 @@ class RunningGateway implements StartedGateway {
       port: settings.port,
       fd,
       gateway: this.#gateway,
+      direct,
       certificate: this.#certificate?.current,
       http2: settings.http2,
       headTimeoutMs: limits.requestTimeout,

@@ -28,6 +28,8 @@ const FIRST_BYTES_MS = 1_000
 const MOST_AHEAD = 65_536
 /** Answers put together before they are written. */
 const MOST_TOGETHER = 65_536
+/** Promised answers to one connection before others have their turn. */
+const MOST_IN_TURN = 16
 
 /** Takes connections in front of node:http. */
 export class DirectLanes {
@@ -84,6 +86,8 @@ class Lane {
   #isAnswering = false
   /** Answers wait for the client to read. Until they are out, nothing more is read and nothing more is answered. */
   #isHeld = false
+  /** Promised answers since others had their turn. */
+  #inTurn = 0
   #isLast = false
   #hasEnded = false
 
@@ -174,15 +178,13 @@ class Lane {
         isAscii = true
       }
       if (this.#isLast) break
-      if (written.length > MOST_TOGETHER) {
-        this.#write(written, isAscii)
-        written = ""
-        isAscii = true
-      }
-      if (this.#isHeld) {
-        this.#rest = at < bytes.length ? bytes.subarray(at) : undefined
-        return
-      }
+      if (typeof body === "string" && written.length <= MOST_TOGETHER) continue
+      this.#write(written, isAscii)
+      this.#rest = at < bytes.length ? bytes.subarray(at) : undefined
+      if (!this.#isHeld && this.#rest !== undefined) this.#giveWay()
+      if (this.#isHeld || this.#rest !== undefined) return
+      written = ""
+      isAscii = true
     }
     this.#rest = undefined
     this.#write(written, isAscii)
@@ -208,9 +210,25 @@ class Lane {
     else this.#writeWith(head, true, body)
     if (this.#isLast || (this.#hasEnded && this.#rest === undefined)) this.#socket.end()
     else if (!this.#isHeld) {
-      this.#socket.resume()
-      if (this.#rest !== undefined) this.#answerAll()
+      if (this.#rest === undefined) this.#socket.resume()
+      else if (++this.#inTurn > MOST_IN_TURN) this.#giveWay()
+      else this.#goOn()
     }
+  }
+
+  /** Goes on when others had their turn: what one client has sent ahead must not keep all of them waiting. */
+  #giveWay(): void {
+    this.#inTurn = 0
+    this.#isAnswering = true
+    setImmediate(() => {
+      this.#isAnswering = false
+      if (!this.#socket.destroyed) this.#goOn()
+    })
+  }
+
+  #goOn(): void {
+    this.#socket.resume()
+    if (this.#rest !== undefined) this.#answerAll()
   }
 
   #headAt(bytes: Buffer, at: number): PlainHead | undefined {

@@ -235,7 +235,9 @@ export class SerialSocket extends Duplex {
 
   readonly #onAnswered = (): void => {
     this.#response = undefined
-    this.feed()
+    // Others have their turn first: what one client has sent ahead must not keep all of them waiting.
+    if (this.#rest !== undefined) setImmediate(this.feed)
+    else this.feed()
   }
 
   /** Gives `node:http` as much as it takes and may have. */

@@ -63,6 +63,27 @@ describe("a client that sends many requests and reads no answer", () => {
     expect(asked).toBe(REQUESTS)
   })
 
+  it("has a few promised answers at a time, and others have their turn in between", async () => {
+    let asked = 0
+    let most = 0
+    const socket = await start({
+      direct: async () => {
+        asked++
+        return answer("short")
+      },
+    })
+    let before = 0
+    const turn = () => {
+      most = Math.max(most, asked - before)
+      before = asked
+      if (asked < REQUESTS) setImmediate(turn)
+    }
+    setImmediate(turn)
+    socket.write(request.repeat(REQUESTS))
+    await eventually(() => before === REQUESTS)
+    expect(most).toBeLessThan(40)
+  })
+
   it("gets its last answers too when it has ended its side", async () => {
     const socket = await start({ direct: () => Promise.resolve(answer(LARGE)) })
     socket.end(request.repeat(100))
