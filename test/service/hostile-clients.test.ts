@@ -1,0 +1,127 @@
+// What a thousand hostile clients of the gRPC and RESP ports can make the service hold: a process of its own is measured.
+
+import { execFileSync } from "node:child_process"
+import { once } from "node:events"
+import { connect, type Socket } from "node:net"
+import { afterEach, beforeAll, expect, it } from "vitest"
+import { FLAG, FRAME, PREFACE, SETTING } from "../../packages/server/src/http2/frame.js"
+import { blockFor, frame, settings } from "../../packages/server/src/http2/raw-client.test-support.js"
+import { eventually } from "../support/eventually.js"
+import { LOOPBACK } from "../support/ports.js"
+import { buildServer, killAll, start } from "../support/service-process.js"
+
+const sockets: Socket[] = []
+
+beforeAll(buildServer, 60_000)
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  killAll()
+})
+
+/** Megabytes that a process has in memory. */
+function residentMegabytes(pid: number): number {
+  return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) / 1024
+}
+
+async function dial(port: number): Promise<Socket> {
+  const socket = connect(port, LOOPBACK)
+  socket.on("error", () => {})
+  sockets.push(socket)
+  await once(socket, "connect")
+  return socket
+}
+
+async function dialMany(
+  port: number,
+  count: number,
+  speak: (socket: Socket, i: number) => void,
+): Promise<void> {
+  for (let i = 0; i < count; i += 50)
+    await Promise.all(Array.from({ length: 50 }, async (_, j) => speak(await dial(port), i + j)))
+}
+
+const GRPC = { "content-type": "application/grpc" }
+const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+const RATE_LIMIT = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+
+function call(id: number, path: string): Buffer {
+  return frame(FRAME.HEADERS, FLAG.END_HEADERS, id, blockFor(path, GRPC))
+}
+
+/** Sends three quarters of messages of 250,000 bytes, on three calls. */
+function sendHalves(socket: Socket): void {
+  socket.resume()
+  socket.write(Buffer.concat([PREFACE, settings()]))
+  const prefix = Buffer.alloc(5)
+  prefix.writeUInt32BE(250_000, 1)
+  const piece = Buffer.alloc(16_000)
+  for (const id of [1, 3, 5]) {
+    const parts = [call(id, RATE_LIMIT), frame(FRAME.DATA, 0, id, prefix)]
+    for (let i = 0; i < 12; i++) parts.push(frame(FRAME.DATA, 0, id, piece))
+    socket.write(Buffer.concat(parts))
+  }
+}
+
+/** Asks for the description of a service on many calls, and makes room for no answer. */
+function askWithoutRoom(socket: Socket): void {
+  socket.resume()
+  socket.write(Buffer.concat([PREFACE, settings([SETTING.INITIAL_WINDOW_SIZE, 0])]))
+  // file_containing_symbol, in its frame.
+  const symbol = Buffer.from("envoy.service.ratelimit.v3.RateLimitService")
+  const message = Buffer.concat([Buffer.of(0x22, symbol.length), symbol])
+  const framed = Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message])
+  for (let id = 1; id < 80; id += 2)
+    socket.write(Buffer.concat([call(id, REFLECTION), frame(FRAME.DATA, 0, id, framed)]))
+}
+
+/** Sends most of a command. */
+function sendMost(socket: Socket): void {
+  socket.resume()
+  socket.write(Buffer.concat([Buffer.from("*2\r\n$4\r\nECHO\r\n$60000\r\n"), Buffer.alloc(59_000)]))
+}
+
+/** Has the service say far more than the system takes for a client that reads nothing. */
+function askWithoutReading(socket: Socket): void {
+  socket.pause()
+  const command = Buffer.concat([
+    Buffer.from("*2\r\n$4\r\nECHO\r\n$50000\r\n"),
+    Buffer.alloc(50_000),
+    Buffer.from("\r\n"),
+  ])
+  for (let i = 0; i < 140; i++) socket.write(command)
+}
+
+it("a thousand hostile clients make the service hold 300 MB at most, and others are answered meanwhile", async () => {
+  // So long that nobody is cut for being slow while this runs.
+  const service = await start(["--resp.enabled", "--limits.requestTimeout", "60s"])
+  const [grpc, resp] = ["grpc", "resp"].map((name) => Number(service.addresses[name]?.split(":").at(-1)))
+  if (grpc === undefined || resp === undefined) throw new Error("a port is not served")
+  const pid = service.child.pid as number
+  const before = residentMegabytes(pid)
+  let most = 0
+  const look = (): void => {
+    most = Math.max(most, residentMegabytes(pid))
+  }
+  const looking = setInterval(look, 200)
+  try {
+    await dialMany(grpc, 450, sendHalves)
+    await dialMany(grpc, 200, askWithoutRoom)
+    await dialMany(resp, 300, sendMost)
+    await dialMany(resp, 50, askWithoutReading)
+    const honest = await dial(resp)
+    let said = ""
+    honest.on("data", (bytes) => {
+      said += bytes
+    })
+    // Behind all that was sent before.
+    honest.write("*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$1\r\n4\r\n$1\r\n5\r\n$2\r\n60\r\n")
+    await eventually(() => said.startsWith("*5\r\n:0\r\n"), { within: 20_000 })
+    const answered = await fetch(`${service.url}/v1/check`, { method: "POST", body: '{"user":"ann"}' })
+    expect(answered.status).toBe(200)
+    look()
+  } finally {
+    clearInterval(looking)
+  }
+  expect(Math.round(most - before)).toBeLessThan(300)
+}, 60_000)
