@@ -68,6 +68,35 @@ export const tools = {
       other: "npx playwright-core install chromium",
     },
   },
+  nghttp: {
+    oldest: "1.0",
+    version: /nghttp2\/(\d+(?:\.\d+)+)/,
+    debian: { name: "nghttp2-client", program: "usr/bin/nghttp" },
+    byHand: {
+      darwin: "brew install nghttp2",
+      other: "your system's package manager: install nghttp2's client",
+    },
+  },
+  cargo: {
+    oldest: "1.70",
+    version: /cargo (\d+(?:\.\d+)+)/,
+    byHand: { debian: "apt-get install cargo", darwin: "brew install rust", other: "https://rustup.rs" },
+  },
+  go: {
+    oldest: "1.19",
+    version: /go(\d+(?:\.\d+)+)/,
+    versionArguments: ["version"],
+    byHand: { debian: "apt-get install golang-go", darwin: "brew install go", other: "https://go.dev/dl" },
+  },
+  "valkey-server": {
+    oldest: "7.2",
+    version: /v=(\d+(?:\.\d+)+)/,
+    debian: { name: "valkey-server", program: "usr/bin/valkey-server" },
+    byHand: {
+      darwin: "brew install valkey",
+      other: "your system's package manager, or https://valkey.io/download",
+    },
+  },
   nginx: {
     oldest: "1.18",
     version: /nginx\/(\d+(?:\.\d+)+)/,

@@ -5,6 +5,8 @@
 import { spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { orExplain } from "../../scripts/bootstrap.mjs"
+import { ensureTool } from "../../scripts/tools/ensure.mjs"
 
 const SEED = 20_261_116
 const COMMANDS = 8_000
@@ -65,13 +67,12 @@ function ask(policies, commands) {
     const { burst, count, period } = policies[policy]
     return `${ms * 1000} k${key} ${burst} ${count} ${period} ${quantity}\n`
   })
-  const { status, stdout, stderr, error } = spawnSync("cargo", ["run", "--quiet", "--release"], {
+  const { status, stdout, stderr } = spawnSync(ensureTool("cargo"), ["run", "--quiet", "--release"], {
     cwd: fileURLToPath(new URL("recorder", import.meta.url)),
     input: input.join(""),
     encoding: "utf8",
     maxBuffer: 2 ** 28,
   })
-  if (error) throw new Error(`cargo could not be run (${error.message}). Get it from https://rustup.rs`)
   if (status !== 0) throw new Error(`the recorder failed:\n${stderr}`)
   return stdout.trimEnd().split("\n")
 }
@@ -101,7 +102,7 @@ function record() {
   return `${lines.join("\n")}\n`
 }
 
-const made = record()
+const made = await orExplain(record)
 if (process.argv.includes("--record")) {
   writeFileSync(file, made)
   console.log(`${COMMANDS} commands recorded in ${file}`)
