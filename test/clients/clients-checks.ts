@@ -4,11 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { describe, expect, it, onTestFinished } from "vitest"
-import { testCore } from "../../packages/server/src/core.test-support.js"
-import { startUpstream } from "../../packages/server/src/gateway/gateway.test-support.js"
-import { startHttp2Gateway } from "../../packages/server/src/gateway/http2-gateway.test-support.js"
-import { createLimiting } from "../../packages/server/src/gateway/rule-limiting.js"
+import { describe, expect, it } from "vitest"
+import { afterThis, type Backend, openBackend, openGateway } from "../gateway/bed.js"
+import { makeCertificate } from "../support/certificate.js"
 
 const run = promisify(execFile)
 const here = fileURLToPath(new URL(".", import.meta.url))
@@ -18,6 +16,19 @@ version: 1
 rules:
   - { id: all, keyBy: global, cost: 2, limits: [{ algorithm: fixed-window, limit: 1, window: 1m }] }
 `
+const ALLOW_ALL = "version: 1\nrules: []\n"
+
+/** A gateway that speaks TLS. */
+async function openTls(upstream: Backend, rules: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-clients-"))
+  afterThis(() => rmSync(folder, { recursive: true }))
+  const { cert, key } = makeCertificate()
+  const tls = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") }
+  writeFileSync(tls.cert, cert)
+  writeFileSync(tls.key, key)
+  const gateway = await openGateway({ upstream, rules, settings: { tls } })
+  return `${gateway.url.replace("http:", "https:")}/`
+}
 
 interface Said {
   readonly method: string
@@ -37,7 +48,7 @@ const linesOf = (stdout: string): Said[] =>
 
 function upload(): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-upload-"))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  afterThis(() => rmSync(folder, { recursive: true }))
   const file = join(folder, "body")
   writeFileSync(file, Buffer.alloc(8_000_000))
   return file
@@ -85,12 +96,8 @@ describe.each<[string, Client]>([
   ["nghttp", nghttp],
 ])("%s, over HTTP/2", (_, client) => {
   it("sees a 429 with its body, also while it uploads", async () => {
-    const core = testCore(DENY_ALL)
-    onTestFinished(() => core.close())
-    const upstream = await startUpstream((_request, response) => response.end("ok"))
-    const limiting = createLimiting(core, { clock: core.clock })
-    const { port } = await startHttp2Gateway(upstream.origin, { limiting })
-    const said = await client(`https://127.0.0.1:${port}/`)
+    const backend = await openBackend()
+    const said = await client(await openTls(backend, DENY_ALL))
     expect(said.map(({ method, status, error }) => ({ method, status, error }))).toEqual([
       { method: "GET", status: 429, error: undefined },
       { method: "POST", status: 429, error: undefined },
@@ -99,16 +106,15 @@ describe.each<[string, Client]>([
       expect(version).toMatch(/^HTTP\/2/)
       expect(JSON.parse(body as string)).toMatchObject({ status: 429, rule: "all" })
     }
-    expect(upstream.requests).toHaveLength(0)
+    expect(backend.seen).toEqual([])
   })
 
   it("sees an answer that the upstream gives early", async () => {
-    const upstream = await startUpstream((_request, response) => {
+    const backend = await openBackend((_request, response) => {
       response.writeHead(413, { "content-type": "application/json" })
       response.end('{"type":"early"}')
     })
-    const { port } = await startHttp2Gateway(upstream.origin)
-    const said = await client(`https://127.0.0.1:${port}/`)
+    const said = await client(await openTls(backend, ALLOW_ALL))
     for (const { status, error, body } of said)
       expect({ status, error, body }).toEqual({ status: 413, error: undefined, body: '{"type":"early"}' })
   })

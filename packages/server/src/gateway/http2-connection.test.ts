@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
 import { FRAME, LARGEST_WINDOW, SETTING } from "../http2/frame.js"
 import { frame, type RawClient, settings, windowUpdate } from "../http2/raw-client.test-support.js"
-import { startUpstream } from "./gateway.test-support.js"
+import { standstill, startUpstream } from "./gateway.test-support.js"
 import {
   asks,
   dialTls,
@@ -101,4 +101,31 @@ describe("a connection over HTTP/2 gives its place back", () => {
     }
     await everyPlaceIsFree(port)
   }, 15_000)
+})
+
+describe("a client over HTTP/2 that receives nothing", () => {
+  it.each([
+    ["from its socket", LARGEST_WINDOW],
+    ["because it makes no room", 0],
+  ])(
+    "makes the gateway hold little, however much it asks for: %s",
+    async (_, window) => {
+      const large = Buffer.alloc(64_000_000)
+      const upstream = await startUpstream((_request, response) => response.end(large))
+      const { port } = await startHttp2Gateway(upstream.origin)
+      const client = await dialTls(port, settings([SETTING.INITIAL_WINDOW_SIZE, window]))
+      client.send(windowUpdate(0, LARGEST_WINDOW - 65_535))
+      await client.settle()
+      client.socket.pause()
+      const before = process.memoryUsage().arrayBuffers
+      for (let id = 1; id < 40; id += 2) client.send(asks(id))
+      await eventually(() => upstream.requests.length === 20)
+      // Each socket still has its whole answer in hand, but for what the system has taken of it.
+      await standstill(() => process.memoryUsage().arrayBuffers)
+      const held = process.memoryUsage().arrayBuffers - before
+      expect(upstream.connections.filter((socket) => socket.writableLength > 0)).toHaveLength(20)
+      expect(held).toBeLessThan(30_000_000)
+    },
+    40_000,
+  )
 })

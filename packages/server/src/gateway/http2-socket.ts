@@ -2,8 +2,8 @@
 //
 // `node:http2` takes over the handle of a socket that it is given, and stops reading from it once it has sent GOAWAY for a
 // mistake of the client. From then on nobody notices that the client hangs up. It also waits without end for a client that
-// receives nothing, or that does not close its side. With a stream of our own in between, all three are seen. It costs a
-// request about 10 µs of processor time.
+// receives nothing, or that does not close its side. With a stream of our own in between, all three are seen. That costs a
+// request 5 to 15 µs of processor time, and 50 µs for each 100 KB of its answer (Node 20, h2load on loopback).
 
 import { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"

@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
-import { start } from "../../packages/server/src/resp/started.test-support.js"
+import { start } from "./started.test-support.js"
 
 interface Recorded {
   readonly ms: number
@@ -21,7 +21,7 @@ function read() {
   const policies = new Map<string, readonly number[]>()
   const recorded: Recorded[] = []
   let ms = 0
-  for (const line of readFileSync(new URL("replies.txt", import.meta.url), "utf8")
+  for (const line of readFileSync(new URL("../../../../test/peers/replies.txt", import.meta.url), "utf8")
     .trimEnd()
     .split("\n")) {
     const [kind, first, ...rest] = line.split(" ")

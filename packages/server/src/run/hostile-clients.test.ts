@@ -3,11 +3,11 @@
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { afterEach, beforeAll, expect, it } from "vitest"
-import { FLAG, FRAME, PREFACE, SETTING } from "../../packages/server/src/http2/frame.js"
-import { blockFor, frame, settings } from "../../packages/server/src/http2/raw-client.test-support.js"
-import { eventually } from "../support/eventually.js"
-import { LOOPBACK } from "../support/ports.js"
-import { buildServer, killAll, start } from "../support/service-process.js"
+import { eventually } from "../../../../test/support/eventually.js"
+import { LOOPBACK } from "../../../../test/support/ports.js"
+import { buildServer, killAll, start } from "../../../../test/support/service-process.js"
+import { FLAG, FRAME, PREFACE, SETTING } from "../http2/frame.js"
+import { blockFor, frame, settings } from "../http2/raw-client.test-support.js"
 
 const sockets: Socket[] = []
 
