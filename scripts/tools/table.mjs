@@ -82,6 +82,15 @@ export const tools = {
     version: /cargo (\d+(?:\.\d+)+)/,
     byHand: { debian: "apt-get install cargo", darwin: "brew install rust", other: "https://rustup.rs" },
   },
+  python3: {
+    oldest: "3.8",
+    version: /Python (\d+(?:\.\d+)+)/,
+    byHand: {
+      debian: "apt-get install python3-venv",
+      darwin: "brew install python",
+      other: "https://www.python.org",
+    },
+  },
   go: {
     oldest: "1.19",
     version: /go(\d+(?:\.\d+)+)/,

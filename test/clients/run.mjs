@@ -18,7 +18,7 @@ function ensureHttpx() {
   const hasHttpx = () => spawnSync(python, ["-c", "import httpx, h2"]).status === 0
   if (existsSync(python) && hasHttpx()) return python
   try {
-    must("python3", ["-m", "venv", "--clear", folder], root)
+    must(ensureTool("python3"), ["-m", "venv", "--clear", folder], root)
     must(python, ["-m", "pip", "install", "--quiet", HTTPX], root)
   } catch (error) {
     throw new Error(`httpx is needed, and could not be had: python3 -m pip install '${HTTPX}'`, {
