@@ -21,12 +21,12 @@ const MEMORY_MB = 512
 
 /**
  * Given as text, so that it needs no file of its own beside what is built. Null ends the log. On Linux, 0 is this thread
- * alone, so that it takes the time that decisions leave; elsewhere it would be the whole process.
+ * alone, so that it takes the time that decisions leave; elsewhere it would be the whole process. Only once it is loaded:
+ * on a busy machine what is that patient gets a hundredth of a core, and loading, a third of a second, took half a minute.
  */
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
 const { library, rules, format } = workerData
-if (process.platform === "linux") require("node:os").setPriority(0, 10)
 const waiting = []
 let wake = () => {}
 parentPort.on("message", (chunk) => {
@@ -43,7 +43,10 @@ async function* log() {
   }
 }
 import(library)
-  .then(({ replay }) => replay(log(), format === undefined ? { rules } : { rules, format }))
+  .then(({ replay }) => {
+    if (process.platform === "linux") require("node:os").setPriority(0, 10)
+    return replay(log(), format === undefined ? { rules } : { rules, format })
+  })
   .then(
     (report) => parentPort.postMessage({ report }),
     (error) => {
