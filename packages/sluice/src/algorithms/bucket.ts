@@ -8,7 +8,7 @@
 // at the rate it was charged under, until a call with another policy settles it in its own terms: what has drained is gone.
 
 import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
-import { mulDivCeil } from "./exact.js"
+import { MAX_EXACT, mulDivCeil } from "./exact.js"
 
 const DEBT = 0
 const TIME = 1
@@ -19,6 +19,17 @@ const CELLS = 4
 
 /** A state as it is at some time in a policy's terms, so that deciding never touches the original. */
 const settled = new Float64Array(CELLS)
+/**
+ * The debt settled last, also what of it is beyond a full bucket of the policy: a check at another rate that is denied changes
+ * the terms of a debt, and must not lessen it.
+ */
+let kept = 0
+
+/** A debt in other ticks, rounded up. One that no ticks could count is the most they can. */
+function translated(debt: number, from: number, to: number): number {
+  if (from === to) return debt
+  return (debt / from) * to >= MAX_EXACT ? MAX_EXACT : mulDivCeil(debt, to, from)
+}
 
 /**
  * Settles a state that drains by `leak`, and returns the time it then lives at: `now`, or its own if that is later by no more
@@ -30,13 +41,16 @@ function settle(policy: Policy, cells: Float64Array, at: number, now: number, le
   let debt = cells[at + DEBT] as number
   // No debt, no time.
   const t = time <= now || time - now > policy.window || debt === 0 ? now : time
-  // A lowered burst must not lock a key out for longer than the new bucket takes to drain.
-  const full = policy.capacity * token
-  if (debt > full) debt = full
-  if (t > time) debt = Math.max(debt - (t - time) * leak, 0)
-  // Compared first: a debt many times the new bucket is beyond what translates exactly.
-  if (debt > 0 && token !== policy.token)
-    debt = debt >= full ? policy.full : mulDivCeil(debt, policy.token, token)
+  if (debt > 0 && (token !== policy.token || leak !== policy.leak)) {
+    if (t > time) debt = Math.max(debt - (t - time) * leak, 0)
+    kept = translated(debt, token, policy.token)
+    debt = Math.min(kept, policy.full)
+  } else {
+    // A lowered burst must not lock a key out for longer than the new bucket takes to drain.
+    if (debt > policy.full) debt = policy.full
+    if (t > time) debt = Math.max(debt - (t - time) * policy.leak, 0)
+    kept = debt
+  }
   settled[DEBT] = debt
   settled[TIME] = t
   settled[TOKEN] = policy.token
@@ -118,7 +132,7 @@ function checkOther(
 ): void {
   decide(policy, cells, at, cost, now, verdict, leak)
   if (cost === 0 || !(verdict.allowed || verdict.foreign)) return
-  cells[at + DEBT] = settled[DEBT] as number
+  cells[at + DEBT] = verdict.allowed ? (settled[DEBT] as number) : kept
   cells[at + TIME] = settled[TIME] as number
   cells[at + TOKEN] = policy.token
 }
@@ -138,7 +152,7 @@ function charge(
 ): void {
   cells[at + TIME] = settle(policy, cells, at, now, leak)
   // Less than nothing for a refund; below zero there is nothing to give back.
-  cells[at + DEBT] = Math.max((settled[DEBT] as number) + cost * policy.token, 0)
+  cells[at + DEBT] = Math.max(kept + cost * policy.token, 0)
   cells[at + TOKEN] = policy.token
 }
 

@@ -138,6 +138,18 @@ describe("token-bucket", () => {
     )
   })
 
+  it("a denied check under a lower limit takes nothing off what was charged", () => {
+    expectTrace(
+      { algorithm: "token-bucket", limit: 10, window: "1s" },
+      `at   ask       answer  remaining  retry  reset
+       0    10        yes     0          0      1000
+       0    limit=2   yes     0          0      1000
+       0    1         no      0          500    1000
+       0    limit=10  yes     0          0      1000
+       100  1         no      0          80     980`,
+    )
+  })
+
   it("takes over a debt many times larger than the new bucket at once", () => {
     // A million million units, then 7 in 30 days: their product is far beyond 2^53.
     const player = new Player({ algorithm: "token-bucket", limit: 1e12, window: "1s" })

@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "5d27b17a1a24153d4058e06eac44ff71eb68f553"
+export const SCRIPT_DIGEST = "ccd16fc3a386efd7a9fb53d565ac4d4201467a5d"
 
 export const SCRIPT = `local policy = ARGV[1]
 local kind, window, token, capacity, buffer, least, own
@@ -286,27 +286,34 @@ function bucket.settle(policy, state, now)
   local foreign = ahead or (debt ~= 0 and (token ~= policy.x or leak ~= policy.y))
   local t = time
   if time <= now or ahead or debt == 0 then t = now end
-  if debt ~= 0 then
-    local full = policy.capacity * token
-    if debt > full then debt = full end
+  local kept
+  local full = policy.capacity * policy.x
+  if debt ~= 0 and (token ~= policy.x or leak ~= policy.y) then
     if t > time then debt = max(debt - (t - time) * leak, 0) end
-    if debt > 0 and token ~= policy.x then
-      if debt >= full then debt = policy.capacity * policy.x else debt = mul_div_ceil(debt, policy.x, token) end
+    if token ~= policy.x then
+      if debt / token * policy.x >= MAX_EXACT then debt = MAX_EXACT else debt = mul_div_ceil(debt, policy.x, token) end
     end
+    kept = debt
+    debt = min(debt, full)
+  elseif debt ~= 0 then
+    if debt > full then debt = full end
+    if t > time then debt = max(debt - (t - time) * policy.y, 0) end
   end
-  return { debt, t, policy.x, policy.y }, foreign
+  return { debt, t, policy.x, policy.y, kept = kept }, foreign
 end
 function bucket.fits(policy, state, cost)
   return cost <= policy.capacity and cost * policy.x <= policy.capacity * policy.x - state[1]
 end
 function bucket.charge(policy, state, cost)
-  state[1] = state[1] + cost * policy.x
+  state[1] = (state.kept or state[1]) + cost * policy.x
+  state.kept = nil
 end
 function bucket.used(policy, state)
   return state[1]
 end
 function bucket.refund(policy, state, cost)
-  state[1] = max(0, state[1] - cost * policy.x)
+  state[1] = max(0, (state.kept or state[1]) - cost * policy.x)
+  state.kept = nil
 end
 function bucket.expires(policy, state)
   return state[2] + ceil(min(state[1], policy.capacity * policy.x) / policy.y)
@@ -593,8 +600,10 @@ local function commit(charge, cost, now)
   local policy, index = charge.policy, charge.index
   local algorithm = policy.algorithm
   if algorithm.is_log then
+    local ttl = time_to_live(algorithm.expires(policy, charge.settled), now)
+    if charge.settled.last == nil or charge.settled.ahead then redis.call("PEXPIRE", KEYS[index], ttl) end
     algorithm.charge(policy, KEYS[index], charge.settled, cost)
-    redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
+    redis.call("PEXPIRE", KEYS[index], ttl)
     return
   end
   local state = charge.settled
@@ -716,6 +725,7 @@ export const HEARTBEAT = `local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local patience = tonumber(ARGV[2])
 if patience > 0 then
+  redis.call("PEXPIRE", KEYS[1], patience)
   redis.call("ZADD", KEYS[1], now, ARGV[1])
   redis.call("ZREMRANGEBYSCORE", KEYS[1], "-inf", now - patience)
   redis.call("PEXPIRE", KEYS[1], patience)

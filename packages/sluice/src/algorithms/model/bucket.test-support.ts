@@ -16,19 +16,26 @@ export const bucketModel: Model<Bucket> = {
     const { token, leak } = ticks(terms)
     // The contract: debt 0 equals no state at all.
     if (state === undefined || state.debt === 0n) return { debt: 0n, token, leak, time: now }
-    // Never more than a full bucket, and what has drained did so at the rate it was charged under.
-    const charged = min(state.debt, terms.capacity * state.token)
-    // The code's choice for other terms: what is left is translated, rounded up.
-    const translated = (debt: bigint) => ceilDivide(debt * token, state.token)
-    // Written by a clock that was wrong: as if charged now.
-    if (state.time - now > terms.window) return { debt: translated(charged), token, leak, time: now }
-    const time = max(now, state.time)
-    return { debt: translated(max(0n, charged - (time - state.time) * state.leak)), token, leak, time }
+    const isAhead = state.time - now > terms.window
+    const time = isAhead ? now : max(now, state.time)
+    const elapsed = isAhead ? 0n : time - state.time
+    if (state.token === token && state.leak === leak) {
+      const charged = min(state.debt, terms.capacity * token)
+      return { debt: max(0n, charged - elapsed * leak), token, leak, time }
+    }
+    // The code's choice for other terms: what has drained at the old rate is gone, the rest is translated, rounded up. All of
+    // it, also what is beyond a full bucket: the other terms may be those of one call that is denied.
+    const left = max(0n, state.debt - elapsed * state.leak)
+    return { debt: min(ceilDivide(left * token, state.token), 2n ** 53n), token, leak, time }
   },
-  used: (terms, state) => ceilDivide(state.debt, ticks(terms).token),
-  fits: (terms, state, cost) => state.debt + cost * state.token <= terms.capacity * state.token,
+  used: (terms, state) => ceilDivide(clipped(terms, state), state.token),
+  fits: (terms, state, cost) => clipped(terms, state) + cost * state.token <= terms.capacity * state.token,
   add: (_terms, state, cost) => ({ ...state, debt: state.debt + cost * state.token }),
   take: (_terms, state, cost) => ({ ...state, debt: max(0n, state.debt - cost * state.token) }),
+}
+
+function clipped(terms: Terms, state: Bucket): bigint {
+  return min(state.debt, terms.capacity * state.token)
 }
 
 function ticks(terms: Terms): { token: bigint; leak: bigint } {

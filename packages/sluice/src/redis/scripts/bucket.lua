@@ -11,15 +11,21 @@ function bucket.settle(policy, state, now)
   local foreign = ahead or (debt ~= 0 and (token ~= policy.x or leak ~= policy.y))
   local t = time
   if time <= now or ahead or debt == 0 then t = now end
-  if debt ~= 0 then
-    local full = policy.capacity * token
-    if debt > full then debt = full end
+  -- Beyond a full bucket, too: a check at another rate that is denied changes the terms of a debt, and must not lessen it.
+  local kept
+  local full = policy.capacity * policy.x
+  if debt ~= 0 and (token ~= policy.x or leak ~= policy.y) then
     if t > time then debt = max(debt - (t - time) * leak, 0) end
-    if debt > 0 and token ~= policy.x then
-      if debt >= full then debt = policy.capacity * policy.x else debt = mul_div_ceil(debt, policy.x, token) end
+    if token ~= policy.x then
+      if debt / token * policy.x >= MAX_EXACT then debt = MAX_EXACT else debt = mul_div_ceil(debt, policy.x, token) end
     end
+    kept = debt
+    debt = min(debt, full)
+  elseif debt ~= 0 then
+    if debt > full then debt = full end
+    if t > time then debt = max(debt - (t - time) * policy.y, 0) end
   end
-  return { debt, t, policy.x, policy.y }, foreign
+  return { debt, t, policy.x, policy.y, kept = kept }, foreign
 end
 
 function bucket.fits(policy, state, cost)
@@ -27,7 +33,8 @@ function bucket.fits(policy, state, cost)
 end
 
 function bucket.charge(policy, state, cost)
-  state[1] = state[1] + cost * policy.x
+  state[1] = (state.kept or state[1]) + cost * policy.x
+  state.kept = nil
 end
 
 function bucket.used(policy, state)
@@ -35,7 +42,8 @@ function bucket.used(policy, state)
 end
 
 function bucket.refund(policy, state, cost)
-  state[1] = max(0, state[1] - cost * policy.x)
+  state[1] = max(0, (state.kept or state[1]) - cost * policy.x)
+  state.kept = nil
 end
 
 function bucket.expires(policy, state)

@@ -7,6 +7,8 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local patience = tonumber(ARGV[2])
 if patience > 0 then
+  -- Also before it is written: a user who may not set an expiry must not leave a key without one.
+  redis.call("PEXPIRE", KEYS[1], patience)
   redis.call("ZADD", KEYS[1], now, ARGV[1])
   redis.call("ZREMRANGEBYSCORE", KEYS[1], "-inf", now - patience)
   redis.call("PEXPIRE", KEYS[1], patience)

@@ -69,8 +69,11 @@ local function commit(charge, cost, now)
   local policy, index = charge.policy, charge.index
   local algorithm = policy.algorithm
   if algorithm.is_log then
+    local ttl = time_to_live(algorithm.expires(policy, charge.settled), now)
+    -- Also before it is written: a user who may not set an expiry must not leave a key without one.
+    if charge.settled.last == nil or charge.settled.ahead then redis.call("PEXPIRE", KEYS[index], ttl) end
     algorithm.charge(policy, KEYS[index], charge.settled, cost)
-    redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
+    redis.call("PEXPIRE", KEYS[index], ttl)
     return
   end
   -- The same key twice in one check: the second charge goes on top of the first.
