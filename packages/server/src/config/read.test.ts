@@ -209,6 +209,11 @@ describe("a mistake", () => {
     expect(text).not.toContain("hunter2")
   })
 
+  it("refuses to ask programs for a token that nobody has", () => {
+    const text = problemsOf({ argv: ["--http.requireToken"] }).join("\n")
+    expect(text).toContain("http.requireToken must be false as long as there are no tokens")
+  })
+
   it.each([
     ["tokens that are no JSON", { env: { SLUICE_CONTROL__TOKENS: '[{"token":"hunter2"' } }],
     ["tokens that are a plain list", { argv: ["--control.tokens", "hunter2,hunter2"] }],
