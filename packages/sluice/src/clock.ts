@@ -10,7 +10,7 @@ const BURST = 16
 /** How many checks may share one reading of the clock within one turn of the event loop. */
 const SHARED = 64
 /** `setTimeout` fires at once beyond this: a wait of a month would be none. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+export const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 const nativeNow = Date.now
 

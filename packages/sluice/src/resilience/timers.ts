@@ -1,8 +1,17 @@
-/** Time that never steps, in milliseconds, and a way to be called back. `ManualClock` is one. */
+import { LONGEST_TIMEOUT_MS } from "../clock.js"
+
+/**
+ * Time that never steps, in milliseconds, and a way to be called back. `ManualClock` is one. Those of the system call back after
+ * 24 days at the latest: longer, and `setTimeout` would fire at once.
+ */
 export interface Timers {
   now(): number
   /** Calls back after `ms`, and returns a function that cancels. */
   schedule(ms: number, callback: () => void): () => void
+}
+
+function bounded(ms: number): number {
+  return Math.min(ms, LONGEST_TIMEOUT_MS)
 }
 
 /** Milliseconds since 1970 as they were known when the process started, plus the time since: no step of the clock shows. */
@@ -17,7 +26,7 @@ export function monotonicNow(): number {
 export const answerTimers: Timers = {
   now: monotonicNow,
   schedule(ms, callback) {
-    const timer = setTimeout(callback, ms)
+    const timer = setTimeout(callback, bounded(ms))
     return () => clearTimeout(timer)
   },
 }
@@ -26,7 +35,7 @@ export const answerTimers: Timers = {
 export const backgroundTimers: Timers = {
   now: monotonicNow,
   schedule(ms, callback) {
-    const timer = setTimeout(callback, ms)
+    const timer = setTimeout(callback, bounded(ms))
     timer.unref()
     return () => clearTimeout(timer)
   },
@@ -45,7 +54,7 @@ export function systemAlarm(callback: () => void): Alarm {
   let isHeldNow = false
   return {
     set(ms) {
-      timer = setTimeout(callback, ms)
+      timer = setTimeout(callback, bounded(ms))
       if (!isHeldNow) timer.unref()
     },
     hold(isHeld) {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.js"
-import { systemClock } from "../../clock.js"
+import { LONGEST_TIMEOUT_MS, systemClock } from "../../clock.js"
 import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { checkFields, checkType } from "../../options.js"
@@ -189,7 +189,7 @@ class RedisRules implements EditableRuleSource {
   #poll(everyMs: number): void {
     if (this.#closed) return
     // A little early and never at the same time as everyone else.
-    const ms = everyMs * (0.75 + Math.random() * 0.25)
+    const ms = Math.min(everyMs * (0.75 + Math.random() * 0.25), LONGEST_TIMEOUT_MS)
     this.#timer = setTimeout(() => {
       this.#look()
       this.#poll(everyMs)
