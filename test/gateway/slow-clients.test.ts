@@ -16,7 +16,9 @@ afterEach(() => killAll())
 
 /** So many connections, each of which sends the beginning of something and then a byte now and then. */
 async function openSlow(port: number, beginning: string): Promise<Socket[]> {
-  const sockets = Array.from({ length: COUNT }, () => connect(port, LOOPBACK).on("error", () => undefined))
+  // Not from the address of the others: one client has its share of everything and no more.
+  const address = { port, host: LOOPBACK, localAddress: "127.0.0.2" }
+  const sockets = Array.from({ length: COUNT }, () => connect(address).on("error", () => undefined))
   await Promise.all(sockets.map((socket) => once(socket, "connect")))
   for (const socket of sockets) socket.resume().write(beginning)
   const timer = setInterval(() => {

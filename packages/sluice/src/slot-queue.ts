@@ -4,15 +4,9 @@
 
 import type { Clock } from "./clock.js"
 
-/** The time of one place. */
-interface Slot {
-  readonly due: number
-  cancel: () => void
-}
-
 interface Line {
-  /** The earliest first. There are as many as there are waiters. */
-  readonly slots: Slot[]
+  /** What cancels the timer of each, the earliest first. There are as many as there are waiters. */
+  readonly slots: (() => void)[]
   /** Who waits, in the order in which they came. */
   readonly waiters: Set<() => void>
 }
@@ -28,45 +22,30 @@ export class SlotQueue {
 
   /** True when its turn has come, false when the signal came first. No timer and no listener is left either way. */
   wait(key: string, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-    if (signal?.aborted === true) return Promise.resolve(false)
+    const lines = this.#lines
     return new Promise((resolve) => {
-      const line = this.#lineOf(key)
-      const end = (isDue: boolean): void => {
+      const line: Line = lines.get(key) ?? { slots: [], waiters: new Set() }
+      lines.set(key, line)
+      const end = (isDue: boolean) => {
         line.waiters.delete(onTurn)
-        if (line.waiters.size === 0 && this.#lines.get(key) === line) this.#lines.delete(key)
+        if (line.waiters.size === 0) lines.delete(key)
         signal?.removeEventListener("abort", onAbort)
         resolve(isDue)
       }
-      const onTurn = (): void => end(true)
-      const onAbort = (): void => {
-        line.slots.pop()?.cancel()
+      const onTurn = () => end(true)
+      const onAbort = () => {
+        line.slots.pop()?.()
         end(false)
       }
       line.waiters.add(onTurn)
-      this.#addSlot(line, ms)
-      signal?.addEventListener("abort", onAbort)
-    })
-  }
-
-  #lineOf(key: string): Line {
-    let line = this.#lines.get(key)
-    if (line === undefined) {
-      line = { slots: [], waiters: new Set() }
-      this.#lines.set(key, line)
-    }
-    return line
-  }
-
-  #addSlot({ slots, waiters }: Line, ms: number): void {
-    const slot: Slot = { due: this.#clock.now() + ms, cancel: () => undefined }
-    // Nearly always behind all others.
-    let at = slots.length
-    while (at > 0 && (slots[at - 1] as Slot).due > slot.due) at--
-    slots.splice(at, 0, slot)
-    slot.cancel = this.#clock.schedule(ms, () => {
-      slots.splice(slots.indexOf(slot), 1)
-      const [first] = waiters
-      first?.()
+      const cancel = this.#clock.schedule(ms, () => {
+        line.slots.splice(line.slots.indexOf(cancel), 1)
+        // The first only: each of them has a slot.
+        for (const onFirstTurn of line.waiters) return onFirstTurn()
+      })
+      line.slots.push(cancel)
+      if (signal?.aborted) onAbort()
+      else signal?.addEventListener("abort", onAbort)
     })
   }
 }

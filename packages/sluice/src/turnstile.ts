@@ -120,8 +120,9 @@ export class Turnstile {
     stop: AbortSignal,
     deadline: number,
   ): Promise<Decision> {
-    const { allowed, delayMs } = decision
-    if (!allowed || delayMs === 0) return decision
+    const { delayMs } = decision
+    // What is denied has none.
+    if (delayMs === 0) return decision
     if (this.#clock.now() + delayMs > deadline) {
       await question.refund()
       return { ...decision, allowed: false, retryAfterMs: delayMs, delayMs: 0, deniedBy: "wait" }
