@@ -6,7 +6,6 @@ import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
-import { tell } from "../../resilience/hook.js"
 import type { Charge, Check, Degraded, Outcome, SingleVerdict, Space, SyncStore } from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import type { Snapshot } from "./snapshot.js"
@@ -313,7 +312,8 @@ export class MemoryStore implements SyncStore {
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
       this.#tables = new Tables(this.#tables.maxKeys)
-      tell(onWarning, error)
+      // The callback may throw, or be async and reject: then this is a process warning after all.
+      new Promise((told) => told(onWarning(error))).catch(() => warn(error))
       return undefined
     }
   }
