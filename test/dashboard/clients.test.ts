@@ -141,7 +141,8 @@ describe("an override", () => {
   it("gives a client other limits, in force at once, and can be removed", async () => {
     const page = await lookAtKey()
     await saveOverride(page, "50")
-    await page.getByText("50/1h").waitFor()
+    // The state and its chart name the limit as well, as soon as they have been asked for again.
+    await page.getByRole("listitem").filter({ hasText: "login 50/1h" }).waitFor()
     await page.getByText("0 of 50 used").waitFor()
     const [revision] = (await bed.ask("GET", "/rules/revisions")) as { comment: string }[]
     expect(revision?.comment).toBe("as agreed")

@@ -5,11 +5,11 @@ import "./style/parts.css"
 import "./style/shell.css"
 import { App } from "./app.js"
 import { followLanguage } from "./i18n.js"
-import { followLinks, startSession } from "./session.js"
+import { followLinks, openSession } from "./session.js"
 import { followTheme } from "./theme.js"
 
 followTheme()
 followLanguage()
 followLinks()
-void startSession()
+void openSession()
 render(<App />, document.getElementById("app") as HTMLElement)

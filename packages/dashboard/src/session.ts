@@ -14,13 +14,20 @@ export interface Session {
 
 const STORED = "sluice.token"
 
-export const token = signal<string | undefined>(tokenInAddress() ?? storedToken())
+/** Undefined until `openSession` has looked for one. */
+export const token = signal<string | undefined>()
 export const session = signal<Session | undefined>()
 /** Why nobody is signed in; undefined as long as nobody knows. */
 export const signedOut = signal<"needed" | "refused" | "limited" | "unreachable" | undefined>()
 
 export const mayEdit = computed(() => session.value !== undefined && session.value.role !== "reader")
 export const isAdmin = computed(() => session.value?.role === "admin")
+
+/** Starts the page with the token of its address, or with the one that this tab has kept. */
+export async function openSession(): Promise<void> {
+  token.value = tokenInAddress() ?? storedToken()
+  await startSession()
+}
 
 /** Finds out who asks: a service without tokens needs no sign-in. */
 export async function startSession(): Promise<void> {
