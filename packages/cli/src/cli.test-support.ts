@@ -7,13 +7,17 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
+import { readConfig } from "@sluice/server/config"
 import { eventually } from "../../../test/support/eventually.js"
+import { type Service, startService as startInProcess } from "../../server/src/run/service.js"
+import { createLog } from "../../server/src/watch/index.js"
 import { runProgram } from "./program.js"
 import { createTerminal } from "./terminal.js"
 
 export const bin = fileURLToPath(new URL("../bin/sluice.js", import.meta.url))
 const program = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 const running = new Set<ChildProcess>()
+const servicesHere = new Set<Service>()
 
 /** Call it before all tests: a test never runs an old build. Whether all types are right is for another check to say. */
 export function buildCli(): void {
@@ -23,9 +27,11 @@ export function buildCli(): void {
 }
 
 /** Call it after each test. */
-export function killAll(): void {
+export async function killAll(): Promise<void> {
   for (const child of running) child.kill("SIGKILL")
   running.clear()
+  await Promise.all([...servicesHere].map((service) => service.close()))
+  servicesHere.clear()
 }
 
 export interface RunOptions {
@@ -58,7 +64,7 @@ export async function sluice(args: readonly string[], { env, input, cwd }: RunOp
  */
 export async function sluiceHere(
   args: readonly string[],
-  { env = {}, input = "" }: RunOptions = {},
+  { env = {}, input = "" }: Omit<RunOptions, "cwd"> = {},
 ): Promise<Result> {
   const written = { stdout: "", stderr: "" }
   const stream = (name: "stdout" | "stderr") =>
@@ -125,6 +131,23 @@ export async function startService(
     stdout,
     ended,
   }
+}
+
+/**
+ * The same service in this process, on its sources: a second less. For tests of commands that ask a service, and do not
+ * care how it was started.
+ */
+export async function startServiceHere(
+  args: readonly string[] = [],
+): Promise<Pick<RunningService, "url" | "env">> {
+  // The commands of a test keep connections open, which the service need not wait for.
+  const argv = [...FREE_PORTS, "--drain.deadline=100ms", ...args]
+  const { config } = readConfig({ argv, env: {} })
+  const service = await startInProcess(config, { log: createLog({ level: "silent" }) })
+  servicesHere.add(service)
+  const { http, control } = service.addresses
+  const url = `http://${http}`
+  return { url, env: { SLUICE_URL: `http://${control}`, SLUICE_DATA_URL: url } }
 }
 
 export interface TerminalRun {

@@ -10,8 +10,9 @@ import {
   type Folder,
   killAll,
   sluice,
+  sluiceHere,
   sluiceJson,
-  startService,
+  startServiceHere,
   temporaryFolder,
 } from "../cli.test-support.js"
 import type { Finding } from "./doctor/finding.js"
@@ -31,7 +32,7 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  killAll()
+  await killAll()
   folder.remove()
   await Promise.all(servers.map((server) => server.stop()))
   servers = []
@@ -48,10 +49,11 @@ const PORTS = "http: { port: 0 }\ngrpc: { port: 0 }\ncontrol: { port: 0 }\n"
 
 async function examine(
   config: string,
-  ...args: string[]
+  args: readonly string[] = [],
+  run = sluiceHere,
 ): Promise<{ found: Finding[]; code: number | null }> {
   const file = folder.write("sluice.config.yaml", PORTS + config)
-  const { code, stdout } = await sluice(["doctor", "--config", file, "--json", ...args], { cwd: folder.path })
+  const { code, stdout } = await run(["doctor", "--config", file, "--json", ...args])
   return { code, found: JSON.parse(stdout) as Finding[] }
 }
 
@@ -62,7 +64,7 @@ const problems = (found: readonly Finding[]) => found.filter(({ status }) => sta
 describe("on a Redis that will do", () => {
   it("finds nothing wrong, leaves nothing behind, and ends with 0", async () => {
     const server = await redis()
-    const { code, found } = await examine(`store: { url: "${server.url}" }\n`)
+    const { code, found } = await examine(`store: { url: "${server.url}" }\n`, [], sluice)
     expect([code, problems(found)]).toEqual([0, []])
     expect(about(found, "redis store")?.status).toBe("fine")
     expect(about(found, "version")?.message).toMatch(/^\d+\.\d+/)
@@ -75,7 +77,7 @@ describe("on a Redis that will do", () => {
     const rights =
       "+evalsha +eval +unlink +time +mget +set +exists +pexpire +pttl +del +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +info"
     await server.cli("ACL", "SETUSER", "sluice", "on", ">pw", "~s1:*", ...rights.split(" "))
-    const { code, found } = await examine("", "--store", `redis://sluice:pw@127.0.0.1:${server.port}`)
+    const { code, found } = await examine("", ["--store", `redis://sluice:pw@127.0.0.1:${server.port}`])
     expect([code, problems(found)]).toEqual([0, []])
   })
 })
@@ -86,7 +88,7 @@ describe("where there are several servers", () => {
 
   it("looks at every primary of a Cluster", async () => {
     const cluster = await startCluster({ replicasPerPrimary: 0 })
-    const { code, found } = await examine("", "--store", cluster.url).finally(() => cluster.stop())
+    const { code, found } = await examine("", ["--store", cluster.url]).finally(() => cluster.stop())
     expect([code, problems(found)]).toEqual([0, []])
     expect(namesOf(found)).toEqual(cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).sort())
   })
@@ -94,7 +96,7 @@ describe("where there are several servers", () => {
   it("looks at the primary that Sentinel names", async () => {
     const sentinel = await startSentinel({ replicas: 1 })
     const primary = await sentinel.primary()
-    const { code, found } = await examine("", "--store", sentinel.url).finally(() => sentinel.stop())
+    const { code, found } = await examine("", ["--store", sentinel.url]).finally(() => sentinel.stop())
     expect([code, problems(found)]).toEqual([0, []])
     expect(namesOf(found)).toEqual([`127.0.0.1:${primary.port}`])
   })
@@ -103,7 +105,7 @@ describe("where there are several servers", () => {
 describe("says what to do about", () => {
   it("a Redis that drops counters", async () => {
     const server = await redis({ maxmemory: "100mb", "maxmemory-policy": "allkeys-lru" })
-    const { code, found } = await examine("", "--store", server.url)
+    const { code, found } = await examine("", ["--store", server.url])
     expect(code).toBe(1)
     expect(about(found, "eviction")).toMatchObject({
       status: "problem",
@@ -114,7 +116,7 @@ describe("says what to do about", () => {
   it("a user that may not run scripts, and what it lacks", async () => {
     const server = await redis()
     await server.cli("ACL", "SETUSER", "weak", "on", ">pw", "~*", "+info", "+time")
-    const { code, found } = await examine("", "--store", `redis://weak:pw@127.0.0.1:${server.port}`)
+    const { code, found } = await examine("", ["--store", `redis://weak:pw@127.0.0.1:${server.port}`])
     expect(code).toBe(1)
     expect(about(found, "redis store")?.message).toContain("NOPERM")
     expect(about(found, "redis store")?.fix).toContain("ACL SETUSER <user> ~s1:* +evalsha")
@@ -135,12 +137,11 @@ describe("says what to do about", () => {
   it("a Redis that is not there, and one of a ring that is not", async () => {
     const nobody = await reservePort()
     const server = await redis()
-    const alone = await examine("", "--store", `redis://127.0.0.1:${nobody.port}`)
-    const ring = await examine(
-      "",
+    const alone = await examine("", ["--store", `redis://127.0.0.1:${nobody.port}`])
+    const ring = await examine("", [
       "--store",
       `redis+ring://127.0.0.1:${server.port},127.0.0.1:${nobody.port}`,
-    )
+    ])
     await nobody.release()
     for (const { code, found } of [alone, ring]) {
       expect(code).toBe(1)
@@ -164,7 +165,7 @@ describe("says what to do about", () => {
   it("a replica", async () => {
     const primary = await redis()
     const replica = await redis({ replicaof: `127.0.0.1 ${primary.port}` })
-    const { found } = await examine("", "--store", replica.url)
+    const { found } = await examine("", ["--store", replica.url])
     expect(about(found, "role")).toMatchObject({ status: "problem" })
   })
 
@@ -182,10 +183,10 @@ describe("says what to do about", () => {
       "rules.yaml",
       "version: 1\nrules:\n  - { id: a, limits: [{ limit: 0, window: 1m }] }\n",
     )
-    const bad = await examine("", "--rules", rules)
+    const bad = await examine("", ["--rules", rules])
     expect(about(bad.found, "rules")).toMatchObject({ status: "problem" })
     expect(about(bad.found, "rules")?.message).toContain("limits[0].limit must be an integer ≥ 1, got 0")
-    const missing = await examine("", "--rules", "/no/such/file")
+    const missing = await examine("", ["--rules", "/no/such/file"])
     expect(about(missing.found, "rules")?.message).toBe("/no/such/file cannot be read (ENOENT)")
   })
 
@@ -196,10 +197,12 @@ describe("says what to do about", () => {
       "open.yaml",
       "control: { host: 0.0.0.0, port: 0 }\nhttp: { port: 0 }\ngrpc: { port: 0 }\n",
     )
-    const exposed = JSON.parse((await sluice(["doctor", "--config", open, "--json"])).stdout) as Finding[]
+    const exposed = JSON.parse((await sluiceHere(["doctor", "--config", open, "--json"])).stdout) as Finding[]
     expect(about(exposed, "control plane")?.message).toContain("[LISTEN_UNSAFE]")
     const proxied = folder.write("proxied.yaml", `${PORTS.replace("control: {", "control: { open: true,")}`)
-    const found2 = JSON.parse((await sluice(["doctor", "--config", proxied, "--json"])).stdout) as Finding[]
+    const found2 = JSON.parse(
+      (await sluiceHere(["doctor", "--config", proxied, "--json"])).stdout,
+    ) as Finding[]
     expect(about(found2, "control plane")?.status).toBe("warning")
   })
 
@@ -208,7 +211,7 @@ describe("says what to do about", () => {
     await once(server, "listening")
     const { port } = server.address() as { port: number }
     const file = folder.write("c.yaml", `http: { port: ${port} }\ngrpc: { port: 0 }\ncontrol: { port: 0 }\n`)
-    const found = await sluiceJson<Finding[]>(["doctor", "--config", file])
+    const found = await sluiceJson<Finding[]>(["doctor", "--config", file], {}, sluiceHere)
     server.close()
     expect(about(found, "port of http")?.message).toBe(`127.0.0.1:${port} cannot be used (EADDRINUSE)`)
   })
@@ -216,7 +219,7 @@ describe("says what to do about", () => {
 
 describe("of a service", () => {
   it("says that it is ready, or that nobody is where one was asked for", async () => {
-    const { env } = await startService()
+    const { env } = await startServiceHere()
     const found = await sluiceJson<Finding[]>(["doctor"], { env, cwd: folder.path })
     expect(about(found, "service")).toMatchObject({
       status: "fine",

@@ -3,11 +3,10 @@ import {
   buildCli,
   type Folder,
   killAll,
-  type RunningService,
   sluice,
   sluiceHere,
   sluiceJson,
-  startService,
+  startServiceHere,
   temporaryFolder,
 } from "../cli.test-support.js"
 
@@ -22,25 +21,25 @@ rules:
 
 let folder: Folder
 let file: string
-let service: RunningService
+let service: Awaited<ReturnType<typeof startServiceHere>>
 
 beforeAll(async () => {
   buildCli()
   folder = temporaryFolder()
   file = folder.write("rules.yaml", RULES)
-  service = await startService(["--rules.file", file])
+  service = await startServiceHere(["--rules.file", file])
 })
 
-afterAll(() => {
-  killAll()
+afterAll(async () => {
+  await killAll()
   folder.remove()
 })
 
-const run = (...args: string[]) => sluice(args, { env: service.env })
+const run = (...args: string[]) => sluiceHere(args, { env: service.env })
 
 describe("check", () => {
   it("asks the service, charges, and ends with 1 when it was denied", async () => {
-    const ask = () => run("check", "ip:192.0.2.1", "-X", "post", "-p", "/login")
+    const ask = () => sluice(["check", "ip:192.0.2.1", "-X", "post", "-p", "/login"], { env: service.env })
     expect(await ask()).toMatchObject({ code: 0, stdout: "allowed by login (2/15m): 1 of 2 left\n" })
     expect(await ask()).toMatchObject({ code: 0, stdout: "allowed by login (2/15m): 0 of 2 left\n" })
     const denied = await ask()
@@ -52,6 +51,7 @@ describe("check", () => {
     const decision = await sluiceJson<{ remaining: number; key: string }>(
       ["check", "user:7", "--rule", "per-user", "--cost", "40"],
       { env: service.env },
+      sluiceHere,
     )
     expect(decision).toMatchObject({ allowed: true, remaining: 60, key: "user:7", reason: "within-limits" })
   })
@@ -71,7 +71,7 @@ describe("check", () => {
     )
     expect(code).toBe(1)
     expect(stdout.split("\n").map((line) => line.split(" ")[0])).toEqual(["allowed", "allowed", "denied", ""])
-    const decisions = await sluiceJson<object[]>(["check", "--rules", file, "-n", "2"])
+    const decisions = await sluiceJson<object[]>(["check", "--rules", file, "-n", "2"], {}, sluiceHere)
     expect(decisions).toMatchObject([{ reason: "no-rule", limit: null }, { allowed: true }])
   })
 
@@ -128,9 +128,11 @@ describe("keys", () => {
     const reset = await run("keys", "reset", ...key)
     expect(reset.code).toBe(0)
     expect(reset.stdout).toContain("allowed")
-    expect(await sluiceJson<object>(["keys", "get", ...key], { env: service.env })).toMatchObject({
-      allowed: true,
-    })
+    expect(await sluiceJson<object>(["keys", "get", ...key], { env: service.env }, sluiceHere)).toMatchObject(
+      {
+        allowed: true,
+      },
+    )
   })
 
   it("are blocked for a while, and not any more", async () => {
@@ -148,9 +150,11 @@ describe("keys", () => {
     const { stdout } = await run("keys", "top")
     expect(stdout).toMatch(/3 +login {2}ip:198\.51\.100\.7\\x1b\[2J\n/)
     expect(stdout).not.toContain("\x1b")
-    const keys = await sluiceJson<{ key: string }[]>(["keys", "top", "--by", "used", "-n", "1"], {
-      env: service.env,
-    })
+    const keys = await sluiceJson<{ key: string }[]>(
+      ["keys", "top", "--by", "used", "-n", "1"],
+      { env: service.env },
+      sluiceHere,
+    )
     expect(keys).toHaveLength(1)
   })
 

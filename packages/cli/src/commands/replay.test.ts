@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { type Recommendation, type ReplayReport, replay } from "@sluice/server/replay"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
-import { buildCli, killAll, sluice, sluiceJson } from "../cli.test-support.js"
+import { buildCli, killAll, sluice, sluiceHere, sluiceJson } from "../cli.test-support.js"
 
 // Each test starts processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 })
@@ -71,8 +71,8 @@ describe("sluice replay", () => {
       file("1.log.gz", gzipSync(first.slice(0, first.lastIndexOf("\n")))),
       file("2.log", `${first.slice(first.lastIndexOf("\n") + 1)}${second}`),
     ]
-    const whole = await sluiceJson<ReplayReport>(["replay", log, "-r", rules])
-    expect(await sluiceJson(["replay", ...parts, "-r", rules])).toEqual(whole)
+    const whole = await sluiceJson<ReplayReport>(["replay", log, "-r", rules], {}, sluiceHere)
+    expect(await sluiceJson(["replay", ...parts, "-r", rules], {}, sluiceHere)).toEqual(whole)
     expect(await sluiceJson(["replay", "-", "-r", rules], { input: logText() })).toEqual(whole)
     expect(whole).toEqual(
       JSON.parse(
@@ -85,27 +85,22 @@ describe("sluice replay", () => {
 
   it("compares files and algorithms side by side", async () => {
     const loose = file("loose.yaml", rulesText(100))
-    const { stdout } = await sluice(["replay", log, "-r", rules, "-r", loose])
+    const { stdout } = await sluiceHere(["replay", log, "-r", rules, "-r", loose])
     expect(stdout).toMatch(
       /Side by side\ncandidate.*\n.*rules\.yaml +20 +14\.3% +1 +20\.0% +2\n.*loose\.yaml +0 +0% +0 /,
     )
-    const report = await sluiceJson<ReplayReport>([
-      "replay",
-      log,
-      "-r",
-      rules,
-      "--algorithm",
-      "token-bucket",
-      "--algorithm",
-      "sliding-window-log",
-    ])
+    const report = await sluiceJson<ReplayReport>(
+      ["replay", log, "-r", rules, "--algorithm", "token-bucket", "--algorithm", "sliding-window-log"],
+      {},
+      sluiceHere,
+    )
     expect(report.candidates.map(({ name }) => name)).toEqual(["token-bucket", "sliding-window-log"])
     expect(report.candidates.map(({ denied }) => denied > 0)).toEqual([true, true])
   })
 
   it("writes a page with charts", async () => {
     const page = join(folder, "report.html")
-    const { code, stderr } = await sluice(["replay", log, "-r", rules, "--html", page])
+    const { code, stderr } = await sluiceHere(["replay", log, "-r", rules, "--html", page])
     expect([code, stderr]).toEqual([0, `wrote ${page}\n`])
     expect(readFileSync(page, "utf8")).toMatch(/^<!doctype html>.*<svg .*ip:192\.0\.2\.1/s)
   })
@@ -113,11 +108,15 @@ describe("sluice replay", () => {
   it("takes a log_format and columns", async () => {
     const custom = file("custom.log", logText().replace(/^(\S+) .*\[(.*?)\] "(.*?)".*$/gm, "$2 $1 <$3>"))
     const format = "$time_local $remote_addr <$request>"
-    const report = await sluiceJson<ReplayReport>(["replay", custom, "-r", rules, "--log-format", format])
+    const report = await sluiceJson<ReplayReport>(
+      ["replay", custom, "-r", rules, "--log-format", format],
+      {},
+      sluiceHere,
+    )
     expect(report).toMatchObject({ format: "nginx", requests: 140, candidates: [{ denied: 20 }] })
     const csv = file("log.csv", "when,who\n2026-05-17T10:00:00Z,192.0.2.1\n")
     const columns = ["--column", "time=when", "--column", "ip=who"]
-    expect(await sluiceJson(["replay", csv, "-r", rules, ...columns])).toMatchObject({
+    expect(await sluiceJson(["replay", csv, "-r", rules, ...columns], {}, sluiceHere)).toMatchObject({
       format: "csv",
       requests: 1,
     })
@@ -139,7 +138,7 @@ describe("sluice replay", () => {
     ],
   ])("explains %j, and ends with %d", async (args, code, message) => {
     const named = args.map((arg) => (arg === "LOG" ? log : arg === "RULES" ? rules : arg))
-    const result = await sluice(named, { cwd: folder })
+    const result = await sluiceHere(named)
     expect(result.stderr).toContain(message)
     expect(result.stderr).not.toContain("    at ")
     expect(result.code).toBe(code)
@@ -150,16 +149,20 @@ describe("sluice recommend", () => {
   it("suggests the smallest limit for the share, shows the spread, and writes a rule that replay takes", async () => {
     const output = join(folder, "recommended.yaml")
     const args = ["recommend", log, "--algorithm", "fixed-window", "--share", "0.2", "-o", output]
-    const { code, stdout, stderr } = await sluice(args)
+    const { code, stdout, stderr } = await sluiceHere(args)
     expect([code, stderr]).toEqual([0, `wrote ${output}\n`])
     expect(stdout).toContain("A limit of 2 per 1 min would ever have denied 1 client (20.0%).")
     expect(stdout).toMatch(/p50 +p75 +p90 +p95 +p99 +p99\.9 +max\n +2 +2 +6 +6 +6 +6 +6\n/)
     expect(stdout).toMatch(/2 +4 █+ {2}← limit/)
-    const report = await sluiceJson<ReplayReport>(["replay", log, "-r", output])
+    const report = await sluiceJson<ReplayReport>(["replay", log, "-r", output], {}, sluiceHere)
     expect(report.candidates[0]?.rules).toMatchObject([
       { id: "recommended", mode: "shadow", shadowDenied: 40 },
     ])
-    const enforced = await sluiceJson<ReplayReport>(["replay", log, "-r", output, "--enforce"])
+    const enforced = await sluiceJson<ReplayReport>(
+      ["replay", log, "-r", output, "--enforce"],
+      {},
+      sluiceHere,
+    )
     expect(enforced.candidates[0]).toMatchObject({ denied: 40, hurt: { clients: { count: 1, exact: true } } })
   })
 
@@ -178,7 +181,7 @@ describe("sluice recommend", () => {
       "--method",
       "GET",
     ]
-    const found = await sluiceJson<Recommendation>([...args, "--share", "0"])
+    const found = await sluiceJson<Recommendation>([...args, "--share", "0"], {}, sluiceHere)
     expect(found).toMatchObject({ limit: 60, windowMs: 600_000, denied: { clients: 0 } })
     expect(found.ruleSet.rules[0]).toMatchObject({
       keyBy: ["ip", "method"],
@@ -187,7 +190,7 @@ describe("sluice recommend", () => {
   })
 
   it("says when there is nothing to count", async () => {
-    const { code, stderr } = await sluice(["recommend", log, "-k", "user"])
+    const { code, stderr } = await sluiceHere(["recommend", log, "-k", "user"])
     expect(code).toBe(1)
     expect(stderr).toContain('must have requests that match and have the key "user"')
   })

@@ -12,7 +12,7 @@ import {
   sluice,
   sluiceHere,
   sluiceJson,
-  startService,
+  startServiceHere,
   temporaryFolder,
 } from "../cli.test-support.js"
 import { ruleHome } from "../rules/rule-home.js"
@@ -45,8 +45,8 @@ beforeEach(() => {
   file = folder.write("rules.yaml", RULES)
 })
 
-afterEach(() => {
-  killAll()
+afterEach(async () => {
+  await killAll()
   folder.remove()
 })
 
@@ -56,7 +56,7 @@ interface Changed {
   readonly changes: object
 }
 
-// The same commands on a file, each in a process of its own, and on a service that follows such a file.
+// The same commands on a file, and on a service that follows such a file.
 describe.each(["a file", "a service"])("the rules of %s", (where) => {
   /** Runs a command there. */
   let run: (args: readonly string[], input?: string) => ReturnType<typeof sluice>
@@ -64,10 +64,10 @@ describe.each(["a file", "a service"])("the rules of %s", (where) => {
 
   beforeEach(async () => {
     if (where === "a file") {
-      run = (args, input = "") => sluice(["rules", ...args, "--file", file], { input })
-      runJson = (args, input = "") => sluiceJson(["rules", ...args, "--file", file], { input })
+      run = (args, input = "") => sluiceHere(["rules", ...args, "--file", file], { input })
+      runJson = (args, input = "") => sluiceJson(["rules", ...args, "--file", file], { input }, sluiceHere)
     } else {
-      const { env } = await startService(["--rules.file", file])
+      const { env } = await startServiceHere(["--rules.file", file])
       run = (args, input = "") => sluiceHere(["rules", ...args], { env, input })
       runJson = (args, input = "") => sluiceJson(["rules", ...args], { env, input }, sluiceHere)
     }
@@ -176,6 +176,15 @@ describe.each(["a file", "a service"])("the rules of %s", (where) => {
   })
 })
 
+it("the rules of a file are changed by a process that reads them from a pipe", async () => {
+  const run = (args: readonly string[], input = "") => sluice(["rules", ...args, "--file", file], { input })
+  const applied = await run(["apply", "-"], RULES.replace("limit: 2,", "limit: 3,"))
+  expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining("revision 2: 1 changed (login)") })
+  const refused = await run(["apply", "-"], RULES.replace("limit: 2,", "limit: 0,"))
+  expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("got 0") })
+  expect((await run(["list"])).stdout).toContain("3/15m sliding-window-log")
+})
+
 it("two files are compared without a service", async () => {
   const other = folder.write(
     "other.yaml",
@@ -187,7 +196,7 @@ it("two files are compared without a service", async () => {
 
 describe.each(["a file", "a service"])("a change of %s", (where) => {
   it("that was made on other rules than are there by then is refused", async () => {
-    const { env } = where === "a service" ? await startService(["--rules.file", file]) : { env: {} }
+    const { env } = where === "a service" ? await startServiceHere(["--rules.file", file]) : { env: {} }
     const options = { file: where === "a file" ? file : undefined, url: undefined, token: undefined }
     const home = await ruleHome({ options, env })
     const held = await home.read()
@@ -224,7 +233,7 @@ describe("rules validate", () => {
   })
 
   it("asks the service too with --url", async () => {
-    const { env } = await startService(["--rules.file", file])
+    const { env } = await startServiceHere(["--rules.file", file])
     const { code, stdout } = await sluiceHere(["rules", "validate", file, "--url", env.SLUICE_URL as string])
     expect([code, stdout]).toEqual([0, `${file}: fine, 2 rules\n`])
   })
@@ -281,30 +290,32 @@ describe("a service with tokens", () => {
 
   it("is told who asks by --token, SLUICE_TOKEN or a file, and refuses everybody else", async () => {
     const tokens = JSON.stringify([{ name: "ann", role: "admin", token }])
-    const { env } = await startService(["--rules.file", file, "--control.tokens", tokens])
-    const nobody = await sluice(["rules", "list"], { env })
+    const { env } = await startServiceHere(["--rules.file", file, "--control.tokens", tokens])
+    const nobody = await sluiceHere(["rules", "list"], { env })
     expect(nobody.code).toBe(1)
     expect(nobody.stderr).toContain(
       "[TOKEN_REQUIRED]\nGive it with --token, SLUICE_TOKEN or SLUICE_TOKEN_FILE.",
     )
     const tokenFile = folder.write("token", `${token}\n`)
     const allowed = await Promise.all([
-      sluice(["rules", "list", "--token", token], { env }),
-      sluice(["rules", "list"], { env: { ...env, SLUICE_TOKEN: token } }),
-      sluice(["rules", "list"], { env: { ...env, SLUICE_TOKEN_FILE: tokenFile } }),
+      sluiceHere(["rules", "list", "--token", token], { env }),
+      sluiceHere(["rules", "list"], { env: { ...env, SLUICE_TOKEN: token } }),
+      sluiceHere(["rules", "list"], { env: { ...env, SLUICE_TOKEN_FILE: tokenFile } }),
     ])
     expect(allowed.map(({ code }) => code)).toEqual([0, 0, 0])
-    await sluice(["rules", "delete", "api", "--token", token], { env })
-    const history = await sluiceJson<{ changedBy: string }[]>(["rules", "history"], {
-      env: { ...env, SLUICE_TOKEN: token },
-    })
+    await sluiceHere(["rules", "delete", "api", "--token", token], { env })
+    const history = await sluiceJson<{ changedBy: string }[]>(
+      ["rules", "history"],
+      { env: { ...env, SLUICE_TOKEN: token } },
+      sluiceHere,
+    )
     expect(history[0]?.changedBy).toBe("ann")
   })
 
   it("on this machine is asked with the token that it keeps, and no other service is told that", async () => {
     const own = `sluice_${"t".repeat(43)}`
     const tokens = JSON.stringify([{ name: "local", role: "admin", token: own }])
-    const { env } = await startService(["--rules.file", file, "--control.tokens", tokens])
+    const { env } = await startServiceHere(["--rules.file", file, "--control.tokens", tokens])
     const { port } = new URL(env.SLUICE_URL as string)
     mkdirSync(join(folder.path, "sluice"))
     folder.write(`sluice/control-${port}.token`, `${own}\n`)
@@ -318,7 +329,7 @@ describe("a service with tokens", () => {
       response.writeHead(404).end()
     }).listen(Number(port), "127.0.0.2")
     await once(other, "listening")
-    await sluice(["rules", "list", "--url", elsewhere], { env: surroundings })
+    await sluiceHere(["rules", "list", "--url", elsewhere], { env: surroundings })
     other.close()
     expect(asked).toEqual([undefined])
   })

@@ -15,8 +15,8 @@ beforeEach(() => {
   folder = temporaryFolder()
 })
 
-afterEach(() => {
-  killAll()
+afterEach(async () => {
+  await killAll()
   folder.remove()
 })
 

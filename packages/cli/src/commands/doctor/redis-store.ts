@@ -8,6 +8,9 @@ import { type Finding, findings } from "./finding.js"
 const WITHIN_MS = 3_000
 const ALGORITHMS = ["token-bucket", "sliding-window-log"] as const
 
+/** What a server refuses whoever asks again; another of several servers may be asked next. */
+const FINAL: ReadonlySet<string | undefined> = new Set(["no-auth", "no-permission", "readonly"])
+
 const ACL_RULE =
   "~s1:* +evalsha +eval +unlink +time +mget +set +exists +pexpire +pttl +del +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +info"
 
@@ -25,7 +28,9 @@ export async function storeFinding(url: string): Promise<Finding> {
     for (const algorithm of ALGORITHMS) {
       const limiter = createLimiter({ algorithm, limit: 2, window: "10s", store, prefix: "sluice-doctor" })
       const key = randomUUID()
-      if (!(await works(async () => (await limiter.check(key)).degraded === undefined)))
+      const isDecided = async () => (await limiter.check(key)).degraded === undefined
+      const isFinal = () => isOneServer(url) && FINAL.has(last?.failure.kind)
+      if (!(await works(isDecided, isFinal)))
         return problem(`a check fails: ${last?.failure.message ?? "no answer"}`, fixFor(last))
       await limiter.reset(key)
     }
@@ -35,12 +40,17 @@ export async function storeFinding(url: string): Promise<Finding> {
   }
 }
 
-/** The first checks may come before the client is connected. */
-async function works(probe: () => Promise<boolean>): Promise<boolean> {
+/** Whether it names one server, which no other can take the place of. */
+export function isOneServer(url: string): boolean {
+  return /^rediss?:\/\//.test(url)
+}
+
+/** The first checks may come before the client is connected. What Redis itself refuses it refuses again. */
+async function works(probe: () => Promise<boolean>, isFinal: () => boolean): Promise<boolean> {
   const deadline = performance.now() + WITHIN_MS
   for (;;) {
     if (await probe()) return true
-    if (performance.now() > deadline) return false
+    if (isFinal() || performance.now() > deadline) return false
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -3,10 +3,11 @@
 import { openRedisClient, redactUrl } from "sluice/redis"
 import { type Finding, findings } from "./finding.js"
 import { serverFindings } from "./redis-server.js"
-import { storeFinding } from "./redis-store.js"
+import { isOneServer, storeFinding } from "./redis-store.js"
 
 const UNREACHED = "redis"
 const WITHIN_MS = 3_000
+const WRONG_LOGIN = /NOAUTH|WRONGPASS|invalid username|AUTH/
 
 type Client = Awaited<ReturnType<typeof openRedisClient>>
 
@@ -32,7 +33,7 @@ async function reach(url: string): Promise<Finding[]> {
     reason = error
   })
   try {
-    if (!(await isReady(client)))
+    if (!(await isReady(client, isOneServer(url))))
       return [problem(`${redactUrl(url)} cannot be used: ${reasonText(reason)}`, fixFor(reason))]
     const found: Finding[] = []
     for (const node of "nodes" in client ? client.nodes("master") : [client])
@@ -43,15 +44,27 @@ async function reach(url: string): Promise<Finding[]> {
   }
 }
 
-async function isReady(client: Client): Promise<boolean> {
+/** Waits for the client, which tries again after an error. `isAlone`: a server that refuses has no other beside it. */
+async function isReady(client: Client, isAlone: boolean): Promise<boolean> {
   if (client.status === "ready") return true
   return await new Promise((resolve) => {
-    const late = setTimeout(resolve, WITHIN_MS, false)
-    client.once("ready", () => {
+    const end = (isUsable: boolean) => {
       clearTimeout(late)
-      resolve(true)
-    })
+      client.off("error", onError)
+      resolve(isUsable)
+    }
+    const onError = (error: Error) => {
+      if (isAlone && isFinal(error)) end(false)
+    }
+    const late = setTimeout(end, WITHIN_MS, false)
+    client.on("error", onError)
+    client.once("ready", () => end(true))
   })
+}
+
+/** Trying again within seconds changes nothing about it. */
+function isFinal(error: NodeJS.ErrnoException): boolean {
+  return error.code === "ECONNREFUSED" || WRONG_LOGIN.test(error.message)
 }
 
 function reasonText(reason: Error | undefined): string {
@@ -62,7 +75,7 @@ function reasonText(reason: Error | undefined): string {
 
 function fixFor(reason: Error | undefined): string {
   const text = reasonText(reason)
-  if (/NOAUTH|WRONGPASS|invalid username|AUTH/.test(text))
+  if (WRONG_LOGIN.test(text))
     return "Put the right user and password into the URL: redis://user:password@host:6379."
   if (/ECONNREFUSED/.test(text)) return "Start Redis there, or name the right host and port in store.url."
   if (/ENOTFOUND|EAI_AGAIN/.test(text))
