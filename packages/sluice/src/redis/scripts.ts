@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "ccd16fc3a386efd7a9fb53d565ac4d4201467a5d"
+export const SCRIPT_DIGEST = "17db0458e0f92622cd6ab2f5680b9ab925521071"
 
 export const SCRIPT = `local policy = ARGV[1]
 local kind, window, token, capacity, buffer, least, own
@@ -601,7 +601,10 @@ local function commit(charge, cost, now)
   local algorithm = policy.algorithm
   if algorithm.is_log then
     local ttl = time_to_live(algorithm.expires(policy, charge.settled), now)
-    if charge.settled.last == nil or charge.settled.ahead then redis.call("PEXPIRE", KEYS[index], ttl) end
+    if charge.settled.last == nil or charge.settled.ahead then
+      redis.call("ZADD", KEYS[index], "XX", 0, "")
+      redis.call("PEXPIRE", KEYS[index], ttl)
+    end
     algorithm.charge(policy, KEYS[index], charge.settled, cost)
     redis.call("PEXPIRE", KEYS[index], ttl)
     return
@@ -725,6 +728,7 @@ export const HEARTBEAT = `local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local patience = tonumber(ARGV[2])
 if patience > 0 then
+  redis.call("ZADD", KEYS[1], "XX", now, ARGV[1])
   redis.call("PEXPIRE", KEYS[1], patience)
   redis.call("ZADD", KEYS[1], now, ARGV[1])
   redis.call("ZREMRANGEBYSCORE", KEYS[1], "-inf", now - patience)

@@ -7,7 +7,9 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local patience = tonumber(ARGV[2])
 if patience > 0 then
-  -- Also before it is written: a user who may not set an expiry must not leave a key without one.
+  -- With XX this adds nothing, but a server without memory refuses it. After PEXPIRE it would refuse nothing.
+  redis.call("ZADD", KEYS[1], "XX", now, ARGV[1])
+  -- A user who may not set an expiry must not leave a key without one.
   redis.call("PEXPIRE", KEYS[1], patience)
   redis.call("ZADD", KEYS[1], now, ARGV[1])
   redis.call("ZREMRANGEBYSCORE", KEYS[1], "-inf", now - patience)

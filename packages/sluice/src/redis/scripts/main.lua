@@ -70,8 +70,12 @@ local function commit(charge, cost, now)
   local algorithm = policy.algorithm
   if algorithm.is_log then
     local ttl = time_to_live(algorithm.expires(policy, charge.settled), now)
-    -- Also before it is written: a user who may not set an expiry must not leave a key without one.
-    if charge.settled.last == nil or charge.settled.ahead then redis.call("PEXPIRE", KEYS[index], ttl) end
+    if charge.settled.last == nil or charge.settled.ahead then
+      -- With XX this adds nothing, but a server without memory refuses it. After PEXPIRE it would refuse nothing.
+      redis.call("ZADD", KEYS[index], "XX", 0, "")
+      -- A user who may not set an expiry must not leave a key without one.
+      redis.call("PEXPIRE", KEYS[index], ttl)
+    end
     algorithm.charge(policy, KEYS[index], charge.settled, cost)
     redis.call("PEXPIRE", KEYS[index], ttl)
     return
