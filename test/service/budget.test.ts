@@ -2,7 +2,7 @@
 // Measured: 47 and 163 MiB.
 
 import { afterEach, beforeAll, expect, it } from "vitest"
-import { HOSTILE, openHostile, settledMiB } from "../support/hostile.js"
+import { HOSTILE, openHostile, residentMiB, settledMiB } from "../support/hostile.js"
 import { buildServer, killAll, run } from "../support/service-process.js"
 
 beforeAll(() => buildServer(), 120_000)
@@ -40,7 +40,7 @@ it.each([
   `${HOSTILE} connections: %s`,
   async (_, bytes, budget) => {
     const { pid, port } = await start()
-    const before = await settledMiB(pid)
+    const before = residentMiB(pid)
     ends.push(await openHostile(port, bytes))
     const held = (await settledMiB(pid)) - before
     expect(held).toBeLessThan(budget)

@@ -9,6 +9,9 @@ import { buildServer, killAll, start } from "../../../../test/support/service-pr
 import { FLAG, FRAME, PREFACE, SETTING } from "../http2/frame.js"
 import { blockFor, frame, settings } from "../http2/raw-client.test-support.js"
 
+/** Connections that the service has not accepted yet wait in a queue of the system, which has room for 511. */
+const AT_ONCE = 250
+
 const sockets: Socket[] = []
 
 beforeAll(buildServer, 60_000)
@@ -32,13 +35,17 @@ async function dial(port: number): Promise<Socket> {
   return socket
 }
 
-async function dialMany(
-  port: number,
-  count: number,
-  speak: (socket: Socket, i: number) => void,
-): Promise<void> {
-  for (let i = 0; i < count; i += 50)
-    await Promise.all(Array.from({ length: 50 }, async (_, j) => speak(await dial(port), i + j)))
+/** Opens so many connections. Each sends the same bytes, and reads what comes or nothing. */
+async function dialMany(port: number, count: number, bytes: Buffer, isReading = true): Promise<void> {
+  for (let left = count; left > 0; left -= AT_ONCE)
+    await Promise.all(
+      Array.from({ length: Math.min(left, AT_ONCE) }, async () => {
+        const socket = await dial(port)
+        if (isReading) socket.resume()
+        else socket.pause()
+        socket.write(bytes)
+      }),
+    )
 }
 
 const GRPC = { "content-type": "application/grpc" }
@@ -49,47 +56,39 @@ function call(id: number, path: string): Buffer {
   return frame(FRAME.HEADERS, FLAG.END_HEADERS, id, blockFor(path, GRPC))
 }
 
-/** Sends three quarters of messages of 250,000 bytes, on three calls. */
-function sendHalves(socket: Socket): void {
-  socket.resume()
-  socket.write(Buffer.concat([PREFACE, settings()]))
+/** Three quarters of messages of 250,000 bytes, on three calls. */
+function halves(): Buffer {
   const prefix = Buffer.alloc(5)
   prefix.writeUInt32BE(250_000, 1)
   const piece = Buffer.alloc(16_000)
+  const parts = [PREFACE, settings()]
   for (const id of [1, 3, 5]) {
-    const parts = [call(id, RATE_LIMIT), frame(FRAME.DATA, 0, id, prefix)]
+    parts.push(call(id, RATE_LIMIT), frame(FRAME.DATA, 0, id, prefix))
     for (let i = 0; i < 12; i++) parts.push(frame(FRAME.DATA, 0, id, piece))
-    socket.write(Buffer.concat(parts))
   }
+  return Buffer.concat(parts)
 }
 
 /** Asks for the description of a service on many calls, and makes room for no answer. */
-function askWithoutRoom(socket: Socket): void {
-  socket.resume()
-  socket.write(Buffer.concat([PREFACE, settings([SETTING.INITIAL_WINDOW_SIZE, 0])]))
+function questionsWithoutRoom(): Buffer {
   // file_containing_symbol, in its frame.
   const symbol = Buffer.from("envoy.service.ratelimit.v3.RateLimitService")
   const message = Buffer.concat([Buffer.of(0x22, symbol.length), symbol])
   const framed = Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message])
-  for (let id = 1; id < 80; id += 2)
-    socket.write(Buffer.concat([call(id, REFLECTION), frame(FRAME.DATA, 0, id, framed)]))
+  const parts = [PREFACE, settings([SETTING.INITIAL_WINDOW_SIZE, 0])]
+  for (let id = 1; id < 80; id += 2) parts.push(call(id, REFLECTION), frame(FRAME.DATA, 0, id, framed))
+  return Buffer.concat(parts)
 }
 
-/** Sends most of a command. */
-function sendMost(socket: Socket): void {
-  socket.resume()
-  socket.write(Buffer.concat([Buffer.from("*2\r\n$4\r\nECHO\r\n$60000\r\n"), Buffer.alloc(59_000)]))
+/** Most of a command. */
+function mostOfCommand(): Buffer {
+  return Buffer.concat([Buffer.from("*2\r\n$4\r\nECHO\r\n$60000\r\n"), Buffer.alloc(59_000)])
 }
 
 /** Has the service say far more than the system takes for a client that reads nothing. */
-function askWithoutReading(socket: Socket): void {
-  socket.pause()
-  const command = Buffer.concat([
-    Buffer.from("*2\r\n$4\r\nECHO\r\n$50000\r\n"),
-    Buffer.alloc(50_000),
-    Buffer.from("\r\n"),
-  ])
-  for (let i = 0; i < 140; i++) socket.write(command)
+function longConversation(): Buffer {
+  const command = [Buffer.from("*2\r\n$4\r\nECHO\r\n$50000\r\n"), Buffer.alloc(50_000), Buffer.from("\r\n")]
+  return Buffer.concat(Array.from({ length: 140 }, () => command).flat())
 }
 
 it("a thousand hostile clients make the service hold 300 MB at most, and others are answered meanwhile", async () => {
@@ -105,10 +104,10 @@ it("a thousand hostile clients make the service hold 300 MB at most, and others 
   }
   const looking = setInterval(() => void look().catch(() => {}), 200)
   try {
-    await dialMany(grpc, 450, sendHalves)
-    await dialMany(grpc, 200, askWithoutRoom)
-    await dialMany(resp, 300, sendMost)
-    await dialMany(resp, 50, askWithoutReading)
+    await dialMany(grpc, 450, halves())
+    await dialMany(grpc, 200, questionsWithoutRoom())
+    await dialMany(resp, 300, mostOfCommand())
+    await dialMany(resp, 50, longConversation(), false)
     const honest = await dial(resp)
     let said = ""
     honest.on("data", (bytes) => {
