@@ -27,34 +27,58 @@ export interface Looked {
   readonly troubles: readonly string[]
 }
 
-let browser: Promise<Browser> | undefined
-const contexts = new Set<BrowserContext>()
+/** A tab of a browser that has no other. */
+interface Tab {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** Whether it was opened with the default view, which most tests use. */
+  readonly isPlain: boolean
+  /** What the test that uses it allows and finds. */
+  account: { readonly host: string; readonly troubles: string[] }
+}
 
-/** Opens `url` in a browser that nobody has used before. */
+const SIZE = { width: 1280, height: 900 }
+
+let browser: Promise<Browser> | undefined
+const tabs = new Set<Tab>()
+/** A wiped tab for the next test. A new one takes a second of processor time, most of it for new processes. */
+let spare: Tab | undefined
+
+/** Opens `url` in a browser that remembers nothing. */
 export async function look(url: string, view: View = {}): Promise<Looked> {
+  const isPlain = Object.keys(view).length === 0
+  const tab = (isPlain ? spare : undefined) ?? (await openTab(view, isPlain))
+  if (tab === spare) spare = undefined
+  tabs.add(tab)
+  const troubles: string[] = []
+  tab.account = { host: new URL(url).host, troubles }
+  await tab.page.goto(url)
+  return { page: tab.page, troubles }
+}
+
+async function openTab(view: View, isPlain: boolean): Promise<Tab> {
   browser ??= chromium.launch({ executablePath: toolPath("chromium"), args: ["--font-render-hinting=none"] })
   const context = await (await browser).newContext({
-    viewport: { width: view.width ?? 1280, height: view.height ?? 900 },
+    viewport: { width: view.width ?? SIZE.width, height: view.height ?? SIZE.height },
     colorScheme: view.theme ?? "light",
     locale: view.language ?? "en",
     reducedMotion: view.reducedMotion ? "reduce" : "no-preference",
   })
-  contexts.add(context)
-  const troubles: string[] = []
-  const { host } = new URL(url)
   context.on("request", (request) => {
     const asked = new URL(request.url())
-    if (asked.host !== host && asked.protocol !== "blob:")
-      troubles.push(`asked another host: ${request.url()}`)
+    if (asked.host !== tab.account.host && asked.protocol !== "blob:")
+      tab.account.troubles.push(`asked another host: ${request.url()}`)
   })
-  context.on("weberror", (error) => troubles.push(`exception: ${error.error().message}`))
+  context.on("weberror", (error) => tab.account.troubles.push(`exception: ${error.error().message}`))
   context.on("console", (message) => {
     // An answer that is no success is on the console whatever the page does with it.
     const isAnswer = /Failed to load resource/.test(message.text())
-    if (message.type() === "error" && !isAnswer) troubles.push(`console: ${message.text()}`)
+    if (message.type() === "error" && !isAnswer) tab.account.troubles.push(`console: ${message.text()}`)
   })
   // Also those that are not on the console.
-  await context.exposeBinding("sluiceViolation", (_, text: string) => void troubles.push(`policy: ${text}`))
+  await context.exposeBinding("sluiceViolation", (_, text: string) => {
+    tab.account.troubles.push(`policy: ${text}`)
+  })
   await context.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) => {
       const { sluiceViolation } = window as unknown as { sluiceViolation(text: string): void }
@@ -64,21 +88,48 @@ export async function look(url: string, view: View = {}): Promise<Looked> {
   const page = await context.newPage()
   // A machine that runs all tests at once is slow.
   page.setDefaultTimeout(20_000)
-  await page.goto(url)
-  return { page, troubles }
+  const tab: Tab = { context, page, isPlain, account: { host: "", troubles: [] } }
+  return tab
 }
 
 /** Call it after each test. */
 export async function closePages(): Promise<void> {
-  await Promise.all([...contexts].map((context) => context.close()))
-  contexts.clear()
+  const used = [...tabs]
+  tabs.clear()
+  const [kept, ...others] = [
+    ...used.filter(({ isPlain }) => isPlain),
+    ...used.filter(({ isPlain }) => !isPlain),
+  ]
+  await Promise.all(others.map(({ context }) => context.close()))
+  if (kept === undefined) return
+  if (kept.isPlain && spare === undefined && (await isWiped(kept))) spare = kept
+  else await kept.context.close()
 }
 
-/** Call it after all tests. */
+/** Takes everything out of a tab that a test has put there. False when that fails, as on a page that did not load. */
+async function isWiped({ context, page }: Tab): Promise<boolean> {
+  try {
+    await page.unrouteAll({ behavior: "ignoreErrors" })
+    await page.evaluate(() => {
+      localStorage.clear()
+      sessionStorage.clear()
+    })
+    await page.goto("about:blank")
+    await context.clearCookies()
+    await page.emulateMedia({ colorScheme: "light" })
+    await page.setViewportSize(SIZE)
+    return context.pages().length === 1
+  } catch {
+    return false
+  }
+}
+
+/** Ends the browser before its process ends, which would end it as well: test files of one worker share a browser. */
 export async function closeBrowser(): Promise<void> {
   await closePages()
   await (await browser)?.close()
   browser = undefined
+  spare = undefined
 }
 
 /** What axe finds serious or critical on the page as it is, a line each. */
@@ -98,8 +149,9 @@ export async function barriers(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
 }
 
-/** Keeps a picture for people to look at: artifacts/dashboard/<name>.png. */
+/** Keeps a picture for people to look at, artifacts/dashboard/<name>.png, when SLUICE_PICTURES is set: no test reads it. */
 export async function picture(page: Page, name: string, { fullPage = true } = {}): Promise<void> {
+  if (!process.env.SLUICE_PICTURES) return
   mkdirSync(ARTIFACTS, { recursive: true })
   await page.screenshot({ path: `${ARTIFACTS}${name}.png`, fullPage })
 }

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closeBrowser, closePages, look, type Page } from "./browser.js"
+import { barriers, closePages, look, type Page } from "./browser.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -30,7 +30,6 @@ afterEach(async () => {
   await closePages()
   await bed.close()
 })
-afterAll(closeBrowser)
 
 async function lookAtKey(): Promise<Page> {
   const { page } = await look(`${bed.url}/#/clients/login/${encodeURIComponent(KEY)}`)

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
 import { startRedis } from "../support/redis/single.js"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closeBrowser, closePages, look, type Page, picture } from "./browser.js"
+import { barriers, closePages, look, type Page, picture } from "./browser.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -19,7 +19,6 @@ afterEach(async () => {
   await closePages()
   for (const started of beds.splice(0)) await started.close()
 })
-afterAll(closeBrowser)
 
 /** A figure of the page as a number: `31/s` is 31. */
 async function figure(page: Page, name: string): Promise<number> {

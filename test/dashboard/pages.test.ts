@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closeBrowser, closePages, isTooWide, look, type Page, picture } from "./browser.js"
+import { barriers, closePages, isTooWide, look, type Page, picture } from "./browser.js"
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -26,10 +26,7 @@ beforeAll(async () => {
   await bed.check({ method: "GET", path: "/v1/items", headers: { "x-api-key": "a" } }, 30)
 }, 120_000)
 afterEach(closePages)
-afterAll(async () => {
-  await closeBrowser()
-  await bed.close()
-})
+afterAll(() => bed.close())
 
 async function settled(page: Page, name: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name }).first().waitFor()

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closeBrowser, closePages, isTooWide, look, type Page, picture } from "./browser.js"
+import { barriers, closePages, isTooWide, look, type Page, picture } from "./browser.js"
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -10,10 +10,7 @@ beforeAll(async () => {
   bed = await startBed()
 }, 60_000)
 afterEach(closePages)
-afterAll(async () => {
-  await closeBrowser()
-  await bed.close()
-})
+afterAll(() => bed.close())
 
 const open = (query = "", view = {}) => look(`${bed.url}/#/playground${query}`, view)
 

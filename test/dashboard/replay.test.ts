@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closeBrowser, closePages, isTooWide, look, picture } from "./browser.js"
+import { barriers, closePages, isTooWide, look, picture } from "./browser.js"
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -11,10 +11,7 @@ beforeAll(async () => {
   bed = await startBed()
 }, 60_000)
 afterEach(closePages)
-afterAll(async () => {
-  await closeBrowser()
-  await bed.close()
-})
+afterAll(() => bed.close())
 
 const open = (view = {}) => look(`${bed.url}/#/replay`, view)
 

@@ -4,16 +4,7 @@
 import { createHash } from "node:crypto"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
-import {
-  barriers,
-  closeBrowser,
-  closePages,
-  isTooWide,
-  look,
-  type Page,
-  picture,
-  type View,
-} from "./browser.js"
+import { barriers, closePages, isTooWide, look, type Page, picture, type View } from "./browser.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -25,10 +16,7 @@ beforeAll(async () => {
   await bed.ask("PATCH", "/rules/login?comment=incident%2042", { description: "Slow down password guessing" })
 }, 60_000)
 afterEach(closePages)
-afterAll(async () => {
-  await closeBrowser()
-  await bed.close()
-})
+afterAll(() => bed.close())
 
 /** Each place, and what it takes to get there and see that it has come. */
 const PLACES: readonly (readonly [name: string, path: string, arrive: (page: Page) => Promise<void>])[] = [

@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { hashToken } from "../../packages/server/src/control/index.js"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { closeBrowser, closePages, type Looked, look, type Page } from "./browser.js"
+import { closePages, type Looked, look, type Page } from "./browser.js"
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -39,10 +39,7 @@ beforeAll(async () => {
   await bed.ask("PUT", `/rules?comment=${encodeURIComponent(MARKUP)}`, RULES)
   await bed.check({ method: "POST", path: "/login", user: MARKUP }, 5)
 }, 60_000)
-afterAll(async () => {
-  await closeBrowser()
-  await bed.close()
-})
+afterAll(() => bed.close())
 
 /** A page for somebody who is signed in. */
 async function open(hash: string): Promise<Looked> {

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closeBrowser, closePages, look, type Page, picture } from "./browser.js"
+import { barriers, closePages, look, type Page, picture } from "./browser.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -26,7 +26,6 @@ afterEach(async () => {
   await closePages()
   await Promise.all(beds.splice(0).map((started) => started.close()))
 })
-afterAll(closeBrowser)
 
 async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel("Token").fill(token)

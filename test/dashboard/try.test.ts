@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
-import { closeBrowser, closePages, type Looked, look, type Page } from "./browser.js"
+import { closePages, type Looked, look, type Page } from "./browser.js"
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -13,7 +13,6 @@ afterEach(async () => {
   await closePages()
   await bed.close()
 })
-afterAll(closeBrowser)
 
 const open = (query = ""): Promise<Looked> => look(`${bed.url}/#/try${query}`)
 const verdict = (page: Page) => page.locator(".try-verdict")
