@@ -11,13 +11,6 @@ const everyTest = [
   "bench/redis/**/*.test.mjs",
 ]
 
-/** Tests that start servers and load them, but assert no times below seconds: two at a time leave each a core. */
-const loadedTests = [
-  "test/chaos/{boot,exit,figures,ring,sentinel,cluster}.test.ts",
-  "test/gateway/{run*,budget}.test.ts",
-  "test/service/{run,budget}.test.ts",
-]
-
 /** Tests that assert how many milliseconds something takes. Each has the machine to itself, after all others. */
 const timedTests = [
   "packages/sluice/src/quick-ticks.test.ts",
@@ -26,11 +19,15 @@ const timedTests = [
   "packages/sluice/src/rules/match/matcher-stress.test.ts",
   "packages/sluice/src/rules/source/file.test.ts",
   "packages/cli/src/program.test.ts",
-  "test/chaos/{clients,single,traps}.test.ts",
+  "packages/server/src/{control,data}/worst-bodies.test.ts",
+  "test/chaos/{clients,fleet-twice,single,traps}.test.ts",
   "test/gateway/{slow-clients,malformed}.test.ts",
   "test/service/malformed.test.ts",
   "test/fuzz/*.test.ts",
 ]
+
+/** Tests that look at everything their process has left behind. Files that share it would be seen too. */
+const isolatedTests = ["test/support/**/*.test.ts"]
 
 /** Those that need a tool which could not be had: `npm test` reports them. */
 const leftOut = (process.env.SLUICE_TESTS_LEFT_OUT ?? "").split("\n").filter((file) => file !== "")
@@ -52,20 +49,21 @@ export default defineConfig({
         test: {
           name: "together",
           include: everyTest,
-          exclude: [...notTests, ...loadedTests, ...timedTests],
+          exclude: [...notTests, ...isolatedTests, ...timedTests],
           // Half of the time goes into waiting for servers to start and browsers to draw.
-          maxWorkers: availableParallelism() + 1,
+          maxWorkers: 2 * availableParallelism(),
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
         test: {
-          name: "loaded",
-          include: loadedTests,
+          name: "isolated",
+          include: isolatedTests,
           exclude: notTests,
-          maxWorkers: availableParallelism(),
-          sequence: { groupOrder: 1 },
+          isolate: true,
+          maxWorkers: 2 * availableParallelism(),
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -77,7 +75,7 @@ export default defineConfig({
           exclude: notTests,
           maxWorkers: 1,
           retry: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

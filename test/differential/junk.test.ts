@@ -71,29 +71,33 @@ const list = fc.oneof(
   { weight: 1, arbitrary: fc.constant([]) },
   { weight: 4, arbitrary: fc.array(charge, { maxLength: 7 }) },
 )
-const call: fc.Arbitrary<JunkCall> = fc.record({
-  call: fc.constantFrom("check", "check", "checkMany", "decide", "charge", "refund", "reset"),
-  lists: fc.array(list, { maxLength: 5 }),
-  after: fc.constantFrom(
-    0,
-    0,
-    1,
-    1_000_000,
-    59_999_999,
-    60_000_000,
-    200_000_000,
-    -1,
-    -30_000_000,
-    -400_000_000,
-  ),
-})
+const steps = [0, 0, 1, 1_000_000, 59_999_999, 60_000_000, 200_000_000, -1, -30_000_000]
+/** More than a window back. On one server a denied check brings a state from a clock that was so far ahead back to now. */
+const FAR_BACK = -400_000_000
+
+const calls = (after: readonly number[]): fc.Arbitrary<JunkCall[]> =>
+  fc.array(
+    fc.record({
+      call: fc.constantFrom("check", "check", "checkMany", "decide", "charge", "refund", "reset"),
+      lists: fc.array(list, { maxLength: 5 }),
+      after: fc.constantFrom(...after),
+    }),
+    { maxLength: 10 },
+  )
 
 /** Everything a store answers to the calls, one after the other. */
 async function answersOf(store: Store, calls: readonly JunkCall[], name: string): Promise<string[]> {
-  const spaces = policies.map((_, i) => new Space(`${name}:${i}`))
+  // A space for each key: memory may forget an expired key when another comes in its space, and then the clock may step back.
+  const spaces = new Map<string, Space>()
+  const spaceOf = (policy: number, key: string): Space => {
+    const id = `${name}:${policy}:${key}`
+    const space = spaces.get(id) ?? new Space(id)
+    spaces.set(id, space)
+    return space
+  }
   const chargesOf = (list: readonly JunkCharge[], call: JunkCall["call"]): Charge[] =>
     list.map(({ policy, key, cost }) => ({
-      space: spaces[policy] as Space,
+      space: spaceOf(policy, key),
       key,
       policy: policies[policy] as Charge["policy"],
       // What is charged without asking may not go beyond what a log can count, and nobody asks for a block by a check.
@@ -126,11 +130,16 @@ async function answersOf(store: Store, calls: readonly JunkCall[], name: string)
   return answers
 }
 
-describe.each(["a server", "a ring", "a Cluster"])("%s", (name) => {
+describe.each([
+  ["a server", [...steps, FAR_BACK]],
+  // Across servers and slots a check that is denied writes nothing, so it cannot bring such a state back.
+  ["a ring", steps],
+  ["a Cluster", steps],
+] as const)("%s", (name, after) => {
   it("answers any list of charges as memory does", { timeout: 120_000 }, async () => {
     let run = 0
     await fc.assert(
-      fc.asyncProperty(fc.array(call, { maxLength: 10 }), async (calls) => {
+      fc.asyncProperty(calls(after), async (calls) => {
         const space = `junk ${name} ${run++}`
         const memory = memoryStore({ clock: { now: () => 0 } })
         const expected = await answersOf(memory, calls, space)
