@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "17db0458e0f92622cd6ab2f5680b9ab925521071"
+export const SCRIPT_DIGEST = "089b98d19cae1398b157b8dfcb1da0e1759ff1ab"
 
 export const SCRIPT = `local policy = ARGV[1]
 local kind, window, token, capacity, buffer, least, own
@@ -666,10 +666,11 @@ local function run(operation, now, charges)
           redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
         end
       else
-        local state = refunded[index] or charge.settled
+        local state = charge.settled
+        if refunded[index] then state = algorithm.settle(policy, states[index], now) end
         if algorithm.used(policy, state, now) > 0 then
           algorithm.refund(policy, state, cost)
-          refunded[index], states[index] = state, state
+          refunded[index], states[index] = true, state
           writes[index] = { policy = policy, now = now }
         end
       end

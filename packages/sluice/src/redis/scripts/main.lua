@@ -143,10 +143,11 @@ local function run(operation, now, charges)
         end
       else
         -- The same key twice: the second refund takes from what the first has left.
-        local state = refunded[index] or charge.settled
+        local state = charge.settled
+        if refunded[index] then state = algorithm.settle(policy, states[index], now) end
         if algorithm.used(policy, state, now) > 0 then
           algorithm.refund(policy, state, cost)
-          refunded[index], states[index] = state, state
+          refunded[index], states[index] = true, state
           writes[index] = { policy = policy, now = now }
         end
       end
