@@ -61,6 +61,24 @@ describe("a client that sends many requests ahead", () => {
     expect(longest).toBeLessThan(1_000)
   })
 
+  it("loses its connection when the upstream is busy, and is not refused a thousand times", async () => {
+    const backend = await openBackend(() => undefined)
+    const settings = {
+      upstream: [],
+      upstreams: { only: { targets: [`http://127.0.0.1:${backend.port}`], connections: 1, waiting: 1 } },
+      clientShare: 1,
+      deadlines: { connect: "10s" },
+    }
+    const gateway = await openGateway({ upstream: backend, settings })
+    const first = await dial(gateway.port)
+    first.write(ahead("/held"))
+    await eventually(() => backend.seen.length === 1)
+    const second = await dial(gateway.port)
+    second.write(ahead("/waits"))
+    const { statuses, isClosed } = await exchange(gateway.port, ahead("/").repeat(1_000), 1_000)
+    expect([statuses, isClosed]).toEqual([[503], true])
+  })
+
   it("hears the answer to the first before it hears what is wrong with what follows", async () => {
     const backend = await openBackend(
       (_request, response) => void setTimeout(() => response.end("late"), 100),

@@ -55,18 +55,20 @@ export function answerEarly(
   answer.whole({ status, contentType, body, bytes, isLast }, visit.admission)
 }
 
-const SUSPECT: ReadonlySet<GatewayProblem> = new Set([
+/** A connection of HTTP/1 ends with these answers. */
+const LAST_ANSWERS: ReadonlySet<GatewayProblem> = new Set([
+  // Nobody knows what else is on the connection.
   "REQUEST_INVALID",
   "ENCODING_UNSUPPORTED",
   "HEAD_TOO_LARGE",
+  // Requests that the client has sent ahead would be refused one after the other, which keeps the gateway from its other clients.
+  "UPSTREAM_BUSY",
 ])
 
 export function answerProblem(visit: Visit, answer: ClientAnswer, code: GatewayProblem): void {
   const problem = gatewayProblem(code)
   const { status } = problem
-  // Who knows what else is on this connection.
-  const isSuspect = SUSPECT.has(code)
-  const isLast = isSuspect && !isHttp2(visit.request)
+  const isLast = LAST_ANSWERS.has(code) && !isHttp2(visit.request)
   answerEarly(
     visit,
     answer,
