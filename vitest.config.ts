@@ -20,7 +20,7 @@ const timedTests = [
   "packages/sluice/src/rules/source/file.test.ts",
   "packages/cli/src/program.test.ts",
   "packages/server/src/{control,data}/worst-bodies.test.ts",
-  "test/chaos/{clients,fleet-twice,single,traps}.test.ts",
+  "test/chaos/*.test.ts",
   "test/gateway/{slow-clients,malformed}.test.ts",
   "test/service/malformed.test.ts",
   "test/fuzz/*.test.ts",
