@@ -124,6 +124,8 @@ export async function dial(port: number): Promise<Socket> {
   return socket
 }
 
+const FIRST_ANSWER_MS = 3_000
+
 /** Sends bytes as they are, and tells what came back until the server closed or nothing came for a while. */
 export async function exchange(port: number, bytes: string | Buffer, quietMs = 250): Promise<Exchange> {
   const socket = await dial(port)
@@ -131,9 +133,9 @@ export async function exchange(port: number, bytes: string | Buffer, quietMs = 2
   let isClosed = false
   let quiet: NodeJS.Timeout | undefined
   await new Promise<void>((resolve) => {
-    const wait = () => {
+    const wait = (ms = quietMs) => {
       clearTimeout(quiet)
-      quiet = setTimeout(resolve, quietMs)
+      quiet = setTimeout(resolve, ms)
     }
     socket.on("data", (chunk) => {
       text += chunk.toString("latin1")
@@ -144,7 +146,8 @@ export async function exchange(port: number, bytes: string | Buffer, quietMs = 2
       resolve()
     })
     socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes)
-    wait()
+    // The first answer may take its time on a busy machine.
+    wait(Math.max(quietMs, FIRST_ANSWER_MS))
   })
   clearTimeout(quiet)
   socket.destroy()
