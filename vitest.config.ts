@@ -51,7 +51,7 @@ export default defineConfig({
           include: everyTest,
           exclude: [...notTests, ...isolatedTests, ...timedTests],
           // Half of the time goes into waiting for servers to start and browsers to draw.
-          maxWorkers: 2 * availableParallelism(),
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 0 },
         },
       },
@@ -62,7 +62,7 @@ export default defineConfig({
           include: isolatedTests,
           exclude: notTests,
           isolate: true,
-          maxWorkers: 2 * availableParallelism(),
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 0 },
         },
       },
