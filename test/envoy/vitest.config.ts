@@ -4,5 +4,9 @@ import everyTest from "../../vitest.config.js"
 // Not among the default tests: Envoy is 100 MB, and npm test must work where only npm and Debian's packages do.
 export default defineConfig({
   ...(everyTest.resolve === undefined ? {} : { resolve: everyTest.resolve }),
-  test: { include: ["test/envoy/envoy-checks.ts"], testTimeout: 60_000 },
+  test: {
+    setupFiles: ["test/support/leave-no-trace.ts"],
+    include: ["test/envoy/envoy-checks.ts"],
+    testTimeout: 60_000,
+  },
 })

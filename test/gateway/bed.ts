@@ -6,21 +6,13 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import { type Clock, memoryStore, type Store } from "sluice"
 import { createRuleEngine, objectRules, parseRuleSet } from "sluice/rules"
 import { ManualClock } from "sluice/testing"
-import { afterEach } from "vitest"
 import { configSchema } from "../../packages/server/src/config/schema.js"
 import type { Core } from "../../packages/server/src/core.js"
 import { startGateway } from "../../packages/server/src/gateway/start-gateway.js"
+import { afterThis } from "../support/after-this.js"
 import { LOOPBACK } from "../support/ports.js"
 
-/** What is closed after the test, the last first. */
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
-
-export function afterThis(close: () => unknown): void {
-  closers.push(close)
-}
+export { afterThis } from "../support/after-this.js"
 
 export const NO_RULES = "version: 1\nrules: []"
 

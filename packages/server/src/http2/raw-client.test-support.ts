@@ -2,7 +2,7 @@
 
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
-import { afterEach } from "vitest"
+import { afterThis } from "../../../../test/support/after-this.js"
 import { eventually } from "../../../../test/support/eventually.js"
 import type { Listener } from "../listener.js"
 import { ERROR_CODE } from "./error-code.js"
@@ -11,11 +11,6 @@ import { headerBlock } from "./header-block.js"
 import { HpackDecoder } from "./hpack-decoder.js"
 import { type Http2Options, startHttp2 } from "./server.js"
 import type { RequestReader, Stream } from "./stream.js"
-
-const cleanUps: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-})
 
 export interface Frame {
   readonly type: number
@@ -193,7 +188,7 @@ export async function start(options: Partial<Http2Options> = {}): Promise<Starte
     },
     ...options,
   })
-  cleanUps.push(() => listener.close(0))
+  afterThis(() => listener.close(0))
   return { listener, errors, later, closed }
 }
 
@@ -208,7 +203,7 @@ export async function dial({ listener }: Started, greeting = settings()): Promis
 export async function dialSilently(listener: Listener): Promise<RawClient> {
   const [host, port] = listener.address.split(":")
   const socket = connect(Number(port), host)
-  cleanUps.push(() => socket.destroy())
+  afterThis(() => socket.destroy())
   await once(socket, "connect")
   return new RawClient(socket)
 }

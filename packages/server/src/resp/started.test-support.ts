@@ -2,7 +2,7 @@
 
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
-import { afterEach } from "vitest"
+import { afterThis } from "../../../../test/support/after-this.js"
 import { eventually } from "../../../../test/support/eventually.js"
 import { LOOPBACK } from "../../../../test/support/ports.js"
 import { RespConnection } from "../../../../test/support/redis/resp-connection.js"
@@ -33,12 +33,6 @@ export interface Started {
   open(): Promise<RawClient>
 }
 
-const cleanUp: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const step of cleanUp.splice(0).reverse()) await step()
-})
-
 export async function start(
   options: Partial<RespOptions> = {},
   coreOptions: Parameters<typeof testCore>[1] = {},
@@ -47,10 +41,8 @@ export async function start(
   const counted: Counted[] = []
   const watch = { ...core.watch, counted: (event: Counted) => void counted.push(event) }
   const listener = await startResp({ ...core, watch }, { host: LOOPBACK, port: 0, ...options })
-  cleanUp.push(
-    () => core.close(),
-    () => listener.close(0),
-  )
+  afterThis(() => core.close())
+  afterThis(() => listener.close(0))
   const port = Number(listener.address.split(":").at(-1))
   const address = { host: LOOPBACK, port }
   return {
@@ -60,12 +52,12 @@ export async function start(
     counted,
     async connect(connecting) {
       const client = await RespConnection.open(address, connecting)
-      cleanUp.push(() => client.close())
+      afterThis(() => client.close())
       return client
     },
     async open() {
       const client = new RawClient(connect({ ...address, allowHalfOpen: true }))
-      cleanUp.push(() => client.socket.destroy())
+      afterThis(() => client.socket.destroy())
       await once(client.socket, "connect")
       return client
     },
