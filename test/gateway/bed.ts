@@ -80,12 +80,15 @@ export interface Backend {
   readonly seen: readonly string[]
 }
 
+const MAX_HEAD_BYTES = 64 * 1024
+
 /** Answers by a handler, or everything with 200 and `from the backend`. */
 export async function openBackend(
   handler: RequestListener = (_request, response) => response.end("from the backend"),
 ): Promise<Backend> {
   const seen: string[] = []
-  const server = createServer((request, response) => {
+  // The gateway adds headers, so the largest head it accepts is over Node's default limit when it arrives here.
+  const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, (request, response) => {
     seen.push(`${request.method} ${request.url}`)
     handler(request, response)
   })
