@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process"
-import { afterEach, expect, it } from "vitest"
-import { headerBlock, startHttp2 } from "../../packages/server/src/http2/index.js"
-import { portOf } from "../service/bed.js"
+import { writeFileSync } from "node:fs"
+import { expect, it } from "vitest"
+import { afterThis } from "../support/after-this.js"
+import { type Conversation, FIXTURE, format } from "./conversation.js"
+import { record } from "./record.js"
+import { SERVERS, startPlain } from "./servers.js"
 
-const closers: (() => Promise<void>)[] = []
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
+const h2spec = process.env.SLUICE_H2SPEC as string
 
 interface Verdict {
   readonly failures: string
@@ -17,11 +16,11 @@ interface Verdict {
 }
 
 /** All that it checks: generic, HPACK and HTTP/2, and what RFC 9113 only recommends. */
-function h2spec(address: string): Promise<Verdict> {
-  const args = ["--strict", "--host", "127.0.0.1", "--port", String(portOf(address))]
+function check(port: number): Promise<Verdict> {
+  const args = ["--strict", "--host", "127.0.0.1", "--port", String(port)]
   return new Promise((resolve, reject) => {
     // It ends with 1 when something failed, and says what.
-    execFile(process.env.SLUICE_H2SPEC as string, args, (_, stdout, stderr) => {
+    execFile(h2spec, args, (_, stdout, stderr) => {
       const counts = /(\d+) passed, (\d+) skipped, (\d+) failed/.exec(stdout)
       if (counts === null) return reject(new Error(`h2spec printed:\n${stdout}${stderr}`))
       const [passed = 0, skipped = 0, failed = 0] = counts.slice(1).map(Number)
@@ -33,24 +32,25 @@ function h2spec(address: string): Promise<Verdict> {
 
 // Not on the gRPC port: h2spec speaks no gRPC, and is refused there before it has come to what it wants to try.
 it("finds nothing wrong with the HTTP/2 server, and skips nothing", async () => {
-  const headers = headerBlock({ ":status": "200", "content-type": "text/plain" })
-  const trailers = headerBlock({ "x-end": "yes" })
-  const errors: unknown[] = []
-  const server = await startHttp2({
-    host: "127.0.0.1",
-    port: 0,
-    onError: (error) => errors.push(error),
-    onRequest: (stream) => ({
-      data() {},
-      ended: () => stream.answer(headers, Buffer.from("so many bytes that windows matter"), trailers),
-      closed() {},
-      look() {},
-    }),
-  })
-  closers.push(() => server.close(0))
-  const { failures, passed, skipped, failed } = await h2spec(server.address)
+  const server = await startPlain()
+  afterThis(() => server.close())
+  const { failures, passed, skipped, failed } = await check(server.port)
   expect(failures).toBe("")
   expect({ skipped, failed }).toEqual({ skipped: 0, failed: 0 })
   expect(passed).toBeGreaterThan(140)
-  expect(errors).toEqual([])
+  expect(server.errors).toEqual([])
 })
+
+if (process.env.SLUICE_RECORD === "1")
+  it("is written down, case by case, for the tests that run without it", async () => {
+    const all: Conversation[] = []
+    for (const [name, start] of Object.entries(SERVERS)) {
+      const server = await start()
+      afterThis(() => server.close())
+      const { conversations, leftOut } = await record(h2spec, name, server.port)
+      console.log(`${name}: ${conversations.length} cases recorded, ${leftOut.length} left out`)
+      for (const line of leftOut) console.log(`  ${line.slice(0, 300)}`)
+      all.push(...conversations)
+    }
+    writeFileSync(FIXTURE, format(all))
+  })
