@@ -133,6 +133,7 @@ export function worstSets(): WorstBody[] {
 export function rightSets(): WorstBody[] {
   const json = (name: string, text: string): WorstBody => ({ name, type: "json", text })
   const LIMITS = '"limits":[{"limit":1,"window":"1m"}]'
+  const LAST = `{"id":"x",${LIMITS}}]}`
   return [
     json(
       "many rules",
@@ -188,6 +189,54 @@ export function rightSets(): WorstBody[] {
       filled(rule('"tiers":{').slice(0, -3), (i) => `"t${i}":{${LIMITS}},`, `"x":"unlimited"}}]}`),
     ),
     json(
+      "rules with lists of paths",
+      filled('{"version":1,"rules":[', (i) => `{"id":"r${i}",${LIMITS},"match":{"path":[${pathsOf(i)}]}},`, LAST),
+    ),
+    json(
+      "rules that share paths and hosts",
+      filled('{"version":1,"rules":[', (i) => `{"id":"r${i}",${LIMITS},"match":{${sharedLists(i)}}},`, LAST),
+    ),
+    json(
+      "rules with globs in headers",
+      filled('{"version":1,"rules":[', (i) => `{"id":"r${i}",${LIMITS},"match":{"header":{"a":"*${i}*"}}},`, LAST),
+    ),
+    json(
+      "costs by path",
+      filled(
+        '{"version":1,"rules":[{"id":"a","limits":"unlimited","cost":{"by":[',
+        (i) => `{"path":"/*${i}*/b","cost":2},`,
+        '{"path":"/","cost":2}]}}]}',
+      ),
+    ),
+    json(
+      "descriptors",
+      filled(
+        '{"version":1,"rules":[',
+        (i) => `{"id":"r${i}",${LIMITS},"match":{"domain":"d","descriptor":[{"key":"a"}]}},`,
+        LAST,
+      ),
+    ),
+    json(
+      "statuses",
+      filled(rule(`"refundOn":[`).slice(0, -3), () => '"5xx",', '"5xx"]}]}'),
+    ),
+    json(
+      "proxies",
+      filled('{"version":1,"rules":[],"identity":{"trustedProxies":[', (i) => `"${ipv6Range(i)}",`, '"::1"]}}'),
+    ),
+    json(
+      "ranges of addresses",
+      filled('{"version":1,"rules":[],"deny":[', (i) => `"ip:${ipv6Range(i)}",`, '"ip:::1"]}'),
+    ),
+    json(
+      "overrides of one client",
+      filled(
+        '{"version":1,"rules":[],"overrides":[',
+        () => '{"client":"user:a","limits":"unlimited"},',
+        '{"client":"user:a","limits":"unlimited"}]}',
+      ),
+    ),
+    json(
       "overrides",
       filled(
         '{"version":1,"rules":[],"overrides":[',
@@ -196,6 +245,23 @@ export function rightSets(): WorstBody[] {
       ),
     ),
   ]
+}
+
+/** As many paths as the index of rules takes of one rule, none of them plain. */
+function pathsOf(rule: number): string {
+  return Array.from({ length: 60 }, (_, i) => `"/${rule}*${i}/*"`).join()
+}
+
+/** Paths and hosts that each rule has in common with some others. */
+function sharedLists(rule: number): string {
+  const some = (word: (i: number) => string) =>
+    Array.from({ length: 40 }, (_, i) => `"${word((rule * 7 + i * 11) % 300)}"`).join()
+  return `"path":[${some((i) => `/${i}`)}],"host":[${some((i) => `h${i}`)}]`
+}
+
+/** Ranges of every width. */
+function ipv6Range(i: number): string {
+  return `2001:${(i & 0xffff).toString(16)}::/${32 + (i % 97)}`
 }
 
 /** Questions about a request, some of them no questions. */

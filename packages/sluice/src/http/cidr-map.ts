@@ -18,10 +18,12 @@ export class CidrMap<Value> {
     const { address, prefix } = parseCidr(cidr, place)
     const version = typeof address === "number" ? "ipv4" : "ipv6"
     const prefixes = this.#ranges[version]
-    const ranges = prefixes.get(prefix) ?? new Map<string, Value>()
-    if (!ranges.has(formatIp(address))) ranges.set(formatIp(address), value)
-    prefixes.set(prefix, ranges)
-    this.#ranges[version] = new Map([...prefixes].sort(([a], [b]) => b - a))
+    const text = formatIp(address)
+    const ranges = prefixes.get(prefix)
+    if (ranges === undefined) {
+      prefixes.set(prefix, new Map([[text, value]]))
+      this.#ranges[version] = new Map([...prefixes].sort(([a], [b]) => b - a))
+    } else if (!ranges.has(text)) ranges.set(text, value)
   }
 
   /** Passes over values that `accepts` turns down: a wider range may hold one that it takes. */

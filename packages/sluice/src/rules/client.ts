@@ -2,6 +2,7 @@
 
 import { SluiceError } from "../errors.js"
 import { CidrMap } from "../http/cidr-map.js"
+import type { Steps } from "./steps.js"
 
 /** Who asks, as far as it is known. */
 export interface Client {
@@ -104,11 +105,12 @@ function named<Value>(
 }
 
 /** A list of clients, as a map to their names. */
-export function clientList(names: readonly string[] | undefined, place: string): ClientMap<string> {
+export function* clientList(names: readonly string[] | undefined, place: string): Steps<ClientMap<string>> {
   const list = new ClientMap<string>()
-  names?.forEach((name, i) => {
+  for (const [i, name] of names?.entries() ?? []) {
     list.add(name, name, `${place}[${i}]`)
-  })
+    yield
+  }
   return list
 }
 

@@ -1,6 +1,7 @@
 import type { Identity } from "./identity.js"
-import { compileMatcher } from "./match/index.js"
+import { matcherSteps } from "./match/index.js"
 import type { CostSpec } from "./schema.js"
+import type { Steps } from "./steps.js"
 
 /** What one request takes of a rule's limits. */
 export type CostOf = (identity: Identity) => number
@@ -8,7 +9,7 @@ export type CostOf = (identity: Identity) => number
 /** The most a header may say when the rule does not say it. */
 export const LARGEST_COST = 1_000_000
 
-export function compileCost(spec: CostSpec | undefined, place: string): CostOf {
+export function* compileCost(spec: CostSpec | undefined, place: string): Steps<CostOf> {
   if (spec === undefined || typeof spec === "number") {
     const cost = spec ?? 1
     return () => cost
@@ -16,7 +17,7 @@ export function compileCost(spec: CostSpec | undefined, place: string): CostOf {
   const { by = [], header, max = LARGEST_COST } = spec
   const otherwise = spec.estimate ?? spec.default ?? 1
   const name = header?.toLowerCase()
-  const matcher = compileMatcher(by, (i) => `${place}.by[${i}]`)
+  const matcher = yield* matcherSteps(by, (i) => `${place}.by[${i}]`)
   return (identity) => {
     // A client that may name its own price pays nothing: only a trusted proxy is believed.
     const said = identity.trustedHeader(name)

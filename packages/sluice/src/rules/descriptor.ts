@@ -4,6 +4,7 @@ import { costOf } from "../call-options.js"
 import type { Matched, MatchReason } from "./match/index.js"
 import { matchesValue, parseValuePattern, type ValuePattern } from "./match/value-pattern.js"
 import type { RuleSpec } from "./schema.js"
+import type { Steps } from "./steps.js"
 
 export interface DescriptorEntry {
   readonly key: string
@@ -69,7 +70,7 @@ interface KeysNode {
   /** Rules whose values are all exact, by these values. */
   readonly exact: Map<string, DescriptorRule[]>
   /** The others. */
-  readonly open: Shape[]
+  readonly open: Map<string, Shape>
 }
 
 export class DescriptorIndex {
@@ -77,19 +78,27 @@ export class DescriptorIndex {
   /** By domain, and from there by key after key: nothing is put together to be looked up, which took most of the time. */
   readonly #domains = new Map<string, KeysNode>()
 
-  constructor(rules: readonly RuleSpec[]) {
-    rules.forEach(({ match }, index) => {
-      if (match?.descriptor === undefined) return
-      const rule = compile(index, match.domain ?? "", match.descriptor)
-      this.#rules.set(index, rule)
-      let node = grown(this.#domains, rule.domain)
-      for (const { key } of match.descriptor) node = grown(node.longer, key)
-      const values = rule.entries.map(({ value }) => value)
-      if (values.every((value) => typeof value === "string")) {
-        const text = joinedValues(values)
-        node.exact.set(text, [...(node.exact.get(text) ?? []), rule])
-      } else rulesLike(node.open, rule).push(rule)
-    })
+  static *build(rules: readonly RuleSpec[]): Steps<DescriptorIndex> {
+    const index = new DescriptorIndex()
+    for (const [at, { match }] of rules.entries()) {
+      if (match?.descriptor !== undefined)
+        index.#add(yield* compile(at, match.domain ?? "", match.descriptor), match.descriptor)
+      yield
+    }
+    return index
+  }
+
+  #add(rule: DescriptorRule, entries: readonly { readonly key: string }[]): void {
+    this.#rules.set(rule.index, rule)
+    let node = grown(this.#domains, rule.domain)
+    for (const { key } of entries) node = grown(node.longer, key)
+    const values = rule.entries.map(({ value }) => value)
+    if (values.every((value) => typeof value === "string")) {
+      const text = joinedValues(values)
+      const known = node.exact.get(text)
+      if (known === undefined) node.exact.set(text, [rule])
+      else known.push(rule)
+    } else rulesLike(node.open, rule).push(rule)
   }
 
   match(domain: string, descriptors: readonly Descriptor[]): MatchedRule[] {
@@ -114,7 +123,7 @@ export class DescriptorIndex {
             : joinedValues(entries.map(({ value }) => value))
         meet(node.exact.get(text) ?? [])
       }
-      for (const { exact, byValues } of node.open)
+      for (const { exact, byValues } of node.open.values())
         meet(byValues.get(joinedValues(exact.map((i) => entries[i]?.value as string))) ?? [])
     }
     return matched
@@ -136,25 +145,27 @@ export class DescriptorIndex {
   }
 }
 
-function compile(
+function* compile(
   index: number,
   domain: string,
   descriptor: NonNullable<NonNullable<RuleSpec["match"]>["descriptor"]>,
-): DescriptorRule {
+): Steps<DescriptorRule> {
   const place = `rules[${index}].match.descriptor`
-  return {
-    index,
-    domain,
-    text: textOf(domain, descriptor),
-    entries: descriptor.map(({ value, not = [] }, i) => {
-      const exceptions = not.map((text) => parseValuePattern(text, `${place}[${i}].not`))
-      return {
-        value: value === undefined ? undefined : parseValuePattern(value, `${place}[${i}].value`),
-        exceptions: new Set(exceptions.filter((pattern) => typeof pattern === "string")),
-        globs: exceptions.filter((pattern) => typeof pattern !== "string"),
-      }
-    }),
+  const entries: EntryPattern[] = []
+  for (const [i, { value, not = [] }] of descriptor.entries()) {
+    const exceptions: ValuePattern[] = []
+    for (const text of not) {
+      exceptions.push(parseValuePattern(text, `${place}[${i}].not`))
+      yield
+    }
+    entries.push({
+      value: value === undefined ? undefined : parseValuePattern(value, `${place}[${i}].value`),
+      exceptions: new Set(exceptions.filter((pattern) => typeof pattern === "string")),
+      globs: exceptions.filter((pattern) => typeof pattern !== "string"),
+    })
+    yield
   }
+  return { index, domain, text: textOf(domain, descriptor), entries }
 }
 
 function fits({ entries }: DescriptorRule, found: readonly DescriptorEntry[]): boolean {
@@ -170,19 +181,19 @@ function fits({ entries }: DescriptorRule, found: readonly DescriptorEntry[]): b
 function grown(nodes: Map<string, KeysNode>, name: string): KeysNode {
   let node = nodes.get(name)
   if (node === undefined) {
-    node = { longer: new Map(), exact: new Map(), open: [] }
+    node = { longer: new Map(), exact: new Map(), open: new Map() }
     nodes.set(name, node)
   }
   return node
 }
 
 /** The rules with the same exact values at the same places as this one. */
-function rulesLike(shapes: Shape[], { entries }: DescriptorRule): DescriptorRule[] {
+function rulesLike(shapes: Map<string, Shape>, { entries }: DescriptorRule): DescriptorRule[] {
   const exact = entries.flatMap(({ value }, i) => (typeof value === "string" ? [i] : []))
-  let shape = shapes.find((known) => known.exact.join() === exact.join())
+  let shape = shapes.get(exact.join())
   if (shape === undefined) {
     shape = { exact, byValues: new Map() }
-    shapes.push(shape)
+    shapes.set(exact.join(), shape)
   }
   const text = joinedValues(exact.map((i) => entries[i]?.value as string))
   const rules = shape.byValues.get(text) ?? []

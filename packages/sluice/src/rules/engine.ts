@@ -49,8 +49,10 @@ import {
 import type { RuleDecision } from "./rule-decision.js"
 import { type CompiledRule, RuleSet } from "./rule-set.js"
 import type { RuleSetDocument } from "./schema.js"
+import { SetFollower } from "./set-follower.js"
 import { settle } from "./settle.js"
 import type { AnsweredRequest } from "./settlement.js"
+import { finish, type Steps } from "./steps.js"
 
 /** A rule engine. Most programs make one and ask it about every request. */
 export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
@@ -68,6 +70,7 @@ export class RuleEngine {
   readonly #tierOf: RuleEngineOptions["tierOf"]
   readonly #onDecision: RuleEngineOptions["onDecision"]
   readonly #policies = new HeaderPolicies()
+  readonly #follower: SetFollower
   readonly #unsubscribe: () => void
   #set: RuleSet
 
@@ -83,20 +86,20 @@ export class RuleEngine {
     this.#hasSecret = options.secret !== undefined
     this.#tierOf = options.tierOf
     this.#onDecision = options.onDecision
+    this.#follower = new SetFollower({
+      compile: ({ document, revision }) => this.#compile(document, revision),
+      use: (set) => {
+        this.#set = set
+      },
+      onRefused: options.onRefused ?? warn,
+    })
     if (isSource(rules)) {
-      this.#set = this.#compile(rules.current.document, rules.current.revision)
-      this.#unsubscribe = rules.subscribe(({ document, revision }) => {
-        try {
-          this.#set = this.#compile(document, revision)
-        } catch (error) {
-          if (!(error instanceof SluiceError)) throw error
-          tell(options.onRefused ?? warn, error)
-        }
-      })
+      this.#set = finish(this.#compile(rules.current.document, rules.current.revision))
+      this.#unsubscribe = rules.subscribe((next) => this.#follower.follow(next))
     } else {
       const parsing = options.guardRails === undefined ? {} : { guardRails: options.guardRails }
       const document = typeof rules === "string" ? parseRuleSet(rules, parsing) : checkRuleSet(rules, parsing)
-      this.#set = this.#compile(document, 1)
+      this.#set = finish(this.#compile(document, 1))
       this.#unsubscribe = () => {}
     }
   }
@@ -109,6 +112,14 @@ export class RuleEngine {
   /** The rule set that decides now. */
   get rules(): RuleSetDocument {
     return this.#set.document
+  }
+
+  /**
+   * Resolves once every revision that its source has accepted so far decides, or was refused. A rule set that takes longer
+   * than about 10 ms to compile is compiled in slices, so that decisions go on meanwhile, by the set before it.
+   */
+  settled(): Promise<void> {
+    return this.#follower.settled()
   }
 
   /** Whether `checkSync` works: the store is in memory, and no tier has to be waited for. */
@@ -289,11 +300,12 @@ export class RuleEngine {
   /** Stops following its rules, and lets go of the store if the engine made it. */
   async close(): Promise<void> {
     this.#unsubscribe()
+    this.#follower.close()
     if (this.#ownsStore) await this.#store.close()
   }
 
-  #compile(document: RuleSetDocument, revision: number): RuleSet {
-    const set = new RuleSet(document, revision, this.#prefix)
+  *#compile(document: RuleSetDocument, revision: number): Steps<RuleSet> {
+    const set = yield* RuleSet.compile(document, revision, this.#prefix)
     if (this.#hasSecret) return set
     const missing = (expected: string) =>
       new SluiceError("SECRET_MISSING", { place: "createRuleEngine.secret", expected })

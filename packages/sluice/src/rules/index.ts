@@ -30,6 +30,7 @@ export {
 } from "./schema.js"
 export type { AnsweredRequest } from "./settlement.js"
 export { diffRuleSets, type RuleSetChanges } from "./source/diff.js"
+export { etagOf as ruleSetEtag } from "./source/etag.js"
 export { type FileRulesOptions, fileRules } from "./source/file.js"
 export { type ObjectRulesOptions, objectRules } from "./source/object.js"
 export { type RedisRulesOptions, redisRules } from "./source/redis.js"
@@ -40,5 +41,9 @@ export type {
   RuleSource,
   RuleSourceEvent,
   RuleSourceHooks,
+  RuleSourceWork,
   SaveOptions,
 } from "./source/source.js"
+export { readRevision } from "./source/stored-revision.js"
+export { editRuleText } from "./source/yaml-edit.js"
+export { formatRuleSet } from "./yaml-text.js"

@@ -14,10 +14,11 @@ import { DescriptorIndex, type DescriptorLimit, type MatchedRule, type WhyMatche
 import { compileIdentity, type Identity, type IdentityRules } from "./identity.js"
 import { type KeyPart, type MissingKey, parseKeyPart } from "./key.js"
 import { compileLimitSet, type LimitSet } from "./limit-set.js"
-import { compileMatcher, type Matcher } from "./match/index.js"
+import { type Matcher, matcherSteps } from "./match/index.js"
 import type { Mode } from "./rule-decision.js"
 import type { LimitSpec, OverrideSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "./schema.js"
 import { compileSettlement, type Settlement } from "./settlement.js"
+import type { Steps } from "./steps.js"
 
 export interface CompiledRule {
   readonly id: string
@@ -56,6 +57,20 @@ export interface Applying {
   readonly from: "rule" | "tier" | "override"
 }
 
+/** What a rule set is made of once it is compiled. */
+interface RuleSetParts {
+  readonly identity: IdentityRules
+  readonly allow: ClientMap<string>
+  readonly deny: ClientMap<string>
+  readonly tiers: ClientMap<string>
+  /** Those for every rule. */
+  readonly overrides: ClientMap<readonly Override[]>
+  readonly rules: readonly CompiledRule[]
+  readonly indexes: readonly number[]
+  readonly matcher: Matcher
+  readonly descriptors: DescriptorIndex
+}
+
 /** Different limits that descriptors have asked for, of one rule. */
 const MOST_ASKED = 1_000
 
@@ -86,38 +101,55 @@ export class RuleSet {
   /** By rule, and by what was asked for. The same list for the same limit, so that others may keep it. */
   readonly #asked = new WeakMap<CompiledRule, Map<string, Applying>>()
 
-  /** `document` was checked before: see parse.ts. */
-  constructor(document: RuleSetDocument, revision: number, prefix: string) {
+  private constructor(document: RuleSetDocument, revision: number, prefix: string, parts: RuleSetParts) {
     this.revision = revision
     this.document = document
     this.#prefix = prefix
-    this.identity = compileIdentity(document.identity)
-    this.allow = clientList(document.allow, "allow")
-    this.deny = clientList(document.deny, "deny")
-    this.tiers = tierMap(document)
+    this.identity = parts.identity
+    this.allow = parts.allow
+    this.deny = parts.deny
+    this.tiers = parts.tiers
     this.defaultTier = document.defaults?.tier
-    const { everywhere, byRule } = groupOverrides(document, prefix)
-    this.#overrides = everywhere
+    this.#overrides = parts.overrides
     this.hasOverrides = (document.overrides?.length ?? 0) > 0
-    this.rules = document.rules.map((rule, i) =>
-      compileRule(rule, document, prefix, `rules[${i}]`, byRule.get(rule.id) ?? new ClientMap()),
-    )
+    this.rules = parts.rules
     this.#byId = new Map(this.rules.map((rule) => [rule.id, rule]))
-    const isPlain = (rule: RuleSpec) => rule.match?.descriptor === undefined
-    this.#indexes = document.rules.flatMap((rule, i) => (isPlain(rule) ? [i] : []))
+    this.#indexes = parts.indexes
     this.#arePlainFirst = this.#indexes.every((index, i) => index === i)
-    this.#matcher = compileMatcher(
-      document.rules.filter(isPlain).map((rule) => rule.match ?? {}),
-      (i) => `rules[${this.#indexes[i]}].match`,
-    )
-    this.#descriptors = new DescriptorIndex(document.rules)
+    this.#matcher = parts.matcher
+    this.#descriptors = parts.descriptors
     this.countsApiKeys = this.rules.some(({ keyParts }) =>
       keyParts.some(({ kind, name }) => kind === "apiKey" || isCredential(this.identity, kind, name)),
     )
     const lists = this.rules.flatMap(({ allow, deny, overrides: own }) => [allow, deny, own])
-    this.namesApiKeys = [this.allow, this.deny, this.tiers, everywhere, ...lists].some(
+    this.namesApiKeys = [this.allow, this.deny, this.tiers, this.#overrides, ...lists].some(
       (clients) => clients.namesApiKeys,
     )
+  }
+
+  /** `document` was checked before: see parse.ts. */
+  static *compile(document: RuleSetDocument, revision: number, prefix: string): Steps<RuleSet> {
+    const { everywhere, byRule } = yield* groupOverrides(document, prefix)
+    const rules: CompiledRule[] = []
+    for (const [i, rule] of document.rules.entries()) {
+      const overrides = byRule.get(rule.id) ?? new ClientMap()
+      rules.push(yield* compileRule(rule, document, prefix, `rules[${i}]`, overrides))
+      yield
+    }
+    const isPlain = (rule: RuleSpec) => rule.match?.descriptor === undefined
+    const indexes = document.rules.flatMap((rule, i) => (isPlain(rule) ? [i] : []))
+    const plain = document.rules.filter(isPlain).map((rule) => rule.match ?? {})
+    return new RuleSet(document, revision, prefix, {
+      identity: compileIdentity(document.identity),
+      allow: yield* clientList(document.allow, "allow"),
+      deny: yield* clientList(document.deny, "deny"),
+      tiers: yield* tierMap(document),
+      overrides: everywhere,
+      rules,
+      indexes,
+      matcher: yield* matcherSteps(plain, (i) => `rules[${indexes[i]}].match`),
+      descriptors: yield* DescriptorIndex.build(document.rules),
+    })
   }
 
   /** Every rule the request meets: once, and rules about descriptors once for each descriptor that meets them. */
@@ -186,19 +218,25 @@ function valid(
   return overrides.get(client, (list) => list.some(isValid))?.find(isValid)
 }
 
-function compileRule(
+function* compileRule(
   spec: RuleSpec,
   document: RuleSetDocument,
   prefix: string,
   place: string,
   overrides: ClientMap<readonly Override[]>,
-): CompiledRule {
+): Steps<CompiledRule> {
   const { defaults = {} } = document
   const mode = spec.mode ?? "enforce"
   const keyBy = spec.keyBy ?? defaults.keyBy ?? "ip"
   const spaces = spacesOf(prefix, spec.id, mode)
   const compile = (limits: readonly LimitSpec[] | "unlimited", where: string) =>
     compileLimits(limits, document, spaces, `${place}.${where}`, prefix)
+  const tiers = new Map<string, Applying>()
+  for (const [tier, own] of Object.entries(spec.tiers ?? {})) {
+    const limits = compile(own === "unlimited" ? own : own.limits, `tiers.${tier}.limits`)
+    tiers.set(tier, { limits, from: "tier" })
+    yield
+  }
   return {
     id: spec.id,
     spec,
@@ -208,15 +246,10 @@ function compileRule(
     ),
     onMissingKey: spec.onMissingKey ?? defaults.onMissingKey ?? "ip",
     onStoreFailure: spec.onStoreFailure ?? defaults.onStoreFailure ?? "local",
-    cost: compileCost(spec.cost, `${place}.cost`),
+    cost: yield* compileCost(spec.cost, `${place}.cost`),
     settlement: compileSettlement(spec),
     applying: { limits: compile(spec.limits, "limits"), from: "rule" },
-    tiers: new Map(
-      Object.entries(spec.tiers ?? {}).map(([tier, own]) => {
-        const limits = compile(own === "unlimited" ? own : own.limits, `tiers.${tier}.limits`)
-        return [tier, { limits, from: "tier" }]
-      }),
-    ),
+    tiers,
     candidate:
       spec.candidate === undefined
         ? undefined
@@ -228,8 +261,8 @@ function compileRule(
             prefix,
           ),
     replaces: new Set(spec.replaces),
-    allow: clientList(spec.allow, `${place}.allow`),
-    deny: clientList(spec.deny, `${place}.deny`),
+    allow: yield* clientList(spec.allow, `${place}.allow`),
+    deny: yield* clientList(spec.deny, `${place}.deny`),
     overrides,
     blocks: new Space(`${prefix}:${spec.id}:block`, prefix),
     headers: spec.headers ?? defaults.headers ?? "both",
@@ -251,38 +284,53 @@ function compileLimits(
 }
 
 /** The first tier that lists a client is its tier. */
-function tierMap(document: RuleSetDocument): ClientMap<string> {
+function* tierMap(document: RuleSetDocument): Steps<ClientMap<string>> {
   const map = new ClientMap<string>()
   for (const [tier, clients] of Object.entries(document.tiers ?? {})) {
-    clients.forEach((client, i) => {
+    for (const [i, client] of clients.entries()) {
       map.add(client, tier, `tiers.${tier}[${i}]`)
-    })
+      yield
+    }
   }
   return map
 }
 
+interface GroupedOverrides {
+  readonly everywhere: ClientMap<readonly Override[]>
+  readonly byRule: ReadonlyMap<string, ClientMap<readonly Override[]>>
+}
+
 /** Overrides for every rule, and those for one rule by its id. Several for one client are kept in their order. */
-function groupOverrides(document: RuleSetDocument, prefix: string) {
+function* groupOverrides(document: RuleSetDocument, prefix: string): Steps<GroupedOverrides> {
   const lists = new Map<string | undefined, Map<string, Override[]>>()
   for (const spec of document.overrides ?? []) {
     const ids =
       spec.rule === undefined ? [undefined] : typeof spec.rule === "string" ? [spec.rule] : spec.rule
     const override = compileOverride(spec, document, prefix)
+    const name = oneName(spec.client)
     for (const id of ids) {
       const clients = lists.get(id) ?? new Map<string, Override[]>()
       lists.set(id, clients)
-      const name = oneName(spec.client)
-      clients.set(name, [...(clients.get(name) ?? []), override])
+      const own = clients.get(name)
+      if (own === undefined) clients.set(name, [override])
+      else own.push(override)
+      yield
     }
   }
-  const toMap = (clients: Map<string, Override[]> | undefined) => {
-    const map = new ClientMap<readonly Override[]>()
-    for (const [client, overrides] of clients ?? []) map.add(client, overrides, "overrides")
-    return map
-  }
   const byRule = new Map<string, ClientMap<readonly Override[]>>()
-  for (const [id, clients] of lists) if (id !== undefined) byRule.set(id, toMap(clients))
-  return { everywhere: toMap(lists.get(undefined)), byRule }
+  for (const [id, clients] of lists) if (id !== undefined) byRule.set(id, yield* overrideMap(clients))
+  return { everywhere: yield* overrideMap(lists.get(undefined)), byRule }
+}
+
+function* overrideMap(
+  clients: ReadonlyMap<string, readonly Override[]> | undefined,
+): Steps<ClientMap<readonly Override[]>> {
+  const map = new ClientMap<readonly Override[]>()
+  for (const [client, overrides] of clients ?? []) {
+    map.add(client, overrides, "overrides")
+    yield
+  }
+  return map
 }
 
 /** `ip:10.0.0.1` and `ip:10.0.0.1/32` are one client, whose overrides belong into one list. */

@@ -35,7 +35,11 @@ export function compileSettlement({ cost, refundOn }: RuleSpec): Settlement | un
   const { responseHeader, max = LARGEST_COST } = typeof cost === "object" ? cost : {}
   if (refundOn === undefined && responseHeader === undefined) return undefined
   const listed = Array.isArray(refundOn) ? refundOn : refundOn === undefined ? [] : [refundOn]
-  return { refundOn: new Set(listed.flatMap(statuses)), header: responseHeader?.toLowerCase(), max }
+  return {
+    refundOn: new Set([...new Set(listed)].flatMap(statuses)),
+    header: responseHeader?.toLowerCase(),
+    max,
+  }
 }
 
 /** `404` is itself, `5xx` all of 500 to 599. */

@@ -10,9 +10,11 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  stringify,
   visit,
 } from "yaml"
 import { type RuleProblem, RuleSetError } from "./rule-set-error.js"
+import type { RuleSetDocument } from "./schema.js"
 
 /** Aliases that a file may use. A few are handy; millions of them are an attack. */
 const MOST_ALIASES = 100
@@ -49,6 +51,11 @@ export interface YamlText {
     at: readonly PropertyKey[],
     isName?: boolean,
   ): { readonly line: number; readonly column: number } | undefined
+}
+
+/** A rule set as YAML. */
+export function formatRuleSet(document: RuleSetDocument): string {
+  return stringify(document, { lineWidth: 0 })
 }
 
 /** Reads one document. Text that cannot be read is a RuleSetError with the code RULES_SYNTAX. */

@@ -1,3 +1,4 @@
+import type { Steps } from "../steps.js"
 import type { IndexNode, Leads } from "./leads.js"
 import type { RuleMatch } from "./rule-match.js"
 import { NONE } from "./text-table.js"
@@ -20,7 +21,7 @@ export interface Filed<K extends FilingKey> {
 }
 
 /** Builds the index of some rules, and tells where it is. */
-type Build = (rules: readonly RuleMatch[]) => number
+type Build = (rules: readonly RuleMatch[]) => Steps<number>
 
 /** Rules filed by one part of their match. */
 export interface Filing {
@@ -29,14 +30,15 @@ export interface Filing {
   /** How often a rule was filed, all in all. */
   readonly count: number
   /** Builds the index of all of them, and tells where it is. */
-  index(leads: Leads, build: Build, buildRest: Build): number
+  index(leads: Leads, build: Build, buildRest: Build): Steps<number>
 }
 
 /** Files rules by one part of their match, such as the path. */
 export interface Cabinet {
   /** A request that meets a key is known to meet this part. */
   readonly part: number
-  file(rules: readonly RuleMatch[]): Filing
+  /** Undefined when rules would have to be filed more often than `most` all in all. */
+  file(rules: readonly RuleMatch[], most: number): Steps<Filing | undefined>
 }
 
 /**
@@ -46,28 +48,41 @@ export interface Cabinet {
 export function cabinet<K extends FilingKey>(
   part: number,
   waysOf: (rule: RuleMatch) => readonly (readonly K[])[],
-  nodeOf: (leads: Leads, folders: readonly Filed<K>[], rest: number) => IndexNode,
+  nodeOf: (leads: Leads, folders: readonly Filed<K>[], rest: number) => Steps<IndexNode>,
 ): Cabinet {
-  const file = (rules: readonly RuleMatch[]): Filing => {
-    const ways = rules.map(waysOf)
+  function* file(rules: readonly RuleMatch[], most: number): Steps<Filing | undefined> {
+    const ways: (readonly (readonly K[])[])[] = []
     const company = new Map<string, number>()
-    for (const { id } of ways.flat(2)) company.set(id, (company.get(id) ?? 0) + 1)
+    for (const rule of rules) {
+      const own = waysOf(rule)
+      ways.push(own)
+      for (const keys of own) for (const { id } of keys) company.set(id, (company.get(id) ?? 0) + 1)
+      yield
+    }
     const folders = new Map<string, Folder<K>>()
     const rest: RuleMatch[] = []
-    rules.forEach((rule, i) => {
+    let room = most
+    for (const [i, rule] of rules.entries()) {
       const keys = leastShared(ways[i] as readonly (readonly K[])[], company)
       if (keys === undefined) rest.push(rule)
-      else for (const key of keys) put(folders, key, rule)
-    })
+      else {
+        room -= keys.length
+        if (room < 0) return undefined
+        for (const key of keys) put(folders, key, rule)
+      }
+      yield
+    }
     const sizes = [...folders.values()].map(({ rules }) => rules.length)
     const count = sizes.reduce((sum, size) => sum + size, 0)
     const squares = sizes.reduce((sum, size) => sum + size * size, 0)
     return {
       expectedRules: rest.length + (count === 0 ? 0 : squares / count),
       count,
-      index(leads, build, buildRest) {
-        const filed = [...folders.values()].map(({ key, rules }) => ({ key, lead: build(rules) }))
-        return leads.toNode(nodeOf(leads, filed, rest.length === 0 ? NONE : buildRest(rest)))
+      *index(leads, build, buildRest) {
+        const filed: Filed<K>[] = []
+        for (const { key, rules } of folders.values()) filed.push({ key, lead: yield* build(rules) })
+        const restLead = rest.length === 0 ? NONE : yield* buildRest(rest)
+        return leads.toNode(yield* nodeOf(leads, filed, restLead))
       },
     }
   }
@@ -86,7 +101,11 @@ function leastShared<K extends FilingKey>(
   company: ReadonlyMap<string, number>,
 ): readonly K[] | undefined {
   const sharedBy = (keys: readonly K[]) => keys.reduce((sum, { id }) => sum + (company.get(id) as number), 0)
-  let [best, ...others] = ways
-  for (const keys of others) if (best !== undefined && sharedBy(keys) < sharedBy(best)) best = keys
-  return best
+  if (ways.length < 2) return ways[0]
+  let best: { readonly keys: readonly K[]; readonly shared: number } | undefined
+  for (const keys of ways) {
+    const shared = sharedBy(keys)
+    if (best === undefined || shared < best.shared) best = { keys, shared }
+  }
+  return best?.keys
 }

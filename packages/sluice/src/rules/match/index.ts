@@ -8,7 +8,7 @@ export {
   routeOf,
   type ValueSpecs,
 } from "./match-spec.js"
-export { compileMatcher, type Matcher } from "./matcher.js"
+export { compileMatcher, type Matcher, matcherSteps } from "./matcher.js"
 export { type PathPattern, parsePathPattern } from "./path-pattern.js"
 export { readQuery } from "./query.js"
 export { parseValuePattern, type ValuePattern } from "./value-pattern.js"

@@ -1,6 +1,7 @@
 // Which rules a request meets. Compiled once per rule set: an index finds the few rules that may match, however many
 // there are, and each of those is then asked.
 
+import { finish, type Steps } from "../steps.js"
 import { ComparedRequest } from "./compared-request.js"
 import { Found } from "./found.js"
 import type { Matched, MatchReason, MatchSpec, RequestFacts } from "./match-spec.js"
@@ -15,13 +16,20 @@ export interface Matcher {
 }
 
 /** `placeOf` names the match of a rule in errors: `rules[3].match`. */
-export function compileMatcher(
+export function compileMatcher(specs: readonly MatchSpec[], placeOf?: (index: number) => string): Matcher {
+  return finish(matcherSteps(specs, placeOf))
+}
+
+/** Compiles a matcher in steps. */
+export function* matcherSteps(
   specs: readonly MatchSpec[],
   placeOf: (index: number) => string = (index) => `rules[${index}].match`,
-): Matcher {
-  const rules = specs.map((spec, index) => new RuleMatch(spec, index, placeOf(index)))
+): Steps<Matcher> {
+  const rules: RuleMatch[] = []
+  for (const [index, spec] of specs.entries())
+    rules.push(yield* RuleMatch.compile(spec, index, placeOf(index)))
   const queryNames = new Set(rules.flatMap(({ queries }) => queries.map(({ name }) => name)))
-  const index = indexRules(rules)
+  const index = yield* indexRules(rules)
   return {
     match(facts) {
       const found = new Found()

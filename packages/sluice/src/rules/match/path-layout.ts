@@ -1,5 +1,6 @@
 // A tree of path patterns in one array, a node beside the first below it, and one table for the literals of all nodes.
 
+import type { Steps } from "../steps.js"
 import { type GlobEntry, GlobTable } from "./glob-table.js"
 import type { PathNode } from "./path-tree.js"
 import { hashFromStart } from "./text-hash.js"
@@ -36,43 +37,48 @@ export class PathLayout {
   /** The node below each node behind a literal. */
   readonly literals: TextTable
 
-  constructor(root: PathNode) {
-    const draft = new Draft()
-    draft.lay(root)
+  private constructor(draft: Draft) {
     this.words = Int32Array.from(draft.words)
     this.branches = draft.branches
     this.literals = new TextTable(draft.literals, hashFromStart)
+  }
+
+  static *build(root: PathNode): Steps<PathLayout> {
+    const draft = new Draft()
+    yield* draft.lay(root)
+    return new PathLayout(draft)
   }
 }
 
 class Draft {
   readonly words: number[] = []
   readonly branches: Branches[] = []
-  readonly literals: TextEntry[] = []
+  readonly literals: TextEntry[] = [];
 
   /** Lays out a node and all below it, and tells its place. */
-  lay(node: PathNode): number {
+  *lay(node: PathNode): Steps<number> {
+    yield
     const { value = NONE, valueBelow = NONE } = node
     const at = this.words.length
     this.words.push(...new Array<number>(WORDS).fill(NONE))
     this.words[at + NODE.value] = value
     this.words[at + NODE.valueBelow] = valueBelow
     for (const [text, below] of node.literals ?? []) {
-      this.literals.push({ node: at, text, number: this.lay(below) })
+      this.literals.push({ node: at, text, number: yield* this.lay(below) })
     }
     this.words[at + NODE.literals] = node.literals?.size ?? NONE
-    if (node.param !== undefined) this.words[at + NODE.param] = this.lay(node.param)
+    if (node.param !== undefined) this.words[at + NODE.param] = yield* this.lay(node.param)
     if (node.globs !== undefined || node.deep !== undefined)
-      this.words[at + NODE.branches] = this.#branch(node)
+      this.words[at + NODE.branches] = yield* this.#branch(node)
     return at
   }
 
-  #branch({ globs, deep }: PathNode): number {
+  *#branch({ globs, deep }: PathNode): Steps<number> {
     const entries: GlobEntry[] = []
-    for (const { glob, node } of globs?.values() ?? []) entries.push({ glob, value: this.lay(node) })
+    for (const { glob, node } of globs?.values() ?? []) entries.push({ glob, value: yield* this.lay(node) })
     const branches = {
       globs: entries.length === 0 ? undefined : new GlobTable(entries),
-      deep: deep === undefined ? NONE : this.lay(deep),
+      deep: deep === undefined ? NONE : yield* this.lay(deep),
       isReached: false,
     }
     return this.branches.push(branches) - 1

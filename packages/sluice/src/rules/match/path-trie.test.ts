@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest"
+import { finish } from "../steps.js"
 import { parsePathPattern } from "./path-pattern.js"
 import { PathTrie } from "./path-trie.js"
 
 function trieOf(...patterns: string[]): (path: string) => string[] {
-  const trie = new PathTrie(patterns.map((text, i) => [parsePathPattern(text, "path"), i]))
+  const trie = finish(PathTrie.build(patterns.map((text, i) => [parsePathPattern(text, "path"), i])))
   return (path) =>
     trie
       .find(path)

@@ -3,6 +3,7 @@
 // come at every place, each once. Nothing is tried twice at the same place, and the cost is at most the segments of the
 // path times the nodes behind `**` that were reached.
 
+import type { Steps } from "../steps.js"
 import { joined } from "./path-form.js"
 import { type Branches, NODE, PathLayout } from "./path-layout.js"
 import type { PathPattern, PathSegment } from "./path-pattern.js"
@@ -16,8 +17,14 @@ export class PathTrie {
   readonly #plainNode: number
   readonly #layout: PathLayout | undefined
 
+  private constructor(plain: ReadonlyMap<string, number>, layout: PathLayout | undefined) {
+    this.#plainNode = this.#plain.add(plain)
+    this.#plain.seal()
+    this.#layout = layout
+  }
+
   /** No two patterns of the same form. */
-  constructor(entries: Iterable<readonly [PathPattern, number]>) {
+  static *build(entries: Iterable<readonly [PathPattern, number]>): Steps<PathTrie> {
     const plain = new Map<string, number>()
     let root: PathNode | undefined
     for (const [pattern, value] of entries) {
@@ -26,10 +33,9 @@ export class PathTrie {
         root ??= new PathNode()
         addPattern(root, pattern, value)
       } else plain.set(path, value)
+      yield
     }
-    this.#plainNode = this.#plain.add(plain)
-    this.#plain.seal()
-    this.#layout = root && new PathLayout(root)
+    return new PathTrie(plain, root && (yield* PathLayout.build(root)))
   }
 
   /** What is stored under each pattern that matches a path in its compared form, in no particular order, each once. */

@@ -1,6 +1,7 @@
 // Builds the index of a rule set. Whatever tells the rules apart best is asked first: their paths, their hosts, the values
 // of a header. What that leaves together is told apart by the next part, and so on, until only a few rules are left.
 
+import type { Steps } from "../steps.js"
 import type { ComparedRequest } from "./compared-request.js"
 import { type Cabinet, cabinet, type Filed, type Filing } from "./filing.js"
 import { type GlobEntry, GlobTable } from "./glob-table.js"
@@ -24,13 +25,18 @@ const cabinets: readonly Cabinet[] = [
   cabinet(
     PART.path,
     ({ paths }) => (paths === undefined ? [] : [paths.map(({ pattern }) => ({ id: pattern.form, pattern }))]),
-    (leads, filed, rest) =>
-      new ByPath(leads, new PathTrie(filed.map(({ key, lead }) => [key.pattern, lead])), rest),
+    function* (leads, filed, rest) {
+      const trie = yield* PathTrie.build(filed.map(({ key, lead }) => [key.pattern, lead]))
+      return new ByPath(leads, trie, rest)
+    },
   ),
   cabinet(
     PART.host,
     ({ hosts }) => (hosts === undefined ? [] : [hosts.map(({ host }) => ({ id: host }))]),
-    (leads, filed, rest) => new ByHost(leads, leadsById(filed), rest),
+    function* (leads, filed, rest) {
+      yield
+      return new ByHost(leads, leadsById(filed), rest)
+    },
   ),
   cabinetByWord(
     PART.method,
@@ -54,31 +60,34 @@ const cabinets: readonly Cabinet[] = [
   ),
 ]
 
-export function indexRules(rules: readonly RuleMatch[]): IndexNode {
+export function* indexRules(rules: readonly RuleMatch[]): Steps<IndexNode> {
   const leads = new Leads()
   let filingsLeft = rules.length * MOST_FILINGS_PER_RULE
 
-  function build(rules: readonly RuleMatch[], left: readonly Cabinet[], known: number): number {
+  function* build(rules: readonly RuleMatch[], left: readonly Cabinet[], known: number): Steps<number> {
+    yield
     if (rules.length === 1) return leadToFew(leads, rules, known)
     let best: { readonly cabinet: Cabinet; readonly filing: Filing } | undefined
     for (const cabinet of left) {
-      const filing = cabinet.file(rules)
-      const { expectedRules, count } = filing
-      if (count > filingsLeft || rules.length - expectedRules < LEAST_SPARED) continue
+      const filing = yield* cabinet.file(rules, filingsLeft)
+      if (filing === undefined) continue
+      const { expectedRules } = filing
+      if (rules.length - expectedRules < LEAST_SPARED) continue
       if (best === undefined || expectedRules < best.filing.expectedRules) best = { cabinet, filing }
     }
     if (best === undefined) return leadToFew(leads, rules, known)
     const { cabinet, filing } = best
     filingsLeft -= filing.count
     const others = left.filter((other) => other !== cabinet)
-    return filing.index(
+    return yield* filing.index(
       leads,
       (filed) => build(filed, others, known | cabinet.part),
       (rest) => build(rest, others, known),
     )
   }
 
-  const lead = build(rules, cabinets, 0)
+  const lead = yield* build(rules, cabinets, 0)
+  yield
   leads.seal()
   return { collect: (request, found) => leads.follow(lead, request, found) }
 }
@@ -95,7 +104,10 @@ function cabinetByWord(
       const words = wordsOf(rule)
       return words === undefined ? [] : [words.map((id) => ({ id }))]
     },
-    (leads, filed, rest) => new ByWord(leads, wordOf, leadsById(filed), rest),
+    function* (leads, filed, rest) {
+      yield
+      return new ByWord(leads, wordOf, leadsById(filed), rest)
+    },
   )
 }
 
@@ -109,7 +121,10 @@ function cabinetByValue(
     part,
     (rule) =>
       testsOf(rule).flatMap(({ name, patterns }) => (patterns === true ? [] : [valueKeys(name, patterns)])),
-    (leads, filed, rest) => nodeOf(leads, valueLeads(leads, filed), rest),
+    function* (leads, filed, rest) {
+      yield
+      return nodeOf(leads, valueLeads(leads, filed), rest)
+    },
   )
 }
 

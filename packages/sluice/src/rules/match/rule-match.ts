@@ -1,4 +1,5 @@
 import { SluiceError } from "../../errors.js"
+import type { Steps } from "../steps.js"
 import type { ComparedRequest } from "./compared-request.js"
 import { type HostPattern, matchesHost, parseHostPattern } from "./host-pattern.js"
 import type { Matched, MatchReason, MatchSpec, OneOrMore, ValueSpecs } from "./match-spec.js"
@@ -15,6 +16,16 @@ interface PathTest {
   readonly pattern: PathPattern
   /** What a match without parameters is told as, made once. */
   readonly matched: Matched
+}
+
+/** The patterns of a match, each parsed. */
+interface MatchParts {
+  readonly methods: readonly string[] | undefined
+  readonly hosts: readonly HostPattern[] | undefined
+  readonly paths: readonly PathPattern[] | undefined
+  readonly headers: readonly ValueTest[]
+  readonly queries: readonly ValueTest[]
+  readonly tiers: readonly string[] | undefined
 }
 
 /** The parts of a match as bits, for what is known of a request and what is still to be asked. */
@@ -34,18 +45,30 @@ export class RuleMatch {
   /** What a match is told as when the rule has no path. */
   readonly #matched: Matched
 
-  constructor(spec: MatchSpec, index: number, place: string) {
+  private constructor(index: number, parts: MatchParts) {
     this.index = index
     this.#matched = { index, params: undefined, pattern: undefined }
-    this.methods = parseEach(spec.method, `${place}.method`, parseMethod)
-    this.hosts = parseEach(spec.host, `${place}.host`, parseHostPattern)
-    this.paths = parseEach(spec.path, `${place}.path`, parsePathPattern)?.map((pattern) => ({
+    this.methods = parts.methods
+    this.hosts = parts.hosts
+    this.paths = parts.paths?.map((pattern) => ({
       pattern,
       matched: { index, params: undefined, pattern: pattern.text },
     }))
-    this.headers = valueTests(spec.header, `${place}.header`)
-    this.queries = valueTests(spec.query, `${place}.query`)
-    this.tiers = parseEach(spec.tier, `${place}.tier`, (tier) => tier)
+    this.headers = parts.headers
+    this.queries = parts.queries
+    this.tiers = parts.tiers
+  }
+
+  /** `place` names the match in errors. */
+  static *compile(spec: MatchSpec, index: number, place: string): Steps<RuleMatch> {
+    return new RuleMatch(index, {
+      methods: yield* parseEach(spec.method, `${place}.method`, parseMethod),
+      hosts: yield* parseEach(spec.host, `${place}.host`, parseHostPattern),
+      paths: yield* parseEach(spec.path, `${place}.path`, parsePathPattern),
+      headers: yield* valueTests(spec.header, `${place}.header`),
+      queries: yield* valueTests(spec.query, `${place}.query`),
+      tiers: yield* parseEach(spec.tier, `${place}.tier`, (tier) => tier),
+    })
   }
 
   /** What is left to ask of a request that is known to meet some parts: one pattern of each, and one header or parameter. */
@@ -177,11 +200,14 @@ function textOf(pattern: string | { readonly text: string }): string {
   return typeof pattern === "string" ? pattern : pattern.text
 }
 
-function valueTests(specs: ValueSpecs | undefined, place: string): ValueTest[] {
-  return Object.entries(specs ?? {}).map(([name, spec]) => ({
-    name: name.toLowerCase(),
-    patterns: spec === true || (parseEach(spec, `${place}.${name}`, parseValuePattern) as ValuePattern[]),
-  }))
+function* valueTests(specs: ValueSpecs | undefined, place: string): Steps<ValueTest[]> {
+  const tests: ValueTest[] = []
+  for (const [name, spec] of Object.entries(specs ?? {})) {
+    const patterns =
+      spec === true || ((yield* parseEach(spec, `${place}.${name}`, parseValuePattern)) as ValuePattern[])
+    tests.push({ name: name.toLowerCase(), patterns })
+  }
+  return tests
 }
 
 function parseMethod(text: string, place: string): string {
@@ -189,13 +215,21 @@ function parseMethod(text: string, place: string): string {
   throw new SluiceError("PATTERN_INVALID", { place, expected: "must be a method, like GET", found: text })
 }
 
-function parseEach<T>(
+function* parseEach<T>(
   given: OneOrMore | undefined,
   place: string,
   parse: (text: string, place: string) => T,
-): T[] | undefined {
+): Steps<T[] | undefined> {
   if (given === undefined) return undefined
-  if (typeof given === "string") return [parse(given, place)]
-  if (given.length > 0) return given.map((text, i) => parse(text, `${place}[${i}]`))
+  if (typeof given === "string") {
+    yield
+    return [parse(given, place)]
+  }
+  const parsed: T[] = []
+  for (const [i, text] of given.entries()) {
+    parsed.push(parse(text, `${place}[${i}]`))
+    yield
+  }
+  if (parsed.length > 0) return parsed
   throw new SluiceError("PATTERN_INVALID", { place, expected: "must not be an empty list" })
 }

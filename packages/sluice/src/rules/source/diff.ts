@@ -1,5 +1,4 @@
 import type { RuleSetDocument } from "../schema.js"
-import { canonicalJson } from "./etag.js"
 
 /** What differs between two rule sets. */
 export interface RuleSetChanges {
@@ -34,6 +33,19 @@ function otherSections(before: RuleSetDocument | undefined, after: RuleSetDocume
   return [...names].filter((name) => !isSame(old?.[name], now?.[name]))
 }
 
+/** Whether two values are the same as JSON, whatever the order of their fields. */
 function isSame(a: unknown, b: unknown): boolean {
-  return canonicalJson(a) === canonicalJson(b)
+  if (a === b) return true
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
+    return a.every((item, i) => isSame(item, b[i]))
+  }
+  const [fields, others] = [a, b] as Record<string, unknown>[] as [Fields, Fields]
+  const isThere = (own: Fields) => (name: string) => own[name] !== undefined
+  const names = Object.keys(fields).filter(isThere(fields))
+  if (names.length !== Object.keys(others).filter(isThere(others)).length) return false
+  return names.every((name) => isSame(fields[name], others[name]))
 }
+
+type Fields = Readonly<Record<string, unknown>>

@@ -5,11 +5,12 @@ import { checkFields, checkType } from "../../options.js"
 import type { GuardRails } from "../guard-rails.js"
 import { checkRuleSet } from "../parse.js"
 import type { RuleSetDocument } from "../schema.js"
+import type { Steps } from "../steps.js"
 import { diffRuleSets, type RuleSetChanges } from "./diff.js"
 import { etagOf } from "./etag.js"
 import type { RevisionInfo, RuleSetRevision, SaveOptions } from "./source.js"
 
-const SAVE_FIELDS = ["expected", "by", "comment", "isChecked"]
+const SAVE_FIELDS = ["expected", "by", "comment", "isChecked", "etag"]
 const isText = (value: unknown) => typeof value === "string"
 
 export function checkSave(options: SaveOptions, place: string): void {
@@ -18,10 +19,11 @@ export function checkSave(options: SaveOptions, place: string): void {
   checkType(options.by ?? null, `${place}.by`, "the name of who saves", isName)
   checkType(options.comment, `${place}.comment`, "a text", isText)
   const isMark = (value: unknown) => typeof value === "string" || Number.isInteger(value)
+  checkType(options.etag, `${place}.etag`, "a text", isText)
   checkType(options.expected, `${place}.expected`, "a revision or an etag", isMark)
 }
 
-/** The set, checked, and a copy: nobody changes the rules in force by changing an object. */
+/** The set, checked, and a copy unless it is the source's own: nobody changes the rules in force by changing an object. */
 export function checkedCopy(
   document: unknown,
   guardRails: GuardRails | undefined,
@@ -29,7 +31,7 @@ export function checkedCopy(
 ): RuleSetDocument {
   if (guardRails !== undefined) checkRuleSet(document, { guardRails })
   else if (!isChecked) checkRuleSet(document)
-  return structuredClone(document as RuleSetDocument)
+  return isChecked ? (document as RuleSetDocument) : structuredClone(document as RuleSetDocument)
 }
 
 /** Refuses an edit that was made on something else than what is in force. */
@@ -52,20 +54,19 @@ export function makeRevision(
   options: SaveOptions,
   changedAt: number,
 ): RuleSetRevision {
-  const { by, comment } = options
-  const etag = etagOf(document)
+  const { by, comment, etag = etagOf(document) } = options
   const base = { revision, document, etag, changedAt, changedBy: by }
   return Object.freeze(comment === undefined ? base : { ...base, comment })
 }
 
 /** The history of revisions that are given oldest first, as people want to see it: newest first. */
-export function infosOf(revisions: readonly RuleSetRevision[]): RevisionInfo[] {
-  return revisions
-    .map(({ document, ...info }, i) => ({
-      ...info,
-      changes: changesOnce(revisions[i - 1]?.document, document),
-    }))
-    .reverse()
+export function* infosOf(revisions: readonly RuleSetRevision[]): Steps<RevisionInfo[]> {
+  const infos: RevisionInfo[] = []
+  for (const [i, { document, ...info }] of revisions.entries()) {
+    infos.push({ ...info, changes: changesOnce(revisions[i - 1]?.document, document) })
+    yield
+  }
+  return infos.reverse()
 }
 
 /** What was compared before, by the later set: the differences of a hundred large sets took a second each time. */

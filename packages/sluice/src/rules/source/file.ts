@@ -9,6 +9,7 @@ import { checkFields, checkType } from "../../options.js"
 import type { GuardRails } from "../guard-rails.js"
 import { parseRuleSet } from "../parse.js"
 import type { RuleSetDocument } from "../schema.js"
+import { finishInSlices } from "../steps.js"
 import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
 import { etagOf } from "./etag.js"
 import { withLock } from "./file-lock.js"
@@ -21,11 +22,12 @@ import type {
   RevisionInfo,
   RuleSetRevision,
   RuleSourceHooks,
+  RuleSourceWork,
   SaveOptions,
 } from "./source.js"
 import { Turns } from "./turns.js"
 import { watchFile } from "./watch.js"
-import { editText } from "./yaml-edit.js"
+import { editRuleText } from "./yaml-edit.js"
 
 export interface FileRulesOptions extends RuleSourceHooks {
   guardRails?: GuardRails
@@ -37,9 +39,11 @@ export interface FileRulesOptions extends RuleSourceHooks {
   poll?: Duration
   /** Tells when something was changed. Default: the system's. */
   clock?: Clock
+  /** Where the text of a large file is changed. Default: here, at once. */
+  work?: RuleSourceWork
 }
 
-const FIELDS = ["guardRails", "history", "historyFile", "poll", "clock", "onEvent"]
+const FIELDS = ["guardRails", "history", "historyFile", "poll", "clock", "onEvent", "work"]
 
 /**
  * Rules in a YAML or JSON file. An edit by hand is followed at once; a bad one is refused with every mistake in it. `save`
@@ -122,7 +126,8 @@ class FileRules implements EditableRuleSource {
   }
 
   async revisions(): Promise<RevisionInfo[]> {
-    return await this.#turns.take(async () => infosOf(this.#journal.revisions))
+    const kept = await this.#turns.take(async () => [...this.#journal.revisions])
+    return await finishInSlices(infosOf(kept))
   }
 
   async revision(revision: number): Promise<RuleSetRevision | undefined> {
@@ -151,13 +156,14 @@ class FileRules implements EditableRuleSource {
 
   async #put(document: unknown, options: SaveOptions, place: string): Promise<RuleSetRevision> {
     const checked = checkedCopy(document, this.#options.guardRails, options.isChecked)
+    const etag = options.etag ?? etagOf(checked)
     return await this.#turns.take(async () => {
       for (;;) {
         // An edit by hand that nobody has noticed yet comes first.
         await this.#look()
         checkExpected(this.current, options, place)
-        if (etagOf(checked) === this.current.etag && !this.stale) return this.current
-        const saved = await this.#write(checked, options)
+        if (etag === this.current.etag && !this.stale) return this.current
+        const saved = await this.#write(checked, { ...options, etag })
         if (saved !== undefined) return saved
       }
     })
@@ -166,13 +172,13 @@ class FileRules implements EditableRuleSource {
   /** Undefined when the file has changed since it was looked at. */
   async #write(document: RuleSetDocument, options: SaveOptions): Promise<RuleSetRevision | undefined> {
     try {
+      const text = await this.#edited(document)
       const saved = await withLock(this.#lockFile, () => {
         if (this.#file.readIfThere() !== this.#seen) return undefined
         this.#journal.refresh()
         this.#journal.settle(this.current.etag)
         this.#journal.tidy()
         const next = makeRevision(this.#nextNumber(), document, options, this.#clock.now())
-        const text = editText(this.#good, this.current.document, document)
         // Somebody was in the middle of an edit that has mistakes: it is replaced, but not thrown away.
         if (this.#seen !== undefined && this.#seen !== this.#good)
           replaceFile(`${this.#file.path}.refused`, this.#seen)
@@ -188,6 +194,14 @@ class FileRules implements EditableRuleSource {
     } catch (cause) {
       throw ioError(this.#file.path, "written", cause)
     }
+  }
+
+  /** The text of the file with other rules in it. Under the lock it is only written: others wait for that. */
+  async #edited(document: RuleSetDocument): Promise<string> {
+    const { work } = this.#options
+    return work === undefined
+      ? editRuleText(this.#good, this.current.document, document)
+      : await work.editText(this.#good, this.current.document, document)
   }
 
   /** Follows the file. Never rejects: what is wrong with the file is told to whoever wants to know. */

@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.js"
 import { systemClock } from "../../clock.js"
 import { checkFields } from "../../options.js"
 import type { GuardRails } from "../guard-rails.js"
+import { finishInSlices } from "../steps.js"
 import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
 import { checkHistory, checkHooks, HISTORY } from "./options.js"
 import { Serving } from "./serving.js"
@@ -67,7 +68,7 @@ class ObjectRules implements EditableRuleSource {
   }
 
   async revisions(): Promise<RevisionInfo[]> {
-    return infosOf(this.#history)
+    return await finishInSlices(infosOf([...this.#history]))
   }
 
   async revision(revision: number): Promise<RuleSetRevision | undefined> {

@@ -10,7 +10,7 @@ import { SluiceError } from "../../errors.js"
 import type { ParseOptions } from "../parse.js"
 import type { LastGood } from "./last-good.js"
 import { Serving } from "./serving.js"
-import type { RuleSetRevision, RuleSourceHooks } from "./source.js"
+import type { RuleSetRevision, RuleSourceHooks, RuleSourceWork } from "./source.js"
 import { readRevision } from "./stored-revision.js"
 import { markFor, type StoredRules, type StoredSet } from "./stored-rules.js"
 
@@ -23,6 +23,7 @@ export class RedisFollower {
   readonly #lastGood: LastGood
   readonly #parse: ParseOptions
   readonly #hooks: RuleSourceHooks
+  readonly #work: RuleSourceWork | undefined
   /** What was last seen in Redis and dealt with. */
   #mark = ""
   /** It was dealt with by refusing it. */
@@ -30,7 +31,14 @@ export class RedisFollower {
   /** Whether the set served has ever been in Redis, as far as this process knows. */
   #inStep = false
 
-  constructor(stored: StoredRules, lastGood: LastGood, parse: ParseOptions, hooks: RuleSourceHooks) {
+  constructor(
+    stored: StoredRules,
+    lastGood: LastGood,
+    parse: ParseOptions,
+    hooks: RuleSourceHooks,
+    work: RuleSourceWork | undefined,
+  ) {
+    this.#work = work
     this.#stored = stored
     this.#lastGood = lastGood
     this.#parse = parse
@@ -57,20 +65,24 @@ export class RedisFollower {
   /** Looks for a change. Never rejects: what is wrong is told to whoever wants to know. */
   async look(): Promise<void> {
     try {
-      if ((await this.#stored.mark()) !== this.#mark) await this.follow()
-      else if (!this.#refused) this.serving.recovered()
+      await this.catchUp()
     } catch (error) {
       this.#trouble(error as SluiceError)
     }
   }
 
   /** Gets in step with Redis. Rejects when that does not answer. */
-  async follow(): Promise<void> {
+  async catchUp(): Promise<void> {
+    if ((await this.#stored.mark()) !== this.#mark) await this.#follow()
+    else if (!this.#refused) this.serving.recovered()
+  }
+
+  async #follow(): Promise<void> {
     const found = await this.#stored.read()
     if (found === undefined) return await this.#restore("")
     let next: RuleSetRevision
     try {
-      next = readRevision(found.text, NAME, this.#parse)
+      next = await this.#read(found.text)
     } catch (error) {
       this.#mark = found.mark
       this.#refused = true
@@ -89,6 +101,13 @@ export class RedisFollower {
     if (!(await this.#stored.replace(this.#mark, next))) return false
     this.#take(next, markFor(next))
     return true
+  }
+
+  /** A set with guard rails is checked here: whoever else checks it does not know them. */
+  async #read(text: string): Promise<RuleSetRevision> {
+    return this.#work === undefined || this.#parse.guardRails !== undefined
+      ? readRevision(text, NAME, this.#parse)
+      : await this.#work.readRevision(text, NAME)
   }
 
   async #first(seed: RuleSetRevision | undefined, deadlineMs: number): Promise<RuleSetRevision> {

@@ -6,6 +6,7 @@ import { checkFields, checkType } from "../../options.js"
 import { connectionOf, type UserClient } from "../../redis/client.js"
 import type { GuardRails } from "../guard-rails.js"
 import type { RuleSetDocument } from "../schema.js"
+import { finishInSlices, type Steps } from "../steps.js"
 import { checkExpected, checkedCopy, checkSave, conflict, infosOf, makeRevision, wanted } from "./edit.js"
 import { etagOf } from "./etag.js"
 import { LastGood } from "./last-good.js"
@@ -16,6 +17,7 @@ import type {
   RevisionInfo,
   RuleSetRevision,
   RuleSourceHooks,
+  RuleSourceWork,
   SaveOptions,
 } from "./source.js"
 import { looseRevision } from "./stored-revision.js"
@@ -39,6 +41,8 @@ export interface RedisRulesOptions extends RuleSourceHooks {
   deadline?: Duration
   /** Tells when something was changed. Default: the system's. */
   clock?: Clock
+  /** Where a set that another instance has saved is read and checked. Default: here, at once. */
+  work?: RuleSourceWork
 }
 
 const FIELDS = [
@@ -51,6 +55,7 @@ const FIELDS = [
   "deadline",
   "clock",
   "onEvent",
+  "work",
 ]
 /** Each lost round is one that somebody else has won, so that this many in a row are a fight nobody should be in. */
 const MOST_ROUNDS = 50
@@ -95,7 +100,7 @@ class RedisRules implements EditableRuleSource {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     const parse = this.#parseOptions()
-    this.#follower = new RedisFollower(stored, new LastGood(options.lastGood), parse, options)
+    this.#follower = new RedisFollower(stored, new LastGood(options.lastGood), parse, options, options.work)
   }
 
   async open(client: UserClient, pollMs: number, deadlineMs: number): Promise<void> {
@@ -127,7 +132,7 @@ class RedisRules implements EditableRuleSource {
   }
 
   async revisions(): Promise<RevisionInfo[]> {
-    return infosOf(await this.#history())
+    return await finishInSlices(infosOf(await this.#history()))
   }
 
   async revision(revision: number): Promise<RuleSetRevision | undefined> {
@@ -155,12 +160,14 @@ class RedisRules implements EditableRuleSource {
   }
 
   async #put(document: RuleSetDocument, options: SaveOptions, place: string): Promise<RuleSetRevision> {
+    const etag = options.etag ?? etagOf(document)
     return await this.#turns.take(async () => {
       for (let round = 0; round < MOST_ROUNDS; round++) {
-        await this.#follower.follow()
+        await this.#follower.catchUp()
         checkExpected(this.current, options, place)
-        if (etagOf(document) === this.current.etag && !this.stale) return this.current
-        const next = makeRevision(this.current.revision + 1, document, options, this.#clock.now())
+        if (etag === this.current.etag && !this.stale) return this.current
+        const saved = { ...options, etag }
+        const next = makeRevision(this.current.revision + 1, document, saved, this.#clock.now())
         if (await this.#follower.replace(next)) return next
       }
       throw conflict(this.current, options.expected, place)
@@ -169,12 +176,7 @@ class RedisRules implements EditableRuleSource {
 
   /** Oldest first. A number that was given twice, after a loss, counts for the one written last. */
   async #history(): Promise<RuleSetRevision[]> {
-    const kept = new Map<number, RuleSetRevision>()
-    for (const text of (await this.#stored.history()).reverse()) {
-      const revision = looseRevision(text)
-      if (revision !== undefined) kept.set(revision.revision, revision)
-    }
-    return [...kept.values()].sort((a, b) => a.revision - b.revision)
+    return await finishInSlices(revisionsIn(await this.#stored.history()))
   }
 
   #look(): void {
@@ -204,4 +206,14 @@ class RedisRules implements EditableRuleSource {
     const { guardRails } = this.#options
     return guardRails === undefined ? {} : { guardRails }
   }
+}
+
+function* revisionsIn(newestFirst: readonly string[]): Steps<RuleSetRevision[]> {
+  const kept = new Map<number, RuleSetRevision>()
+  for (const text of newestFirst.toReversed()) {
+    const revision = looseRevision(text)
+    if (revision !== undefined) kept.set(revision.revision, revision)
+    yield
+  }
+  return [...kept.values()].sort((a, b) => a.revision - b.revision)
 }

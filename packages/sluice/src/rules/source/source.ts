@@ -52,8 +52,13 @@ export interface SaveOptions {
   /** Who saves. */
   readonly by: string
   readonly comment?: string
-  /** The caller has checked the set with `checkRuleSet`, perhaps in a thread. A source with guard rails of its own checks it again. */
+  /**
+   * The caller has checked the set with `checkRuleSet`, perhaps in a thread, and nobody will change it any more. A source with
+   * guard rails of its own checks it again.
+   */
   readonly isChecked?: boolean
+  /** The digest of a set that is checked, from `ruleSetEtag`. Default: the source works it out. */
+  readonly etag?: string
 }
 
 export interface EditableRuleSource extends RuleSource {
@@ -82,6 +87,17 @@ export type RuleSourceEvent =
   | { readonly kind: "restored"; readonly revision: number }
   /** In step again after any of these. */
   | { readonly kind: "recovered" }
+
+/**
+ * What a source has to do that takes long for a large set: 256 KB of YAML take up to seconds to change. By default it does it
+ * at once, where it runs; a service has it done in a thread.
+ */
+export interface RuleSourceWork {
+  /** `editRuleText`. */
+  editText(text: string, before: RuleSetDocument, after: RuleSetDocument): Promise<string>
+  /** `readRevision`: the content of a revision that was read from text, which must be valid. */
+  readRevision(text: string, name: string): Promise<RuleSetRevision>
+}
 
 export interface RuleSourceHooks {
   /** Told of everything but new revisions. Without it, what is wrong becomes a process warning. */

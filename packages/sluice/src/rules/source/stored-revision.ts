@@ -8,7 +8,7 @@ import { etagOf } from "./etag.js"
 import type { RuleSetRevision } from "./source.js"
 
 /** Reads a revision and checks it whole, as if it came from a stranger. */
-export function readRevision(text: string, name: string, options: ParseOptions): RuleSetRevision {
+export function readRevision(text: string, name: string, options: ParseOptions = {}): RuleSetRevision {
   const revision = looseRevision(text)
   if (revision === undefined) {
     const message = "is not what a source of rules has written"

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { parseRuleSet } from "../parse.js"
 import type { RuleSetDocument } from "../schema.js"
-import { editText } from "./yaml-edit.js"
+import { editRuleText } from "./yaml-edit.js"
 
 const yaml = `# The rules of the shop.
 version: 1
@@ -36,7 +36,7 @@ function edit(text: string, change: (document: RuleSetDocument) => void): string
   const before = parseRuleSet(text)
   const after = structuredClone(before)
   change(after)
-  const edited = editText(text, before, after)
+  const edited = editRuleText(text, before, after)
   expect(parse(edited)).toEqual(after)
   return edited
 }
@@ -202,9 +202,9 @@ rules:
         const plain = (value: unknown) => JSON.parse(JSON.stringify(value)) as RuleSetDocument
         const start = isJson
           ? JSON.stringify(before)
-          : editText("version: 1\nrules: []\n", { version: 1, rules: [] }, plain(before))
+          : editRuleText("version: 1\nrules: []\n", { version: 1, rules: [] }, plain(before))
         expect(parse(start)).toEqual(plain(before))
-        expect(parse(editText(start, plain(before), plain(after)))).toEqual(plain(after))
+        expect(parse(editRuleText(start, plain(before), plain(after)))).toEqual(plain(after))
       }),
       { numRuns: 300 },
     )
