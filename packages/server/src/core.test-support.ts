@@ -1,5 +1,11 @@
 import { memoryStore, type Store } from "sluice"
-import { createRuleEngine, objectRules, parseRuleSet, type RuleEngineOptions } from "sluice/rules"
+import {
+  createRuleEngine,
+  type EditableRuleSource,
+  objectRules,
+  parseRuleSet,
+  type RuleEngineOptions,
+} from "sluice/rules"
 import { ManualClock } from "sluice/testing"
 import type { Core, Decided } from "./core.js"
 
@@ -11,10 +17,13 @@ export interface TestCore extends Core {
 }
 
 /** A core with these rules, on a memory store and a clock to advance unless the options say otherwise. */
-export function testCore(rules: string, options: Partial<Omit<RuleEngineOptions, "rules">> = {}): TestCore {
+export function testCore(
+  rules: string | EditableRuleSource,
+  options: Partial<Omit<RuleEngineOptions, "rules">> = {},
+): TestCore {
   const clock = new ManualClock()
   const store = options.store ?? memoryStore({ clock })
-  const source = objectRules(parseRuleSet(rules), { clock })
+  const source = typeof rules === "string" ? objectRules(parseRuleSet(rules), { clock }) : rules
   const engine = createRuleEngine({ clock, secret: "for tests", ...options, rules: source, store })
   const decided: Decided[] = []
   return {

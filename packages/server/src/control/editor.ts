@@ -1,17 +1,20 @@
 // Every change goes through here: on what it was made is checked, it is saved, it is written to the audit log, and only then
 // acknowledged.
 
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Clock, SluiceError, systemClock } from "sluice"
 import {
   diffRuleSets,
   type EditableRuleSource,
+  type RuleEngine,
   type RuleSetDocument,
   type RuleSetRevision,
+  type SaveOptions,
 } from "sluice/rules"
 import type { AuditEntry, AuditLog } from "./audit.js"
 import { checkIfMatch } from "./revision-etag.js"
 import type { Asked } from "./route.js"
-import type { RuleChecker, SentDocument } from "./rule-checker.js"
+import type { CheckedDocument, RuleChecker, SentDocument } from "./rule-checker.js"
 import type { ChangeQuery } from "./schemas.js"
 
 /** A change as the audit log has it: `PUT /rules/:id`, and which one. */
@@ -25,6 +28,8 @@ const LONGEST_TARGET = 200
 
 export interface EditorOptions {
   readonly rules: EditableRuleSource
+  /** Follows the rules. A change is acknowledged when it decides. */
+  readonly engine: Pick<RuleEngine, "settled">
   readonly audit: AuditLog
   readonly checker: RuleChecker
   readonly clock?: Clock | undefined
@@ -32,12 +37,14 @@ export interface EditorOptions {
 
 export class Editor {
   readonly #rules: EditableRuleSource
+  readonly #engine: EditorOptions["engine"]
   readonly #audit: AuditLog
   readonly #checker: RuleChecker
   readonly #clock: Clock
 
-  constructor({ rules, audit, checker, clock = systemClock }: EditorOptions) {
+  constructor({ rules, engine, audit, checker, clock = systemClock }: EditorOptions) {
     this.#rules = rules
+    this.#engine = engine
     this.#audit = audit
     this.#checker = checker
     this.#clock = clock
@@ -50,21 +57,25 @@ export class Editor {
     edit: (document: RuleSetDocument) => unknown,
   ): Promise<RuleSetRevision> {
     return this.#put(asked, change, asked.query.comment, async ({ document }, options) => {
-      const checked = await this.#checker.check({ value: edit(document) })
-      return await this.#rules.save(checked, { ...options, isChecked: true })
+      return await this.#save(await this.#checker.check({ value: edit(document) }), options)
     })
   }
 
   /** Puts a whole set in force in place of the rules. */
   replace(asked: Asked<ChangeQuery, SentDocument>, change: Change): Promise<RuleSetRevision> {
     return this.#put(asked, change, asked.query.comment, async (_current, options) =>
-      this.#rules.save(await this.#checker.check(asked.body), { ...options, isChecked: true }),
+      this.#save(await this.#checker.check(asked.body), options),
     )
   }
 
   /** Puts the content of an earlier revision in force again. */
   rollback(asked: Asked, change: Change, to: number, comment: string | undefined): Promise<RuleSetRevision> {
-    return this.#put(asked, change, comment, (_current, options) => this.#rules.rollback(to, options))
+    return this.#put(asked, change, comment, async (_current, options) => {
+      const earlier = await this.#rules.revision(to)
+      // The source says what is wrong with a number that it does not know.
+      if (earlier === undefined) return await this.#rules.rollback(to, options)
+      return await this.#save(await this.#checker.check({ value: earlier.document }), options)
+    })
   }
 
   /** Writes down a change that is not one of the rules. */
@@ -80,14 +91,15 @@ export class Editor {
     })
   }
 
+  #save({ document, etag }: CheckedDocument, options: SaveOptions): Promise<RuleSetRevision> {
+    return this.#rules.save(document, { ...options, isChecked: true, etag })
+  }
+
   async #put(
     asked: Asked,
     change: Change,
     comment: string | undefined,
-    put: (
-      current: RuleSetRevision,
-      options: { expected: number; by: string; comment?: string },
-    ) => Promise<RuleSetRevision>,
+    put: (current: RuleSetRevision, options: SaveOptions) => Promise<RuleSetRevision>,
   ): Promise<RuleSetRevision> {
     const { current } = this.#rules
     checkIfMatch(asked.request, current)
@@ -104,6 +116,9 @@ export class Editor {
     }
     // Equal rules are no new revision.
     if (saved.revision === current.revision) return saved
+    await this.#engine.settled()
+    // What is left takes some milliseconds for a large set.
+    await nextTurn()
     const changes = diffRuleSets(current.document, saved.document)
     await this.record(asked, change, { revision: saved.revision, changes, ...said })
     return saved

@@ -65,7 +65,7 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
   const access = new Access(tokens, options.clock)
   const audit = new AuditLog(options.audit)
   const checker = new RuleChecker()
-  const editor = new Editor({ rules: core.rules, audit, checker, clock: options.clock })
+  const editor = new Editor({ rules: core.rules, engine: core.engine, audit, checker, clock: options.clock })
   const feed = new Feed(options.watch, options.events)
   const files = options.dashboard === undefined ? undefined : new StaticFiles(options.dashboard)
   const sample = options.sampleTraffic ? new SampleTraffic(core, options.clock) : undefined

@@ -1,3 +1,4 @@
+import { ruleSetEtag } from "sluice/rules"
 import { describe, expect, it } from "vitest"
 import { RuleChecker } from "./rule-checker.js"
 
@@ -8,8 +9,11 @@ describe("RuleChecker", () => {
 
   it("lists the mistakes of a set with their places", async () => {
     const checker = new RuleChecker()
-    expect(await checker.check({ value: good })).toEqual(good)
-    expect(await checker.check({ text: JSON.stringify(good) })).toEqual(good)
+    expect((await checker.check({ value: good })).document).toEqual(good)
+    expect(await checker.check({ text: JSON.stringify(good) })).toEqual({
+      document: good,
+      etag: ruleSetEtag(good),
+    })
     const refused = await checker.check({ text: JSON.stringify(bad) }).catch((error) => error)
     expect(refused).toMatchObject({ name: "SluiceError", code: "RULES_INVALID" })
     expect(refused.problems.map(({ path }: { path: string }) => path)).toEqual([
@@ -45,6 +49,6 @@ describe("a thread that checks", () => {
     const refused = all.filter(({ status }) => status === "rejected")
     expect(refused).toHaveLength(18)
     expect(refused[0]).toMatchObject({ reason: { code: "RULES_BUSY" } })
-    expect(await checker.check({ value: good })).toEqual(good)
+    expect((await checker.check({ value: good })).document).toEqual(good)
   })
 })

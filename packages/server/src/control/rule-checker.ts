@@ -6,14 +6,13 @@ import {
   parseRule,
   parseRuleSet,
   type RuleSetDocument,
-  RuleSetError,
   type RuleSpec,
+  ruleSetEtag,
 } from "sluice/rules"
-import { type CheckJob, CheckThread, LIBRARY } from "./check-thread.js"
+import { LIBRARY, RuleThread } from "../rule-thread.js"
 
-const NAME = "body"
 /** No aliases: they let a few bytes stand for many. No more mistakes than anybody reads. */
-const BOUNDS = { name: NAME, maxAliases: 0, maxProblems: 1_000 }
+const BOUNDS = { name: "body", maxAliases: 0, maxProblems: 1_000 }
 
 /** A rule set as text, or as a value. */
 export type SentDocument = { readonly text: string } | { readonly value: unknown }
@@ -25,28 +24,34 @@ export interface SentRule {
   readonly id: string | undefined
 }
 
+/** A rule set that has no mistakes, and what it is known by. */
+export interface CheckedDocument {
+  readonly document: RuleSetDocument
+  readonly etag: string
+}
+
 /** One for the whole process: nobody gets all cores by sending many. */
-const thread = new CheckThread()
+const thread = new RuleThread()
 
 export class RuleChecker {
   /** The rule set, if it is one. Rejects with the mistakes in it. */
-  async check(given: SentDocument): Promise<RuleSetDocument> {
-    if (LIBRARY === undefined)
-      return "text" in given ? parseRuleSet(given.text, BOUNDS) : checkRuleSet(given.value, BOUNDS)
-    if ("text" in given) return (await inThread({ kind: "set", text: given.text })) as RuleSetDocument
-    await inThread({ kind: "value", text: JSON.stringify(given.value) ?? "null" })
-    return given.value as RuleSetDocument
+  async check(given: SentDocument): Promise<CheckedDocument> {
+    if (LIBRARY === undefined) {
+      const document = "text" in given ? parseRuleSet(given.text, BOUNDS) : checkRuleSet(given.value, BOUNDS)
+      return { document, etag: ruleSetEtag(document) }
+    }
+    if ("text" in given) {
+      const { json, etag } = await thread.run({ kind: "set", text: given.text }, BOUNDS)
+      return { document: JSON.parse(json as string), etag: etag as string }
+    }
+    const { etag } = await thread.run({ kind: "value", text: JSON.stringify(given.value) ?? "null" }, BOUNDS)
+    return { document: given.value as RuleSetDocument, etag: etag as string }
   }
 
   /** The rule, if it is one that its set can have. */
   async checkRule({ text, within, id }: SentRule): Promise<RuleSpec> {
     if (LIBRARY === undefined) return parseRule(text, { ...BOUNDS, within, id })
-    return (await inThread({ kind: "rule", text, within: JSON.stringify(within), id })) as RuleSpec
+    const { json } = await thread.run({ kind: "rule", text, within: JSON.stringify(within), id }, BOUNDS)
+    return JSON.parse(json as string)
   }
-}
-
-async function inThread(job: CheckJob): Promise<unknown> {
-  const checked = await thread.check(job, BOUNDS)
-  if ("problems" in checked) throw new RuleSetError(NAME, checked.problems)
-  return checked.json === undefined ? undefined : JSON.parse(checked.json)
 }

@@ -190,7 +190,11 @@ export function rightSets(): WorstBody[] {
     ),
     json(
       "rules with lists of paths",
-      filled('{"version":1,"rules":[', (i) => `{"id":"r${i}",${LIMITS},"match":{"path":[${pathsOf(i)}]}},`, LAST),
+      filled(
+        '{"version":1,"rules":[',
+        (i) => `{"id":"r${i}",${LIMITS},"match":{"path":[${pathsOf(i)}]}},`,
+        LAST,
+      ),
     ),
     json(
       "rules that share paths and hosts",
@@ -198,7 +202,11 @@ export function rightSets(): WorstBody[] {
     ),
     json(
       "rules with globs in headers",
-      filled('{"version":1,"rules":[', (i) => `{"id":"r${i}",${LIMITS},"match":{"header":{"a":"*${i}*"}}},`, LAST),
+      filled(
+        '{"version":1,"rules":[',
+        (i) => `{"id":"r${i}",${LIMITS},"match":{"header":{"a":"*${i}*"}}},`,
+        LAST,
+      ),
     ),
     json(
       "costs by path",
@@ -222,7 +230,11 @@ export function rightSets(): WorstBody[] {
     ),
     json(
       "proxies",
-      filled('{"version":1,"rules":[],"identity":{"trustedProxies":[', (i) => `"${ipv6Range(i)}",`, '"::1"]}}'),
+      JSON.stringify({
+        version: 1,
+        rules: [],
+        identity: { trustedProxies: Array.from({ length: 2_000 }, (_, i) => ipv6Range(i)) },
+      }),
     ),
     json(
       "ranges of addresses",

@@ -11,6 +11,7 @@ import {
   redisRules,
 } from "sluice/rules"
 import type { Config } from "../config/schema.js"
+import { ruleWork } from "../rule-work.js"
 import type { Log } from "../watch/index.js"
 
 /** What there is to try when nobody has said which rules to follow. Ships with the package. */
@@ -33,6 +34,7 @@ export async function openRules(config: Config, log: Log): Promise<OpenRules> {
         initial: inline ?? (await readRules(file)),
         ...(redis.lastGood === undefined ? {} : { lastGood: redis.lastGood }),
         onEvent,
+        work: ruleWork,
       })
       return {
         source,
@@ -48,7 +50,7 @@ export async function openRules(config: Config, log: Log): Promise<OpenRules> {
   }
   const source =
     file !== undefined
-      ? await fileRules(file, { onEvent })
+      ? await fileRules(file, { onEvent, work: ruleWork })
       : objectRules(inline ?? (await readRules()), { onEvent })
   return { source, close: () => source.close() }
 }

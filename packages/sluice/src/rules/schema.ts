@@ -192,8 +192,9 @@ const identitySchema = z
   .strictObject({
     trustedProxies: z
       .array(text)
+      .max(2_000)
       .optional()
-      .meta({ description: "CIDRs, loopback or private. Default: none." }),
+      .meta({ description: "CIDRs, loopback or private. At most 2,000. Default: none." }),
     forwardedBy: z
       .enum(["x-forwarded-for", "forwarded"])
       .optional()

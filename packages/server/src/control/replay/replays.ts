@@ -86,7 +86,7 @@ export class Replays {
   async #check(name: string, rules: string | object): Promise<RuleSetDocument> {
     const given = typeof rules === "string" ? { text: rules } : { value: rules }
     try {
-      return await this.#checker.check(given)
+      return (await this.#checker.check(given)).document
     } catch (error) {
       if (error instanceof RuleSetError)
         throw new RuleSetError(`candidate ${JSON.stringify(name)}`, error.problems)

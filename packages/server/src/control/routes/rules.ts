@@ -8,8 +8,8 @@ import {
   type RuleSetRevision,
   type RuleSpec,
 } from "sluice/rules"
-import { stringify } from "yaml"
 import type { Core } from "../../core.js"
+import { formatInThread } from "../../rule-work.js"
 import { documentBody, jsonBody, partBody, patchBody, YAML_TYPES } from "../body.js"
 import type { Editor } from "../editor.js"
 import type { JsonObject } from "../json.js"
@@ -167,7 +167,10 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       answer: { description: "Whether it is valid, and every mistake in it.", schema: verdict },
       async run({ body, query }) {
         const { document } = rules.current
-        if (query.rule === undefined) return { json: await verdictOn(checker.check(body), document) }
+        if (query.rule === undefined) {
+          const checking = checker.check(body).then((checked) => checked.document)
+          return { json: await verdictOn(checking, document) }
+        }
         const sent = { text: textOf(body), within: document, id: query.rule }
         return { json: await verdictOnRule(checker.checkRule(sent), document, query.rule) }
       },
@@ -222,11 +225,11 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
   ]
 }
 
-function documentAnswer(accept: string | undefined, revision: RuleSetRevision): Answer {
+async function documentAnswer(accept: string | undefined, revision: RuleSetRevision): Promise<Answer> {
   const isYaml = YAML_TYPES.some((type) => accept?.toLowerCase().includes(type))
   const headers = { ...revisionHeaders(revision, isYaml ? YAML_VARIANT : ""), vary: "accept" }
   return isYaml
-    ? { headers, type: "application/yaml", content: stringify(revision.document, { lineWidth: 0 }) }
+    ? { headers, type: "application/yaml", content: await formatInThread(revision.document) }
     : { headers, json: revision.document }
 }
 

@@ -156,8 +156,9 @@ export class Fleet {
   #tellRules(only?: Worker): void {
     const rules: EditableRuleSource = this.#options.core.rules
     this.#wasStale = rules.stale
+    const text = JSON.stringify(rules.current)
     for (const worker of only === undefined ? this.#workers : [only])
-      send(worker, { type: "rules", rules: rules.current, stale: rules.stale })
+      send(worker, { type: "rules", rules: text, stale: rules.stale })
   }
 }
 

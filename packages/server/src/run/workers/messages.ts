@@ -46,7 +46,8 @@ export type FromPrimary =
       readonly secret: string | undefined
       readonly rules: RuleSetRevision
     }
-  | { readonly type: "rules"; readonly rules: RuleSetRevision; readonly stale: boolean }
+  /** `rules` is a revision as JSON: copying the text for each worker takes less than copying the objects. */
+  | { readonly type: "rules"; readonly rules: string; readonly stale: boolean }
   | { readonly type: "results"; readonly id: number; readonly results: readonly WireResult[] }
   | { readonly type: "follow"; readonly config: Config }
   | { readonly type: "drain" }

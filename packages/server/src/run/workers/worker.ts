@@ -76,7 +76,7 @@ async function start({ config, secret, rules: first }: FromPrimary & { type: "st
   // Before it listens: the first question may come while the other protocols are still starting.
   process.on("message", (message: FromPrimary) => {
     if (message.type === "results") remote?.answer(message.id, message.results)
-    else if (message.type === "rules") rules.follow(message.rules, message.stale)
+    else if (message.type === "rules") rules.follow(JSON.parse(message.rules), message.stale)
   })
   const serving = await serve({ config, core, watch, closers, planes: ["http", "grpc", "resp", "gateway"] })
   process.on("message", (message: FromPrimary) => {

@@ -6,10 +6,7 @@ import type { PathNode } from "./path-tree.js"
 import { hashFromStart } from "./text-hash.js"
 import { NONE, type TextEntry, TextTable } from "./text-table.js"
 
-/** Words of a node: half a line of the cache. */
-const WORDS = 8
-
-/** Which word is what. A word that is `NONE` is not there. */
+/** Which word of a node is what. A word that is `NONE` is not there. A node has eight words, half a line of the cache. */
 export const NODE = {
   /** What is stored under the pattern that ends here, and under the one that ends here with `**`. */
   value: 0,
@@ -38,7 +35,7 @@ export class PathLayout {
   readonly literals: TextTable
 
   private constructor(draft: Draft) {
-    this.words = Int32Array.from(draft.words)
+    this.words = new Int32Array(draft.words)
     this.branches = draft.branches
     this.literals = new TextTable(draft.literals, hashFromStart)
   }
@@ -46,6 +43,7 @@ export class PathLayout {
   static *build(root: PathNode): Steps<PathLayout> {
     const draft = new Draft()
     yield* draft.lay(root)
+    yield
     return new PathLayout(draft)
   }
 }
@@ -60,9 +58,7 @@ class Draft {
     yield
     const { value = NONE, valueBelow = NONE } = node
     const at = this.words.length
-    this.words.push(...new Array<number>(WORDS).fill(NONE))
-    this.words[at + NODE.value] = value
-    this.words[at + NODE.valueBelow] = valueBelow
+    this.words.push(value, valueBelow, NONE, NONE, NONE, NONE, NONE, NONE)
     for (const [text, below] of node.literals ?? []) {
       this.literals.push({ node: at, text, number: yield* this.lay(below) })
     }

@@ -45,8 +45,13 @@ export class TextTable {
     while (this.#slots[at + 1] !== NONE) at = (at + this.#width) % this.#slots.length
     textWords.pack(text, 0, text.length)
     const length = textWords.isPacked ? text.length : ~(this.#unpacked.push(text) - 1)
-    this.#slots.set([hash, number, node, length], at)
-    this.#slots.set(textWords.words.subarray(0, this.#width - HEAD), at + HEAD)
+    const slots = this.#slots
+    slots[at] = hash
+    slots[at + 1] = number
+    slots[at + 2] = node
+    slots[at + 3] = length
+    const { words } = textWords
+    for (let i = HEAD; i < this.#width; i++) slots[at + i] = words[i - HEAD] as number
   }
 
   /** The number that a node has under a text, or `NONE`. */

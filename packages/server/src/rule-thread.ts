@@ -1,14 +1,14 @@
-// The thread that rule sets from the network are checked in. One check at a time; a check that takes too long ends the
-// thread, and the next check starts another.
+// A thread for work on rule sets that takes long: checking those from the network, and rewriting files. One job at a time; a
+// job that takes too long ends the thread, and the next job starts another.
 
 import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
 import { Worker } from "node:worker_threads"
 import { SluiceError } from "sluice"
-import type { ParseOptions, RuleProblem } from "sluice/rules"
+import { type ParseOptions, type RuleProblem, RuleSetError } from "sluice/rules"
 
-/** What is to be checked. JSON goes over as text, which costs this thread less than a copy of each object. */
-export type CheckJob =
+/** What is to be done. JSON goes over as text, which costs this thread less than a copy of each object. */
+export type RuleJob =
   /** A rule set as YAML or JSON. The answer holds it. */
   | { readonly kind: "set"; readonly text: string }
   /** A rule set that the caller has as a value. */
@@ -20,14 +20,25 @@ export type CheckJob =
       readonly within: string
       readonly id: string | undefined
     }
+  /** A revision as it is written down, which is checked. */
+  | { readonly kind: "revision"; readonly text: string; readonly name: string }
+  /** The text of a file, in which another rule set is to take the place of the one before. */
+  | { readonly kind: "edit"; readonly text: string; readonly before: string; readonly after: string }
+  /** A rule set, which is to be written as YAML. */
+  | { readonly kind: "format"; readonly text: string }
 
-export type CheckAnswer =
-  | { readonly json: string | undefined }
-  | { readonly problems: readonly RuleProblem[] }
+/** What came of it: a value as JSON, the etag of a rule set, a text. */
+export interface RuleResult {
+  readonly json?: string
+  readonly etag?: string
+  readonly text?: string
+}
 
-/** Checks that wait for their turn, at most. */
+type RuleAnswer = RuleResult | { readonly problems: readonly RuleProblem[] }
+
+/** Jobs that wait for their turn, at most. */
 const MAX_WAITING = 32
-/** The worst 256 KB take a tenth of it on a machine that has nothing else to do. */
+/** The worst 256 KB take a fifth of it on a machine that has nothing else to do. */
 const DEADLINE_MS = 5_000
 const MEMORY_MB = 256
 /** How long a thread without work is kept. Starting one takes a tenth of a second. */
@@ -49,37 +60,51 @@ const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
 const loading = import(workerData.library)
 parentPort.on("message", async ({ job, bounds }) => {
-  const { checkRuleSet, parseRule, parseRuleSet, RuleSetError } = await loading
+  const rules = await loading
+  const work = {
+    set() {
+      const set = rules.parseRuleSet(job.text, bounds)
+      return { json: JSON.stringify(set), etag: rules.ruleSetEtag(set) }
+    },
+    value: () => ({ etag: rules.ruleSetEtag(rules.checkRuleSet(JSON.parse(job.text), bounds)) }),
+    rule: () => ({
+      json: JSON.stringify(rules.parseRule(job.text, { ...bounds, within: JSON.parse(job.within), id: job.id })),
+    }),
+    revision: () => ({ json: JSON.stringify(rules.readRevision(job.text, job.name)) }),
+    edit: () => ({ text: rules.editRuleText(job.text, JSON.parse(job.before), JSON.parse(job.after)) }),
+    format: () => ({ text: rules.formatRuleSet(JSON.parse(job.text)) }),
+  }
   try {
-    let json
-    if (job.kind === "value") checkRuleSet(JSON.parse(job.text), bounds)
-    else if (job.kind === "set") json = JSON.stringify(parseRuleSet(job.text, bounds))
-    else json = JSON.stringify(parseRule(job.text, { ...bounds, within: JSON.parse(job.within), id: job.id }))
-    parentPort.postMessage({ json })
+    parentPort.postMessage(work[job.kind]())
   } catch (error) {
-    if (error instanceof RuleSetError) parentPort.postMessage({ problems: error.problems })
+    if (error instanceof rules.RuleSetError) parentPort.postMessage({ problems: error.problems })
     // A stack that is too small for what was sent.
     else if (error instanceof RangeError) parentPort.postMessage({ problems: [workerData.tooMuch] })
     else throw error
   }
 })`
 
-export class CheckThread {
+export class RuleThread {
   #worker: Worker | undefined
   #idle: NodeJS.Timeout | undefined
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  /** Checks in the thread, after those that came before. Rejects at once when too many wait. */
-  check(job: CheckJob, bounds: ParseOptions): Promise<CheckAnswer> {
-    if (this.#waiting >= MAX_WAITING) return Promise.reject(busy())
+  /**
+   * Does a job in the thread, after those that came before. Rejects at once when too many wait, and with the mistakes of a rule
+   * set that has some. `bounds` are for what is checked.
+   */
+  async run(job: RuleJob, bounds: ParseOptions = {}): Promise<RuleResult> {
+    if (this.#waiting >= MAX_WAITING) throw busy()
     this.#waiting++
     const turn = this.#last.then(() => this.#run(job, bounds)).finally(() => this.#waiting--)
     this.#last = turn.catch(() => {})
-    return turn
+    const answer = await turn
+    if ("problems" in answer) throw new RuleSetError(nameOf(job, bounds), answer.problems)
+    return answer
   }
 
-  async #run(job: CheckJob, bounds: ParseOptions): Promise<CheckAnswer> {
+  async #run(job: RuleJob, bounds: ParseOptions): Promise<RuleAnswer> {
     clearTimeout(this.#idle)
     const worker = this.#worker ?? start()
     this.#worker = undefined
@@ -116,7 +141,7 @@ function start(): Worker {
 }
 
 /** Undefined when the thread ends without an answer. */
-function answerTo(worker: Worker, message: object): Promise<CheckAnswer | undefined> {
+function answerTo(worker: Worker, message: object): Promise<RuleAnswer | undefined> {
   return new Promise((resolve, reject) => {
     worker.removeAllListeners()
     worker.once("message", resolve)
@@ -127,6 +152,10 @@ function answerTo(worker: Worker, message: object): Promise<CheckAnswer | undefi
     worker.once("exit", () => resolve(undefined))
     worker.postMessage(message)
   })
+}
+
+function nameOf(job: RuleJob, bounds: ParseOptions): string {
+  return job.kind === "revision" ? job.name : (bounds.name ?? "rules")
 }
 
 function busy(): SluiceError {
