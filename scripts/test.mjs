@@ -18,6 +18,8 @@ const selection = process.argv.slice(2)
 /** Test files that do not run, because a tool is missing. @type {string[]} */
 let leftOut = []
 let isAnyLeft = true
+/** What is said at the end of tests that did not run, without being a failure. @type {string[]} */
+let notRun = []
 /** @type {string[]} */
 let slowest = []
 
@@ -50,6 +52,7 @@ for (const { name, count, ms } of results) {
   for (const failure of count.failures ?? []) console.log(`      ${failure.replaceAll("\n", "\n      ")}`)
 }
 if (slowest.length > 0) console.log(`\nThe slowest test files:\n${slowest.join("\n")}`)
+if (notRun.length > 0) console.log(`\n${notRun.join("\n")}`)
 console.log(`\n${closingLine(results.map((result) => result.count))}`)
 process.exitCode = results.every((result) => result.count.failed === 0) ? 0 : 1
 
@@ -75,6 +78,7 @@ function getTools() {
   const prepared = prepareTools(selection, console.log)
   Object.assign(process.env, prepared.variables)
   leftOut = prepared.leftOut
+  notRun = prepared.notRun
   isAnyLeft = prepared.isAnyLeft
   if (prepared.problem !== undefined) console.error(prepared.problem)
   return {

@@ -11,16 +11,23 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs"
 import { basename, join, relative } from "node:path"
+import { backportsSources } from "./backports.mjs"
 import { onPath } from "./find.mjs"
 import { must } from "./must.mjs"
 
-/** @typedef {{ name: string, package: string, program: string }} Wanted  a tool, its package, and its path in the package */
+/**
+ * A tool, its package, its path in the package, and whether an older release has the package in its backports only.
+ * @typedef {{ name: string, package: string, program: string, isBackported?: boolean }} Wanted
+ */
 
 /** The dynamic loader of the system works with the C library of the same version only, so no other one is unpacked. */
 const LEFT_ALONE = new Set(["libc6", "libc-bin"])
+
+const SYSTEM_LISTS = "/var/lib/apt/lists"
 
 /** What a folder is called while it is being filled, and when it is complete. */
 const UNPACKING = "unpacking-"
@@ -86,20 +93,50 @@ export function unpackDebian(wanted, cache, say) {
  * @returns {Map<string, string>} the tools whose packages apt does not have, and why
  */
 function download(wanted, folder, aptFolder) {
-  try {
-    return downloadWith([], wanted, folder)
-  } catch {
-    // The system's package lists may be missing or old, and only root may renew them: use lists of our own.
-    const own = ownLists(aptFolder)
-    apt([...own, "update"], folder)
-    return downloadWith(own, wanted, folder)
+  const backports = wanted.some(({ isBackported }) => isBackported)
+    ? backportsSources(join(aptFolder, "sources"))
+    : undefined
+  /** @type {{ options: string[], versions: string[], problems: Map<string, string> } | undefined} */
+  let found
+  /** @type {unknown} */
+  let failure
+  const ways = [
+    () => [],
+    () => systemListsAnd(backports, aptFolder),
+    // Where the backports do not have it, or cannot be reached, other lists do not help.
+    () => (isBackportMissing(wanted, found?.problems) ? undefined : ownLists(backports, aptFolder)),
+  ]
+  for (const lists of ways) {
+    try {
+      const options = lists()
+      if (options === undefined) continue
+      failure = undefined
+      found = { options, ...plan(options, wanted, folder) }
+      // A list that is old names packages that are not there any more: then the next ones are asked.
+      if (found.problems.size === 0) return fetchPlanned(found, folder)
+    } catch (error) {
+      failure = error
+    }
   }
+  if (found === undefined || (failure !== undefined && found.versions.length === 0)) throw failure
+  return fetchPlanned(found, folder)
 }
 
-/** @param {readonly string[]} options @param {readonly Wanted[]} wanted @param {string} folder */
-function downloadWith(options, wanted, folder) {
-  const { versions, problems } = plan(options, wanted, folder)
-  if (problems.size > 0 && options.length === 0) throw new Error("newer lists may have them")
+/**
+ * Whether the system's lists have all but what is in the backports.
+ * @param {readonly Wanted[]} wanted @param {Map<string, string> | undefined} problems
+ */
+function isBackportMissing(wanted, problems) {
+  if (problems === undefined || problems.size === 0 || !hasSystemLists()) return false
+  return wanted.every(({ name, isBackported }) => isBackported === true || !problems.has(name))
+}
+
+function hasSystemLists() {
+  return existsSync(SYSTEM_LISTS) && readdirSync(SYSTEM_LISTS).some((name) => name.includes("_Packages"))
+}
+
+/** @param {{ options: string[], versions: string[], problems: Map<string, string> }} planned @param {string} folder */
+function fetchPlanned({ options, versions, problems }, folder) {
   if (versions.length > 0) apt([...options, "download", ...versions], folder)
   return problems
 }
@@ -145,8 +182,43 @@ function plan(options, wanted, folder) {
   return { versions, problems }
 }
 
+/**
+ * The system's package lists, and those of the backports beside them. Undefined where either is missing.
+ * @param {import("./backports.mjs").Backports | undefined} backports @param {string} folder
+ */
+function systemListsAnd(backports, folder) {
+  if (backports === undefined || !hasSystemLists()) return undefined
+  const options = placesIn(join(folder, "with-backports"))
+  const lists = join(folder, "with-backports", "lists")
+  for (const name of readdirSync(SYSTEM_LISTS))
+    if (name.includes("_dists_")) symlinkSync(join(SYSTEM_LISTS, name), join(lists, name))
+  apt(
+    [...options, ...backports.alone, "-o", "APT::Get::List-Cleanup=0", "-o", "Acquire::Retries=0", "update"],
+    folder,
+  )
+  return [...options, ...backports.beside]
+}
+
+/**
+ * The system's package lists may be missing or old, and only root may renew them: these are our own.
+ * @param {import("./backports.mjs").Backports | undefined} backports @param {string} folder
+ */
+function ownLists(backports, folder) {
+  const options = placesIn(join(folder, "own"))
+  if (backports !== undefined) {
+    try {
+      apt([...options, ...backports.beside, "update"], folder)
+      return [...options, ...backports.beside]
+    } catch {
+      // Not every server has them.
+    }
+  }
+  apt([...options, "update"], folder)
+  return options
+}
+
 /** @param {string} folder */
-function ownLists(folder) {
+function placesIn(folder) {
   mkdirSync(join(folder, "lists", "partial"), { recursive: true })
   mkdirSync(join(folder, "cache", "archives", "partial"), { recursive: true })
   return ["-o", `Dir::State::Lists=${join(folder, "lists")}`, "-o", `Dir::Cache=${join(folder, "cache")}`]

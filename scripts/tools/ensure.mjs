@@ -133,7 +133,9 @@ function fetchAll(absent, table, cache, say) {
   say(`fetching ${fetchable.map(({ name }) => name).join(", ")} …`)
   const wanted = fetchable.flatMap(({ name }) => {
     const { debian, fetch } = table[name]
-    return fetch === undefined && debian ? [{ name, package: debian.name, program: debian.program }] : []
+    if (fetch !== undefined || debian === undefined) return []
+    const { name: from, program, isBackported } = debian
+    return [{ name, package: from, program, ...(isBackported === true ? { isBackported } : {}) }]
   })
   if (wanted.length > 0) {
     attempt(

@@ -24,6 +24,7 @@ describe("the step before the tests", () => {
     expect(prepared).toEqual({
       variables: { SLUICE_CHROMIUM: "/c", SLUICE_REDIS_SERVER: "/r" },
       missing: [],
+      notRun: [],
       problem: undefined,
       leftOut: [],
       isAnyLeft: true,
@@ -42,6 +43,18 @@ describe("the step before the tests", () => {
     expect(prepared.problem).toMatch(/chromium 123\.0 or newer: no network/)
     expect(prepared.problem).toMatch(/install .*chromium\n/)
     expect(prepared.problem).toMatch(/Not run without chromium: test\/b\.test\.ts, test\/c\.test\.ts\.$/)
+  })
+
+  it("does without an optional tool, and says what does not run and which command runs it", () => {
+    const missing = [{ name: "valkey-server", reason: "is not here" }]
+    const ensure = () => ({ paths: { "redis-server": "/r" }, fetched: [], missing })
+    const some = new Map([...needs, ["test/v.test.ts", new Set(["redis-server", "valkey-server"])]])
+    const prepared = prepareTools([], () => undefined, ensure, some)
+    expect(prepared).toMatchObject({ missing: [], problem: undefined, leftOut: ["test/v.test.ts"] })
+    expect(prepared.note).toBe("1 found, without valkey-server")
+    expect(prepared.notRun).toEqual([
+      "Not run without valkey-server: test/v.test.ts (is not here). npm run test:valkey runs it and gets valkey-server or says how.",
+    ])
   })
 
   it("says when no other test is left", () => {

@@ -14,10 +14,12 @@ import { fetchH2spec, H2SPEC_MODULE } from "./fetch-h2spec.mjs"
  * @property {string[]} [versionArguments] what makes it print its version, when that is not `--version`
  * @property {number} [versionStatus] its exit status then, when that is not 0
  * @property {(path: string) => string | undefined} [check] tells why it does not work although it prints its version
- * @property {{ name: string, program: string }} [debian] the Debian package, and the program's path in it
+ * @property {{ name: string, program: string, isBackported?: boolean }} [debian] the Debian package, the program's path in it,
+ *   and whether an older release has it in its backports only
  * @property {(file: string) => void} [fetch] writes the program to this path, when no Debian package has it
  * @property {{ debian?: string, ubuntu?: string, darwin?: string, other: string }} byHand the command a person runs to get it;
  *   on Debian it is made from the package's name when it is not said here
+ * @property {string} [optional] `npm test` does without it, and says that this command runs what it has not run
  */
 
 /** @type {Readonly<Record<string, Tool>>} */
@@ -100,8 +102,10 @@ export const tools = {
   "valkey-server": {
     oldest: "7.2",
     version: /v=(\d+(?:\.\d+)+)/,
-    debian: { name: "valkey-server", program: "usr/bin/valkey-server" },
+    debian: { name: "valkey-server", program: "usr/bin/valkey-server", isBackported: true },
+    optional: "npm run test:valkey",
     byHand: {
+      debian: "apt-get install valkey-server, on Debian 12 from bookworm-backports",
       darwin: "brew install valkey",
       other: "your system's package manager, or https://valkey.io/download",
     },
@@ -166,7 +170,8 @@ export const tools = {
     },
   },
   envoy: {
-    oldest: "1.30",
+    // The oldest with path_override in ext_authz.
+    oldest: "1.38",
     version: /version: \w+\/(\d+(?:\.\d+)+)/,
     fetch: fetchEnvoy,
     byHand: {

@@ -17,6 +17,8 @@ export interface RedisProcessOptions {
   config?: RedisConfig
   /** Run as a Sentinel. */
   sentinel?: boolean
+  /** The path of another program than redis-server. */
+  program?: string | undefined
 }
 
 const DEFAULTS: RedisConfig = {
@@ -55,14 +57,16 @@ export class RedisProcess {
   readonly #room: string
   readonly #configFile: string
   readonly #args: readonly string[]
+  readonly #program: string | undefined
   #child: ChildProcess | undefined
   #ended: Promise<void> = Promise.resolve()
   #lastWords = ""
   #paused = false
   #stopped = false
 
-  constructor(reserved: ReservedPort, { config = {}, sentinel = false }: RedisProcessOptions) {
+  constructor(reserved: ReservedPort, { config = {}, sentinel = false, program }: RedisProcessOptions) {
     this.#reserved = reserved
+    this.#program = program
     this.#room = openRoom(sentinel ? "sentinel" : "redis")
     this.#configFile = join(this.#room, "redis.conf")
     const defaults = sentinel ? DEFAULTS : { ...DEFAULTS, ...DATA_SERVER_DEFAULTS }
@@ -159,7 +163,7 @@ export class RedisProcess {
   #spawn(): ChildProcess {
     // A file and not a pipe: a test process that is busy must never be what blocks the server.
     const log = openSync(join(this.#room, "log"), "a")
-    const child = spawn(toolPath("redis-server"), this.#args, {
+    const child = spawn(this.#program ?? toolPath("redis-server"), this.#args, {
       cwd: this.#room,
       stdio: ["ignore", log, log],
     })

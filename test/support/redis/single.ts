@@ -9,6 +9,8 @@ export interface RedisOptions {
   password?: string
   /** Run as a Sentinel. */
   sentinel?: boolean
+  /** The path of another program than redis-server. */
+  program?: string
 }
 
 /** A running server. Every method may be taken off the object and called alone. */
@@ -45,11 +47,13 @@ export async function startRedis({
   config = {},
   password,
   sentinel = false,
+  program,
 }: RedisOptions = {}): Promise<RedisServer> {
   const access = password === undefined ? {} : { password }
   const server = await startRedisProcess({
     config: password === undefined ? config : { requirepass: JSON.stringify(password), ...config },
     sentinel,
+    program,
   })
   const { host, port, dir } = server
   const login = password === undefined ? "" : `:${encodeURIComponent(password)}@`

@@ -67,7 +67,7 @@ describe("on a Redis that will do", () => {
     const { code, found } = await examine(`store: { url: "${server.url}" }\n`, [], sluice)
     expect([code, problems(found)]).toEqual([0, []])
     expect(about(found, "redis store")?.status).toBe("fine")
-    expect(about(found, "version")?.message).toMatch(/^\d+\.\d+/)
+    expect(about(found, "version")?.message).toMatch(/^(Valkey )?\d+\.\d+/)
     expect(about(found, "clock")?.status).toBe("fine")
     expect(await server.cli("KEYS", "*doctor*")).toEqual([])
   })
