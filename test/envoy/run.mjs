@@ -1,4 +1,5 @@
-// `npm run test:envoy`: the rate limit service behind a real Envoy, which is fetched if it is not here.
+// `npm run test:envoy`: the rate limit service behind a real Envoy, which is fetched if it is not here. `npm run test:envoy -- --record`
+// also writes recordings.generated.json anew: what Envoy asks and the answers, which npm test replays without Envoy.
 
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
@@ -10,6 +11,14 @@ await orExplain(() => {
   install()
   process.env.SLUICE_ENVOY = ensureTool("envoy")
 })
+const words = process.argv.slice(2)
+if (words.includes("--record")) process.env.SLUICE_RECORD = "1"
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs")
-const args = [vitest, "run", "--config", "test/envoy/vitest.config.ts", ...process.argv.slice(2)]
+const args = [
+  vitest,
+  "run",
+  "--config",
+  "test/envoy/vitest.config.ts",
+  ...words.filter((word) => word !== "--record"),
+]
 process.exitCode = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" }).status ?? 1

@@ -23,8 +23,8 @@ export function isLastPong({ type, payload }: Frame): boolean {
   return type === FRAME.PING && payload.equals(LAST_PING)
 }
 
-/** A line for each stream: what is said on two streams may come in either order. */
-export function reactionOf(client: RawClient): string[] {
+/** A line for each stream, and how it ended: what is said on two streams may come in either order. */
+export function reactionOf(client: RawClient, end: string): string[] {
   const streams = new Map<number, string[]>()
   let dataBefore: { words: string[]; bytes: number } | undefined
   for (const frame of client.frames) {
@@ -42,7 +42,7 @@ export function reactionOf(client: RawClient): string[] {
       words.push(wordsFor(frame, client))
     }
   }
-  return [...linesOf(streams), client.isClosed ? "closed" : "open"]
+  return [...linesOf(streams), end]
 }
 
 /** Streams that follow each other, and on which the same is said, have one line. */

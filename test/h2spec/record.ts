@@ -116,8 +116,9 @@ async function listen(client: Socket, upstream: Socket): Promise<Said> {
     if (!server.isClosed) server.send(frame(FRAME.PING, 0, 0, LAST_PING))
     await until(server, () => server.frames.some(isLastPong))
   }
+  const reaction = reactionOf(server, server.isClosed ? "closed" : "open")
   upstream.destroy()
-  return { steps, reaction: reactionOf(server) }
+  return { steps, reaction }
 }
 
 function run(h2spec: string, args: readonly string[]): Promise<string> {

@@ -2,34 +2,61 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { FRAME } from "../../packages/server/src/http2/frame.js"
 import { frame, RawClient } from "../../packages/server/src/http2/raw-client.test-support.js"
-import type { Conversation } from "./conversation.js"
+import type { Conversation, Step } from "./conversation.js"
 import { isLastPong, LAST_PING, reactionOf, received } from "./reaction.js"
+
+const PATIENCE_MS = 10_000
 
 /** Says what h2spec said, each part when as much has come as h2spec had seen then, and returns what the server says. */
 export async function replay(
   { steps, reaction }: Pick<Conversation, "steps" | "reaction">,
   port: number,
-  patienceMs = 10_000,
 ): Promise<string[]> {
+  const { client, end } = await say(steps, port, { untilClosed: reaction.at(-1) === "closed" })
+  return reactionOf(client, end)
+}
+
+export interface SayOptions {
+  /** Whether the server hangs up at the end; otherwise it is asked whether it has said everything. */
+  readonly untilClosed?: boolean
+  /** Called when a step is due, before it is sent. */
+  readonly before?: (step: number) => void
+}
+
+export interface Said {
+  /** With all that the server has said. */
+  readonly client: RawClient
+  readonly end: "open" | "closed" | "waited in vain"
+}
+
+export async function say(
+  steps: readonly Step[],
+  port: number,
+  { untilClosed = false, before = () => {} }: SayOptions = {},
+): Promise<Said> {
   const socket = connect({ host: "127.0.0.1", port, noDelay: true })
   const client = new RawClient(socket)
-  // A server that does not say what is waited for is cut off, and has said what it has said.
-  const patience = setTimeout(() => socket.destroy(), patienceMs)
+  let isLate = false
+  const patience = setTimeout(() => {
+    isLate = true
+    socket.destroy()
+  }, PATIENCE_MS)
   try {
     await once(socket, "connect")
-    for (const { afterFrames, afterData, bytes } of steps) {
+    for (const [i, { afterFrames, afterData, bytes }] of steps.entries()) {
       await until(client, () => {
         const { frames, data } = received(client)
         return frames >= afterFrames && data >= afterData
       })
+      before(i)
       client.send(bytes)
     }
-    if (reaction.at(-1) === "closed") await until(client, () => client.isClosed)
+    if (untilClosed) await until(client, () => client.isClosed)
     else {
       client.send(frame(FRAME.PING, 0, 0, LAST_PING))
       await until(client, () => client.frames.some(isLastPong))
     }
-    return reactionOf(client)
+    return { client, end: isLate ? "waited in vain" : client.isClosed ? "closed" : "open" }
   } finally {
     clearTimeout(patience)
     socket.destroy()
