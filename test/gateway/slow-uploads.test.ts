@@ -89,6 +89,42 @@ describe("a slow upload", () => {
     const [answer] = await once(socket, "data")
     expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /)
   })
+
+  it("in chunks holds one of eight connections at most before there is something to send", async () => {
+    const backend = await openBackend((incoming, response) => {
+      incoming.on("data", () => response.write(".")).on("end", () => response.end())
+      response.flushHeaders()
+    })
+    const settings = {
+      upstream: [],
+      upstreams: { only: { targets: [`http://${LOOPBACK}:${backend.port}`], connections: 16 } },
+    }
+    const gateway = await openGateway({ upstream: backend, settings })
+    const open = async () => {
+      const socket = await dialFrom(ATTACKER, gateway.port)
+      socket.write("POST /silent HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+      return socket
+    }
+    const silent = [await open(), await open(), await open(), await open()] as const
+    // Two hear from the upstream before they have sent anything. The others are read from, and have to wait.
+    await Promise.race(silent.map((socket) => once(socket, "data")))
+    expect(await (await fetch(gateway.url)).text()).toBe("")
+    expect(backend.seen.filter((target) => target === "POST /silent")).toHaveLength(2)
+    for (const socket of silent) socket.write("1\r\nx\r\n")
+    await eventually(() => backend.seen.length === 5)
+    // They are not silent any more, so that others may be. A body without any chunk is not silent either.
+    const empty = await open()
+    empty.write("0\r\n\r\n")
+    await once(empty, "data")
+    await open()
+    await open()
+    await eventually(() => backend.seen.length === 8)
+    const last = await open()
+    expect(await (await fetch(gateway.url)).text()).toBe("")
+    expect(backend.seen).toHaveLength(9)
+    last.write("0\r\n\r\n")
+    expect(String((await once(last, "data"))[0])).toMatch(/^HTTP\/1\.1 200 /)
+  })
 })
 
 describe("a client with many slow uploads", () => {

@@ -13,6 +13,7 @@ import type { GatewayProblem } from "./problem.js"
 import { Relay } from "./relay.js"
 import { type BodyFraming, bodyFraming, expectsContinue, hostFor, requestHead } from "./request-head.js"
 import type { Route } from "./route.js"
+import type { SilentUploads } from "./silent-uploads.js"
 import { Upload } from "./upload.js"
 import { UploadPace } from "./upload-pace.js"
 import type { Target } from "./upstream.js"
@@ -38,6 +39,8 @@ export class Exchange implements Exchanging, Taker {
   #targets = 0
   #connection: Connection | undefined
   #upload: Upload | undefined
+  /** Where it counts as an upload that has sent nothing. */
+  #silent: SilentUploads | undefined
   #sentAt = 0
   #isOver = false
 
@@ -67,13 +70,15 @@ export class Exchange implements Exchanging, Taker {
 
   start(): void {
     const framing = this.#framing
-    // Who sends chunks, or waits for leave to send, may want to hear from the upstream first.
-    const isAnnounced = typeof framing === "number" && framing > 0 && !expectsContinue(this.#request)
-    if (!isAnnounced || this.#request.body !== undefined) {
+    const isBodiless = framing === "none" || framing === 0
+    // Who waits for leave to send wants to hear from the upstream first.
+    if (isBodiless || this.#request.body !== undefined || expectsContinue(this.#request)) {
       this.#pick()
       return
     }
-    // A connection is taken when there is something to send on it.
+    // Who sends chunks may want to hear from the upstream first.
+    if (framing === "chunked" && this.#pickSilently()) return
+    // Others get a connection when there is something to send on it.
     this.#timer.enter("bodyIdle", performance.now())
     this.#openUpload(true)
   }
@@ -82,6 +87,20 @@ export class Exchange implements Exchanging, Taker {
     const target = this.#route.upstream.pick()
     if (target === undefined) this.#answer("UPSTREAM_UNAVAILABLE")
     else this.#use(target, "any")
+  }
+
+  /** Takes a connection before there is something to send, if that is still open to anybody. */
+  #pickSilently(): boolean {
+    const target = this.#route.upstream.pick()
+    if (target === undefined || !target.pool.silentUploads.enter()) return false
+    this.#silent = target.pool.silentUploads
+    this.#use(target, "any")
+    return true
+  }
+
+  #silentNoMore(): void {
+    this.#silent?.leave()
+    this.#silent = undefined
   }
 
   /** The client has its answer, or has gone. */
@@ -152,6 +171,7 @@ export class Exchange implements Exchanging, Taker {
       },
       moved: (bytes) => {
         this.#visit.bytesIn += bytes
+        this.#silentNoMore()
         this.#timer.mark()
       },
       sent: () => this.#sent(),
@@ -173,6 +193,7 @@ export class Exchange implements Exchanging, Taker {
   }
 
   #sent(): void {
+    this.#silentNoMore()
     this.#upload = undefined
     if (!this.#relay.hasHead) this.#timer.enter("headers", performance.now())
   }
@@ -298,6 +319,7 @@ export class Exchange implements Exchanging, Taker {
   }
 
   #over(outcome: "answered" | "failed"): void {
+    this.#silentNoMore()
     this.#isOver = true
     this.#upload?.stop()
     this.#upload = undefined

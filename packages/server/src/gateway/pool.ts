@@ -4,6 +4,7 @@ import type { Socket } from "node:net"
 import { type ClientShare, ClientShares, type Waiter } from "./client-shares.js"
 import { Connection, type ConnectionOwner } from "./connection.js"
 import { type Dial, dialer } from "./dial.js"
+import { SilentUploads } from "./silent-uploads.js"
 import type { UpstreamTls } from "./upstream-tls.js"
 
 export interface PoolOptions {
@@ -41,6 +42,7 @@ export interface Pool {
   /** Connections that stand, or are being opened. */
   readonly open: number
   readonly idle: number
+  readonly silentUploads: SilentUploads
   take(taker: Taker, options: TakeOptions): void
   /** Somebody who waits has gone away. */
   leave(taker: Taker): void
@@ -59,6 +61,7 @@ const MAX_WAITING = 1_024
 const KEEP_ALIVE_MARGIN_MS = 1_000
 
 class ConnectionPool implements Pool, ConnectionOwner {
+  readonly silentUploads: SilentUploads
   readonly #dial: Dial
   readonly #most: number
   readonly #keepAliveMs: number
@@ -75,6 +78,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
   constructor(dial: Dial, options: PoolOptions) {
     this.#dial = dial
     this.#most = options.maxConnections ?? MOST_CONNECTIONS
+    this.silentUploads = new SilentUploads(this.#most)
     this.#keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
     const { clientShare = 1, maxWaiting = MAX_WAITING } = options
     const shareOf = (all: number) => Math.max(1, Math.ceil(all * clientShare))

@@ -1,5 +1,5 @@
 // The body of a request on its way to the upstream, no faster than the upstream takes it, and no slower than a client may send
-// it. One with a length is read from before there is a connection to the upstream: who sends nothing needs none.
+// it. Most are read from before there is a connection to the upstream: who sends nothing needs none.
 
 import type { IncomingMessage } from "node:http"
 import type { Connection } from "./connection.js"
