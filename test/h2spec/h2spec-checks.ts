@@ -1,7 +1,13 @@
 import { execFile } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createSecureServer } from "node:http2"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { expect, it } from "vitest"
+import { openBackend, openGateway } from "../gateway/bed.js"
 import { afterThis } from "../support/after-this.js"
+import { makeCertificate } from "../support/certificate.js"
 import { type Conversation, FIXTURE, format } from "./conversation.js"
 import { record } from "./record.js"
 import { SERVERS, startPlain } from "./servers.js"
@@ -16,8 +22,8 @@ interface Verdict {
 }
 
 /** All that it checks: generic, HPACK and HTTP/2, and what RFC 9113 only recommends. */
-function check(port: number): Promise<Verdict> {
-  const args = ["--strict", "--host", "127.0.0.1", "--port", String(port)]
+function check(port: number, more: readonly string[] = []): Promise<Verdict> {
+  const args = ["--strict", "--host", "127.0.0.1", "--port", String(port), ...more]
   return new Promise((resolve, reject) => {
     // It ends with 1 when something failed, and says what.
     execFile(h2spec, args, (_, stdout, stderr) => {
@@ -39,6 +45,35 @@ it("finds nothing wrong with the HTTP/2 server, and skips nothing", async () => 
   expect({ skipped, failed }).toEqual({ skipped: 0, failed: 0 })
   expect(passed).toBeGreaterThan(140)
   expect(server.errors).toEqual([])
+})
+
+// The gateway leaves HTTP/2 to Node, in which h2spec finds a few things wrong. It may add none to them.
+it("finds nothing wrong with the gateway over TLS but what is wrong with node:http2", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-h2spec-"))
+  afterThis(() => rmSync(folder, { recursive: true }))
+  const { cert, key } = makeCertificate()
+  const tls = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") }
+  writeFileSync(tls.cert, cert)
+  writeFileSync(tls.key, key)
+  const upstream = await openBackend((request, response) => {
+    request.resume().on("end", () => response.end("so many bytes that windows matter"))
+  })
+  const gateway = await openGateway({ upstream, rules: "version: 1\nrules: []\n", settings: { tls } })
+  const plain = createSecureServer({ cert, key }, (request, response) => {
+    request.resume().on("end", () => response.end("so many bytes that windows matter"))
+  })
+  plain.on("sessionError", () => {})
+  await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve))
+  afterThis(() => void plain.close())
+
+  const overTls = ["--tls", "--insecure"]
+  const ofNode = await check((plain.address() as AddressInfo).port, overTls)
+  const ofGateway = await check(Number(new URL(gateway.url).port), overTls)
+  const failedIn = ({ failures }: Verdict) => failures.split("\n").filter((line) => line.includes("×"))
+  console.log(`node:http2: ${ofNode.passed} passed; the gateway: ${ofGateway.passed} passed`)
+  expect(failedIn(ofGateway).filter((line) => !failedIn(ofNode).includes(line))).toEqual([])
+  expect(ofGateway.skipped).toBe(0)
+  expect(ofGateway.passed).toBeGreaterThan(135)
 })
 
 if (process.env.SLUICE_RECORD === "1")
