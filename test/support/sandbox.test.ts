@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, it } from "vitest"
 import { eventually } from "./eventually.js"
 import { isAlive } from "./process-state.js"
 import { closeRoom, openRoom } from "./sandbox.js"
+import { toolPath } from "./tool.js"
 
 const here = dirname(fileURLToPath(import.meta.url))
 
@@ -31,12 +32,19 @@ describe("a process that ends without stopping its servers leaves neither them n
   it.each(["exit", "return", "throw", "SIGTERM", "SIGKILL"])("when it ends by %s", async (ending) => {
     const child = fork(join(here, "fixtures/abandon-server.mjs"), [supportModule, ending], {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
+      // The bundle lies outside the repository, so it cannot look the tool up itself.
+      env: { ...process.env, SLUICE_REDIS_SERVER: toolPath("redis-server") },
     })
     const ended = once(child, "exit")
-    const [{ pid, dir }] = (await once(child, "message")) as [{ pid: number; dir: string }]
+    const started = once(child, "message") as Promise<[{ pid: number; dir: string }]>
+    const [{ pid, dir }] = await Promise.race([started, ended.then(diedEarly)])
     if (ending === "SIGTERM" || ending === "SIGKILL") child.kill(ending)
     await ended
     await eventually(() => !isAlive(pid), { what: "the server is gone" })
     await eventually(() => !existsSync(dirname(dir)), { what: "the directory is gone" })
   })
 })
+
+function diedEarly(): never {
+  throw new Error("the process ended before its server ran")
+}
