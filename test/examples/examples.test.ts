@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
+import { build } from "../support/build.js"
 import { eventually } from "../support/eventually.js"
 import { reservePort } from "../support/ports.js"
 import { type Exchange, readTranscript } from "./transcript.js"
@@ -23,7 +24,7 @@ const examples = readdirSync(join(root, "examples"), { withFileTypes: true })
 
 beforeAll(() => {
   // The examples run on what is built, as users have it; one of them has to be compiled itself.
-  execFileSync(process.execPath, [join(root, "scripts/build.mjs"), "packages/sluice"], { stdio: "inherit" })
+  build("packages/sluice")
   execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-b", "examples/nest"], {
     cwd: root,
   })

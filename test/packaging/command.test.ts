@@ -2,21 +2,23 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { build } from "../support/build.js"
 import { root } from "./packed.js"
-
-const packages = ["sluice", "@sluice/server", "@sluice/dashboard", "@sluice/cli"]
 
 let folder: string
 
 /** Below this repository's node_modules, where their dependencies are, and with nothing else of it. */
 beforeAll(() => {
-  execFileSync(process.execPath, [join(root, "scripts/build.mjs")], { stdio: "inherit" })
+  build("packages/cli")
   const cache = join(root, "node_modules", ".cache")
   mkdirSync(cache, { recursive: true })
   folder = mkdtempSync(join(cache, "packed-"))
-  for (const name of packages) {
-    const args = ["pack", "--json", `--workspace=${name}`, `--pack-destination=${folder}`]
-    const [{ filename }] = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8" }))
+  const args = ["pack", "--json", "--workspaces", `--pack-destination=${folder}`]
+  const packed = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8" })) as {
+    name: string
+    filename: string
+  }[]
+  for (const { name, filename } of packed) {
     const unpacked = join(folder, "node_modules", name)
     mkdirSync(unpacked, { recursive: true })
     execFileSync("tar", ["-xzf", join(folder, filename), "-C", unpacked, "--strip-components=1"])

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { build } from "../support/build.js"
 
 export const root = fileURLToPath(new URL("../../", import.meta.url))
 
@@ -15,7 +16,7 @@ export interface Packed {
 }
 
 export function packSluice(): Packed {
-  execFileSync(process.execPath, [join(root, "scripts/build.mjs"), "packages/sluice"], { stdio: "inherit" })
+  build("packages/sluice")
   const folder = mkdtempSync(join(tmpdir(), "sluice-packed-"))
   execFileSync("npm", ["pack", "--silent", "--workspace=sluice", `--pack-destination=${folder}`], {
     cwd: root,

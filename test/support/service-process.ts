@@ -1,17 +1,17 @@
 // The service as a process of its own, as people run it.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { build } from "./build.js"
 
 const program = fileURLToPath(new URL("../../packages/server/dist/main.js", import.meta.url))
 const running = new Set<ChildProcess>()
 
-/** Call it before all tests: a test never runs an old build. Whether all types are right is for another check to say. */
+/** Call it before all tests: a test never runs an old build. */
 export function buildServer(): void {
-  const script = fileURLToPath(new URL("../../scripts/build.mjs", import.meta.url))
-  spawnSync(process.execPath, [script, "packages/server"], { stdio: "inherit" })
+  build("packages/server")
   if (!existsSync(program)) throw new Error("the build failed")
 }
 

@@ -1,6 +1,6 @@
 // The real command in a process of its own, as people run it: by itself, as a service, or in a terminal.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { readConfig } from "@sluice/server/config"
+import { build } from "../../../test/support/build.js"
 import { eventually } from "../../../test/support/eventually.js"
 import { type Service, startService as startInProcess } from "../../server/src/run/service.js"
 import { createLog } from "../../server/src/watch/index.js"
@@ -19,10 +20,9 @@ const program = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 const running = new Set<ChildProcess>()
 const servicesHere = new Set<Service>()
 
-/** Call it before all tests: a test never runs an old build. Whether all types are right is for another check to say. */
+/** Call it before all tests: a test never runs an old build. */
 export function buildCli(): void {
-  const script = fileURLToPath(new URL("../../../scripts/build.mjs", import.meta.url))
-  spawnSync(process.execPath, [script, "packages/cli"], { stdio: "inherit" })
+  build("packages/cli")
   if (!existsSync(program)) throw new Error("the build failed")
 }
 
