@@ -53,7 +53,14 @@ export const tools = {
     },
   },
   chromium: {
-    commands: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    // The shell draws the same pages with a third less processor time: it has no windows, profiles or updates.
+    commands: [
+      "chromium-headless-shell",
+      "chromium",
+      "chromium-browser",
+      "google-chrome",
+      "google-chrome-stable",
+    ],
     places: [
       "/Applications/Chromium.app/Contents/MacOS/Chromium",
       "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -63,7 +70,7 @@ export const tools = {
     oldest: "123.0",
     version: /(?:Chromium|Chrome(?: for Testing)?) (\d+(?:\.\d+)+)/,
     check: whyChromiumFails,
-    debian: { name: "chromium", program: "usr/lib/chromium/chromium" },
+    debian: { name: "chromium-headless-shell", program: "usr/lib/chromium/chromium-headless-shell" },
     byHand: {
       // Ubuntu's own package of this name installs a snap, which does not start everywhere.
       ubuntu: "npx playwright-core install --with-deps chromium",
