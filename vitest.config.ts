@@ -11,15 +11,19 @@ const everyTest = [
   "bench/redis/**/*.test.mjs",
 ]
 
-/** Tests that assert how many milliseconds something takes. Each has the machine to itself, after all others. */
+/** Tests that assert how long one turn of the event loop takes. Each has the machine to itself, after all others. */
 const timedTests = [
   "packages/sluice/src/quick-ticks.test.ts",
   "packages/sluice/src/stores/memory/pauses.test.ts",
   "packages/sluice/src/http/canonical-path.test.ts",
   "packages/sluice/src/rules/match/matcher-stress.test.ts",
+  "packages/server/src/{control,data}/worst-bodies.test.ts",
+]
+
+/** Tests that assert that an answer comes within a deadline. Two run at a time, with a core each. */
+const deadlineTests = [
   "packages/sluice/src/rules/source/file.test.ts",
   "packages/cli/src/program.test.ts",
-  "packages/server/src/{control,data}/worst-bodies.test.ts",
   "test/chaos/*.test.ts",
   "test/gateway/{slow-clients,malformed}.test.ts",
   "test/service/malformed.test.ts",
@@ -49,7 +53,7 @@ export default defineConfig({
         test: {
           name: "together",
           include: everyTest,
-          exclude: [...notTests, ...isolatedTests, ...timedTests],
+          exclude: [...notTests, ...isolatedTests, ...deadlineTests, ...timedTests],
           // Half of the time goes into waiting for servers to start and browsers to draw.
           maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 0 },
@@ -66,21 +70,22 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      {
-        extends: true,
-        // The machine may be elsewhere for a moment; three times in a row it is the code.
-        test: {
-          name: "timed",
-          include: timedTests,
-          exclude: notTests,
-          maxWorkers: 1,
-          retry: 2,
-          sequence: { groupOrder: 1 },
-        },
-      },
+      alone("deadlines", deadlineTests, { maxWorkers: 2, groupOrder: 1 }),
+      alone("timed", timedTests, { maxWorkers: 1, groupOrder: 2 }),
     ],
   },
 })
+
+interface Order {
+  readonly maxWorkers: number
+  readonly groupOrder: number
+}
+
+/** A project that runs after the others. The machine may be elsewhere for a moment; three times in a row it is the code. */
+function alone(name: string, include: string[], { maxWorkers, groupOrder }: Order) {
+  const test = { name, include, exclude: notTests, maxWorkers, retry: 2, sequence: { groupOrder } }
+  return { extends: true as const, test }
+}
 
 /** Tests import a package by its name, as users do, and get its sources, so that no test ever runs on an old build. */
 function sourceAliases(folderName: string) {
