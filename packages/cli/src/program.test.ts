@@ -93,6 +93,14 @@ describe("a mistake on the command line", () => {
     [["keys", "top", "--json=1"], "--json: takes no value"],
     [["rules", "list", "--url", "a", "--url", "b"], "--url: is there 2 times, and may be there once"],
     [["rules", "list", "--url", "localhost:9090"], "--url: must be an address such as http://127.0.0.1:9090"],
+    [
+      ["rules", "list", "--url", "http://me:hunter2@localhost:9090"],
+      '--url: must not hold a user or password; a token is given with --token, got "http://***@localhost:9090"',
+    ],
+    [
+      ["check", "--url", "me:hunter2@localhost:8080", "user:a"],
+      '--url: must be an address such as http://127.0.0.1:9090, got "***@localhost:8080"',
+    ],
   ])("is told in its own words, with status 2: %j", async (args, message) => {
     const { code, stdout, stderr } = await sluiceHere(args)
     expect([code, stdout]).toEqual([2, ""])

@@ -144,8 +144,13 @@ export function dataPlane({ url }: Given, env: Environment): Service {
 
 function checkUrl(text: string, place: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === "http:" || url?.protocol === "https:") return text.replace(/\/+$/, "")
-  throw new UsageError(place, "must be an address such as http://127.0.0.1:9090", { found: text })
+  const isRight = url?.protocol === "http:" || url?.protocol === "https:"
+  if (isRight && url.username === "" && url.password === "") return text.replace(/\/+$/, "")
+  // A password is never shown, also not where it makes the address unreadable.
+  const found = text.replace(/^(\w+:\/\/)?.*@/s, "$1***@")
+  if (isRight)
+    throw new UsageError(place, "must not hold a user or password; a token is given with --token", { found })
+  throw new UsageError(place, "must be an address such as http://127.0.0.1:9090", { found })
 }
 
 function tokenIn(env: Environment): string | undefined {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { eventually } from "../eventually.js"
@@ -29,8 +29,22 @@ const DEFAULTS: RedisConfig = {
   appendonly: "no",
 }
 
-// Chaos tests freeze a server from the inside with DEBUG SLEEP; a Sentinel does not know the directive.
+// Chaos tests freeze a server from the inside with DEBUG SLEEP. A Sentinel does not know the directive, nor does Redis 6,
+// which needs none.
 const DATA_SERVER_DEFAULTS: RedisConfig = { "enable-debug-command": "local" }
+const DEBUG_COMMAND_SINCE = 7
+const majors = new Map<string, number>()
+
+/** The major version of a server program; that of Valkey counts on from Redis. */
+function majorOf(program: string): number {
+  const known = majors.get(program)
+  if (known !== undefined) return known
+  const { stdout } = spawnSync(program, ["--version"], { encoding: "utf8" })
+  // Who cannot be asked is said so by when it is started.
+  const major = Number(/\bv=(\d+)/.exec(stdout ?? "")?.[1] ?? DEBUG_COMMAND_SINCE)
+  majors.set(program, major)
+  return major
+}
 
 const READY_WITHIN_MS = 10_000
 const PORT_TRIES = 5
@@ -57,7 +71,7 @@ export class RedisProcess {
   readonly #room: string
   readonly #configFile: string
   readonly #args: readonly string[]
-  readonly #program: string | undefined
+  readonly #program: string
   #child: ChildProcess | undefined
   #ended: Promise<void> = Promise.resolve()
   #lastWords = ""
@@ -66,10 +80,11 @@ export class RedisProcess {
 
   constructor(reserved: ReservedPort, { config = {}, sentinel = false, program }: RedisProcessOptions) {
     this.#reserved = reserved
-    this.#program = program
+    this.#program = program ?? toolPath("redis-server")
     this.#room = openRoom(sentinel ? "sentinel" : "redis")
     this.#configFile = join(this.#room, "redis.conf")
-    const defaults = sentinel ? DEFAULTS : { ...DEFAULTS, ...DATA_SERVER_DEFAULTS }
+    const mayAllowDebug = !sentinel && majorOf(this.#program) >= DEBUG_COMMAND_SINCE
+    const defaults = mayAllowDebug ? { ...DEFAULTS, ...DATA_SERVER_DEFAULTS } : DEFAULTS
     const own = { port: reserved.port, dir: `"${this.#room}"` }
     writeFileSync(this.#configFile, renderConfig({ ...defaults, ...config, ...own }))
     this.#args = sentinel ? [this.#configFile, "--sentinel"] : [this.#configFile]
@@ -163,7 +178,7 @@ export class RedisProcess {
   #spawn(): ChildProcess {
     // A file and not a pipe: a test process that is busy must never be what blocks the server.
     const log = openSync(join(this.#room, "log"), "a")
-    const child = spawn(this.#program ?? toolPath("redis-server"), this.#args, {
+    const child = spawn(this.#program, this.#args, {
       cwd: this.#room,
       stdio: ["ignore", log, log],
     })
