@@ -140,6 +140,10 @@ export class StoreGuard implements Store {
    * One by one, since each may fail by itself: a dead server of several degrades only its own. A store that puts the checks
    * of one tick into one call loses nothing by it.
    */
+  wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
+    return this.#store.wavesOf?.(checks)
+  }
+
   checkMany(checks: readonly GuardedCheck[], onStoreFailure = this.#onStoreFailure): Promise<Outcome[]> {
     return checkInWaves(checks, this.#store.wavesOf?.(checks), (check) =>
       this.check(check.charges, check.at, check.onStoreFailure ?? onStoreFailure),

@@ -604,6 +604,30 @@ describe("checkRateLimit", () => {
 })
 
 describe("an engine", () => {
+  it("checks many in their order, also where a request has keys on several servers", async () => {
+    const nodes = ["one", "two", "three"].map((name) => ({ name, store: memoryStore() }))
+    const { engine } = start(
+      {
+        rules: [
+          rule("user", 1, { keyBy: "user" }),
+          rule("address", 100, { keyBy: "ip", match: { path: "/both" } }),
+        ],
+      },
+      { store: shardedStore(nodes), tierOf: async ({ user }) => (user === "0" ? "slow" : undefined) },
+    )
+    const users = Array.from({ length: 20 }, (_, i) => String(i))
+    const decisions = await engine.checkMany(
+      users.flatMap((user) => [
+        from("1.1.1.1", { path: "/both", user }),
+        from("1.1.1.1", { path: "/one", user }),
+      ]),
+    )
+    expect(decisions.map(({ allowed }) => allowed)).toEqual(users.flatMap(() => [true, false]))
+    expect(decisions[0]?.rules.map((outcome) => outcome.rule)).toEqual(["user", "address"])
+    await engine.close()
+    await Promise.all(nodes.map(({ store }) => store.close()))
+  })
+
   it("decides many requests in one go", async () => {
     const { engine } = start({ rules: [rule("a", 2)] })
     const decisions = await engine.checkMany([

@@ -159,9 +159,33 @@ export class RuleEngine {
     return this.#told(this.#decideSync(this.#sync, set, plan, options, identity.tier, slot), request)
   }
 
-  /** Decides a list of requests in one go, in order. Each is all-or-nothing by itself. */
-  checkMany(requests: readonly (RuleRequest & RuleCheckOptions)[]): Promise<RuleDecision[]> {
-    return Promise.all(requests.map((request) => this.check(request, request)))
+  /**
+   * Decides a list of requests in one go. Each is all-or-nothing by itself, and sees those before it that have a key in common
+   * with it. Requests without a common key may be decided in another order where counters are on several servers or slots.
+   */
+  async checkMany(requests: readonly (RuleRequest & RuleCheckOptions)[]): Promise<RuleDecision[]> {
+    if (this.isSync) return requests.map((request) => this.checkSync(request, request))
+    const set = this.#set
+    const plans = await Promise.all(
+      requests.map(async (request) => {
+        const identity = new Identity(request, set.identity, this.#hasher)
+        const tier = this.#tierOf === undefined ? undefined : await this.#tierOf(request)
+        const plan = wholePlan(this.#plan(set, identity, tier, request))
+        return { request, plan, tier: identity.tier }
+      }),
+    )
+    const checks = plans.map(({ plan: { enforced, shadows } }) => ({
+      charges: [...enforced, ...shadows].flatMap(chargesOfStep),
+    }))
+    const decisions = new Array<RuleDecision>(requests.length)
+    for (const wave of this.#store.wavesOf?.(checks) ?? [[...plans.keys()]]) {
+      const deciding = wave.map(async (i) => {
+        const { request, plan, tier } = plans[i] as (typeof plans)[number]
+        decisions[i] = this.#told(await this.#decide(set, plan, request, tier), request)
+      })
+      await Promise.all(deciding)
+    }
+    return decisions
   }
 
   /** Looks at what a check would find: one of cost 0. */

@@ -96,6 +96,13 @@ export class ShardedStore implements Store {
     return outcomes
   }
 
+  /** A check over several nodes takes two steps, and others on its keys must not pass it. */
+  wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
+    const waves = planWaves(checks, (key) => this.#ring.locate(key))
+    if (waves.every(({ across }) => across.length === 0)) return undefined
+    return waves.map(({ alone, across }) => [...alone.values(), across].flat().sort((a, b) => a - b))
+  }
+
   async charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
     await this.#onEach(charges, (store, own) => store.charge(own, at, onStoreFailure))
   }
