@@ -6,6 +6,7 @@ import { Http2Answer } from "./http2-answer.js"
 import { Http2Connection } from "./http2-connection.js"
 import { sayGoodbye } from "./http2-goodbye.js"
 import { Http2Socket } from "./http2-socket.js"
+import { Http2Streams } from "./http2-streams.js"
 import type { GatewayListenerOptions } from "./listen.js"
 import { gatewayProblem } from "./problem.js"
 
@@ -28,6 +29,7 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
   const patience = { headTimeoutMs, keepAliveMs, answerIdleMs }
   const connections = new Set<Http2Connection>()
   const peers = new WeakMap<Http2Session, Socket>()
+  const streams = new Http2Streams()
   let sweeper: NodeJS.Timeout | undefined
   let lastCall: number | undefined
   let taken: Http2Socket | undefined
@@ -63,6 +65,7 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
   })
   server.on("sessionError", () => {})
   const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+    if (!streams.admit(request)) return
     if (headBytes(request) <= maxHeaderBytes) gateway.handle(request, response)
     else refuseHead(request, response)
   }
