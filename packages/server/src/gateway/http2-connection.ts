@@ -24,7 +24,6 @@ export class Http2Connection {
   readonly #patience: Http2Patience
   readonly #streams = new Map<ServerHttp2Stream, Blocked | undefined>()
   #isKnown = false
-  #wasUnread = false
 
   constructor(session: ServerHttp2Session, socket: Http2Socket, patience: Http2Patience) {
     this.session = session
@@ -32,6 +31,8 @@ export class Http2Connection {
     this.#patience = patience
     // What clients do wrong in HTTP/2 ends their connection, and is no concern of ours.
     session.on("error", () => {})
+    // `node:http2` has sent GOAWAY for an error. RFC 9113, 5.4.1: then the connection is closed.
+    socket.on("unread", () => this.#end())
     session.setTimeout(patience.headTimeoutMs, () => this.#idle())
     session.once("remoteSettings", () => {
       this.#isKnown = true
@@ -47,16 +48,8 @@ export class Http2Connection {
 
   /** Now and then. */
   look(now: number): void {
-    const socket = this.#socket
-    const isUnread = socket.isUnread
-    // Twice in a row it is no pause: `node:http2` has sent GOAWAY for an error. RFC 9113, 5.4.1: then the connection is closed.
-    if ((isUnread && this.#wasUnread) || socket.stalledMs(now) >= this.#patience.answerIdleMs) {
-      this.session.destroy()
-      socket.destroy()
-      return
-    }
-    this.#wasUnread = isUnread
-    for (const [stream, blocked] of this.#streams) this.#lookAt(stream, blocked, now)
+    if (this.#socket.stalledMs(now) >= this.#patience.answerIdleMs) this.#end()
+    else for (const [stream, blocked] of this.#streams) this.#lookAt(stream, blocked, now)
   }
 
   /** Gives up an answer that is there as a whole, and that the client makes no room for. */
@@ -66,6 +59,11 @@ export class Http2Connection {
       if (blocked !== undefined) this.#streams.set(stream, undefined)
     } else if (blocked?.unsent !== unsent) this.#streams.set(stream, { since: now, unsent })
     else if (now - blocked.since >= this.#patience.answerIdleMs) stream.close(constants.NGHTTP2_CANCEL)
+  }
+
+  #end(): void {
+    this.session.destroy()
+    this.#socket.destroy()
   }
 
   /** Nothing has come or gone for long. */

@@ -13,6 +13,9 @@ const PIECE_BYTES = 65_536
 /** How long a client may take to close its side after ours is closed. */
 const LINGER_MS = 1_000
 
+/** How long `node:http2` may have stopped reading, with nothing to send, before it counts as done with the client. */
+const UNREAD_MS = 20
+
 type Done = (error?: Error | null) => void
 
 export class Http2Socket extends Duplex {
@@ -20,6 +23,9 @@ export class Http2Socket extends Duplex {
   /** When the client last received some of what is being sent, by `performance.now()`. Undefined when nothing is. */
   #sendingSince: number | undefined
   #linger: NodeJS.Timeout | undefined
+  #doubt: NodeJS.Timeout | undefined
+  /** How often reading has gone on. */
+  #resumed = 0
 
   constructor(tls: TLSSocket) {
     super()
@@ -31,6 +37,8 @@ export class Http2Socket extends Duplex {
     tls.on("end", () => this.destroy())
     tls.on("close", () => this.destroy())
     tls.on("error", () => this.destroy())
+    this.on("pause", () => this.#suspect())
+    this.on("resume", () => this.#resumed++)
   }
 
   /** The socket below. */
@@ -44,8 +52,24 @@ export class Http2Socket extends Duplex {
   }
 
   /** Whether `node:http2` has stopped reading and has nothing to send: for a moment, or because it is done with the client. */
-  get isUnread(): boolean {
-    return this.isPaused() && this.#sendingSince === undefined
+  get #isUnread(): boolean {
+    return !this.destroyed && this.isPaused() && this.#sendingSince === undefined
+  }
+
+  /**
+   * Emits `unread` unless reading goes on. `node:http2` stops for as long as it writes, and goes on within a turn of the event
+   * loop after that. It stops for good when it has sent GOAWAY for an error.
+   */
+  #suspect(): void {
+    if (this.#doubt !== undefined || !this.#isUnread) return
+    const resumed = this.#resumed
+    const decide = (): void => {
+      this.#doubt = undefined
+      if (this.#resumed !== resumed) this.#suspect()
+      else if (this.#isUnread) this.emit("unread")
+    }
+    // Where the event loop is late, the timer is too, and reading may be about to go on.
+    this.#doubt = setTimeout(() => setImmediate(() => setImmediate(decide)), UNREAD_MS)
   }
 
   override _read(): void {
@@ -68,6 +92,7 @@ export class Http2Socket extends Duplex {
 
   override _destroy(error: Error | null, done: Done): void {
     clearTimeout(this.#linger)
+    clearTimeout(this.#doubt)
     this.#sendingSince = undefined
     this.#tls.destroy()
     done(error)
@@ -79,7 +104,9 @@ export class Http2Socket extends Duplex {
       const isLast = start + PIECE_BYTES >= bytes.length
       this.#tls.write(bytes.subarray(start, start + PIECE_BYTES), (error) => {
         this.#sendingSince = isLast ? undefined : performance.now()
-        if (isLast) done(error)
+        if (!isLast) return
+        done(error)
+        this.#suspect()
       })
     }
   }

@@ -19,7 +19,7 @@ export interface Http2Side {
 
 /** Requests at once on one connection. */
 const MOST_STREAMS = 250
-/** How often connections are looked at: one that has ended gives its place back within twice this time. */
+/** How often connections are looked at, for answers that nobody takes. */
 const LOOK_MS = 250
 /** As long as a body may stall where nothing else is said. */
 const ANSWER_IDLE_MS = 60_000
