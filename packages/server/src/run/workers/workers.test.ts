@@ -58,6 +58,18 @@ function deniers({ logged }: Running): Set<unknown> {
   return new Set(logged().flatMap(({ msg, pid }) => (msg === "denied" ? [pid] : [])))
 }
 
+/** Asks for a key that has nothing left until so many processes have denied it, and returns them. */
+async function untilDenied(service: Running, processes: number): Promise<unknown[]> {
+  return eventually(
+    async () => {
+      expect(await askMany(service, 8, 2)).toBe(0)
+      const found = deniers(service)
+      return found.size === processes ? [...found] : undefined
+    },
+    { within: 15_000, what: `${processes} processes have denied` },
+  )
+}
+
 /** The processes that a process has started. */
 function childrenOf(pid: number | undefined): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean)
@@ -75,8 +87,7 @@ it("allows exactly the limit of a key over all workers", async () => {
   writeRules(300)
   const service = await start(["--workers=3", "--rules.file", file])
   expect(await askMany(service, 24, 50)).toBe(300)
-  await eventually(() => deniers(service).size === 3)
-  expect(deniers(service)).not.toContain(service.child.pid)
+  expect(await untilDenied(service, 3)).not.toContain(service.child.pid)
 })
 
 it("keeps counting when a worker is killed, and puts another in its place", async () => {
@@ -84,7 +95,7 @@ it("keeps counting when a worker is killed, and puts another in its place", asyn
   const service = await start(["--workers=2", "--rules.file", file])
   expect(await askMany(service, 8, 5)).toBe(40)
   expect(await askMany(service, 8, 15)).toBe(60)
-  const [victim] = await eventually(() => (deniers(service).size === 2 ? [...deniers(service)] : undefined))
+  const [victim] = await untilDenied(service, 2)
   // In the middle of their questions: those of the victim are lost with it, the others get their answers.
   const asking = connectionsTo(service.url, 16).map(async (client) => {
     for (let i = 0; i < 50; i++) await client.post("/v1/check", '{"user":"bob"}').catch(() => {})
@@ -95,14 +106,7 @@ it("keeps counting when a worker is killed, and puts another in its place", asyn
   await eventually(() =>
     service.logged().some(({ msg }) => msg === "a worker ended; another one takes its place"),
   )
-  await eventually(
-    async () => {
-      await askMany(service, 8, 2)
-      return deniers(service).size === 3
-    },
-    { within: 15_000 },
-  )
-  expect(await askMany(service, 4, 5)).toBe(0)
+  await untilDenied(service, 3)
 })
 
 it("puts changed rules in force in every worker", async () => {
@@ -120,7 +124,7 @@ it("leaves no worker behind when the primary is killed", async () => {
   writeRules(1)
   const service = await start(["--workers=2", "--rules.file", file])
   await askMany(service, 8, 2)
-  const workers = await eventually(() => (deniers(service).size === 2 ? [...deniers(service)] : undefined))
+  const workers = await untilDenied(service, 2)
   service.child.kill("SIGKILL")
   await eventually(() => workers.every((pid) => !isAlive(pid as number)))
 })
@@ -152,7 +156,7 @@ it("does not wait on SIGTERM for a worker that is starting", async () => {
   writeRules(1)
   const service = await start(["--workers=2", "--rules.file", file])
   await askMany(service, 8, 2)
-  const [victim] = await eventually(() => (deniers(service).size === 2 ? [...deniers(service)] : undefined))
+  const [victim] = await untilDenied(service, 2)
   const before = new Set(childrenOf(service.child.pid))
   process.kill(victim as number, "SIGKILL")
   await eventually(() => childrenOf(service.child.pid).some((pid) => !before.has(pid)), { every: 1 })
