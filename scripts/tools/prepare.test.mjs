@@ -41,7 +41,7 @@ describe("the step before the tests", () => {
     expect(prepared.isAnyLeft).toBe(true)
     expect(prepared.missing).toEqual(["chromium"])
     expect(prepared.problem).toMatch(/chromium 123\.0 or newer: no network/)
-    expect(prepared.problem).toMatch(/install .*chromium\n/)
+    expect(prepared.problem).toMatch(/install .*chromium-headless-shell\n/)
     expect(prepared.problem).toMatch(/Not run without chromium: test\/b\.test\.ts, test\/c\.test\.ts\.$/)
   })
 
