@@ -38,9 +38,11 @@ type RuleAnswer = RuleResult | { readonly problems: readonly RuleProblem[] }
 
 /** Jobs that wait for their turn, at most. */
 const MAX_WAITING = 32
-/** The worst 256 KB take a fifth of it on a machine that has nothing else to do. */
-const DEADLINE_MS = 5_000
-const MEMORY_MB = 256
+export interface RuleThreadBounds {
+  /** How long one job may take. */
+  readonly deadlineMs: number
+  readonly memoryMb: number
+}
 /** How long a thread without work is kept. Starting one takes a tenth of a second. */
 const IDLE_MS = 30_000
 
@@ -84,11 +86,23 @@ parentPort.on("message", async ({ job, bounds }) => {
   }
 })`
 
+/** A job took too long, or too much memory: of what comes from the network, nothing that anybody meant as rules. */
+export class TooMuchWork extends RuleSetError {
+  constructor(name: string) {
+    super(name, [TOO_MUCH])
+  }
+}
+
 export class RuleThread {
+  readonly #bounds: RuleThreadBounds
   #worker: Worker | undefined
   #idle: NodeJS.Timeout | undefined
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
+
+  constructor(bounds: RuleThreadBounds) {
+    this.#bounds = bounds
+  }
 
   /**
    * Does a job in the thread, after those that came before. Rejects at once when too many wait, and with the mistakes of a rule
@@ -100,21 +114,22 @@ export class RuleThread {
     const turn = this.#last.then(() => this.#run(job, bounds)).finally(() => this.#waiting--)
     this.#last = turn.catch(() => {})
     const answer = await turn
+    if (answer === undefined) throw new TooMuchWork(nameOf(job, bounds))
     if ("problems" in answer) throw new RuleSetError(nameOf(job, bounds), answer.problems)
     return answer
   }
 
-  async #run(job: RuleJob, bounds: ParseOptions): Promise<RuleAnswer> {
+  /** Undefined when it was too much. */
+  async #run(job: RuleJob, bounds: ParseOptions): Promise<RuleAnswer | undefined> {
     clearTimeout(this.#idle)
-    const worker = this.#worker ?? start()
+    const worker = this.#worker ?? start(this.#bounds.memoryMb)
     this.#worker = undefined
     worker.ref()
-    const late = setTimeout(() => void worker.terminate(), DEADLINE_MS)
+    const late = setTimeout(() => void worker.terminate(), this.#bounds.deadlineMs)
     try {
       const answer = await answerTo(worker, { job, bounds })
       if (answer !== undefined) this.#keep(worker)
-      // Out of time or out of memory: nothing that anybody meant as rules.
-      return answer ?? { problems: [TOO_MUCH] }
+      return answer
     } finally {
       clearTimeout(late)
     }
@@ -132,11 +147,11 @@ export class RuleThread {
   }
 }
 
-function start(): Worker {
+function start(memoryMb: number): Worker {
   return new Worker(THREAD, {
     eval: true,
     workerData: { library: LIBRARY, tooMuch: TOO_MUCH },
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   })
 }
 

@@ -1,49 +1,44 @@
 // Work on rule sets that may be large, kept off the main thread.
 
-import {
-  editRuleText,
-  formatRuleSet,
-  type RuleSetDocument,
-  type RuleSetRevision,
-  type RuleSourceWork,
-  readRevision,
-} from "sluice/rules"
-import { LIBRARY, RuleThread } from "./rule-thread.js"
+import { editRuleText, type RuleSourceWork, readRevision } from "sluice/rules"
+import { LIBRARY, RuleThread, TooMuchWork } from "./rule-thread.js"
 
 /** So much is done at once: it takes a few milliseconds, and a thread takes a tenth of a second to start. */
 const FEW_CHARACTERS = 8_192
 
-/** Not the thread that checks what comes in by the network: nobody can keep the rules from being followed by sending more. */
-const thread = new RuleThread()
+/**
+ * Not the thread that checks what comes in by the network: nobody can keep the rules from being followed by sending more. A
+ * file, or what others have saved, may be larger than a body, and takes as long as it takes.
+ */
+const thread = new RuleThread({ deadlineMs: 60_000, memoryMb: 1_024 })
 
 /** For the sources that the service follows. */
 export const ruleWork: RuleSourceWork = {
   async editText(text, before, after) {
+    const here = () => editRuleText(text, before, after)
     const written = JSON.stringify(after)
-    if (isLittle(text.length + written.length)) return editRuleText(text, before, after)
-    const edited = await thread.run({
-      kind: "edit",
-      text,
-      before: JSON.stringify(before),
-      after: written,
-    })
-    return edited.text as string
+    if (isLittle(text.length + written.length)) return here()
+    const job = { kind: "edit", text, before: JSON.stringify(before), after: written } as const
+    return await thread.run(job).then((edited) => edited.text as string, orElse(here))
   },
 
   async readRevision(text, name) {
-    if (isLittle(text.length)) return readRevision(text, name)
-    const { json } = await thread.run({ kind: "revision", text, name })
-    return Object.freeze(JSON.parse(json as string) as RuleSetRevision)
+    const here = () => readRevision(text, name)
+    if (isLittle(text.length)) return here()
+    const read = thread.run({ kind: "revision", text, name })
+    return await read.then(({ json }) => Object.freeze(JSON.parse(json as string)), orElse(here))
   },
 }
 
-/** A rule set as YAML. */
-export async function formatInThread(document: RuleSetDocument): Promise<string> {
-  const text = JSON.stringify(document)
-  if (isLittle(text.length)) return formatRuleSet(document)
-  return (await thread.run({ kind: "format", text })).text as string
+/** Work that is too much for a thread is done here: it has to be done. */
+export function orElse<Result>(here: () => Result): (error: unknown) => Result {
+  return (error) => {
+    if (error instanceof TooMuchWork) return here()
+    throw error
+  }
 }
 
-function isLittle(characters: number): boolean {
+/** Whether so much text is not worth a thread. */
+export function isLittle(characters: number): boolean {
   return characters <= FEW_CHARACTERS || LIBRARY === undefined
 }

@@ -3,6 +3,7 @@
 
 import {
   checkRuleSet,
+  formatRuleSet,
   parseRule,
   parseRuleSet,
   type RuleSetDocument,
@@ -10,9 +11,13 @@ import {
   ruleSetEtag,
 } from "sluice/rules"
 import { LIBRARY, RuleThread } from "../rule-thread.js"
+import { isLittle, orElse } from "../rule-work.js"
 
 /** No aliases: they let a few bytes stand for many. No more mistakes than anybody reads. */
 const BOUNDS = { name: "body", maxAliases: 0, maxProblems: 1_000 }
+
+/** The worst 256 KB take a fifth of it on a machine that has nothing else to do. */
+const DEADLINE_MS = 5_000
 
 /** A rule set as text, or as a value. */
 export type SentDocument = { readonly text: string } | { readonly value: unknown }
@@ -31,7 +36,7 @@ export interface CheckedDocument {
 }
 
 /** One for the whole process: nobody gets all cores by sending many. */
-const thread = new RuleThread()
+const thread = new RuleThread({ deadlineMs: DEADLINE_MS, memoryMb: 256 })
 
 export class RuleChecker {
   /** The rule set, if it is one. Rejects with the mistakes in it. */
@@ -53,5 +58,13 @@ export class RuleChecker {
     if (LIBRARY === undefined) return parseRule(text, { ...BOUNDS, within, id })
     const { json } = await thread.run({ kind: "rule", text, within: JSON.stringify(within), id }, BOUNDS)
     return JSON.parse(json as string)
+  }
+
+  /** A rule set as YAML. */
+  async format(document: RuleSetDocument): Promise<string> {
+    const here = () => formatRuleSet(document)
+    const text = JSON.stringify(document)
+    if (isLittle(text.length)) return here()
+    return await thread.run({ kind: "format", text }).then((made) => made.text as string, orElse(here))
   }
 }

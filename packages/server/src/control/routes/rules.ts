@@ -9,7 +9,6 @@ import {
   type RuleSpec,
 } from "sluice/rules"
 import type { Core } from "../../core.js"
-import { formatInThread } from "../../rule-work.js"
 import { documentBody, jsonBody, partBody, patchBody, YAML_TYPES } from "../body.js"
 import type { Editor } from "../editor.js"
 import type { JsonObject } from "../json.js"
@@ -43,7 +42,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
         schema: RULE_SET,
         types: ["application/json", "application/yaml"],
       },
-      run: ({ request }) => documentAnswer(request.headers.accept, rules.current),
+      run: ({ request }) => documentAnswer(checker, request.headers.accept, rules.current),
     }),
     route({
       method: "PUT",
@@ -56,7 +55,11 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       edits: true,
       answer: { description: "The rules now in force.", schema: RULE_SET },
       run: async (asked) =>
-        documentAnswer(asked.request.headers.accept, await editor.replace(asked, { action: "PUT /rules" })),
+        documentAnswer(
+          checker,
+          asked.request.headers.accept,
+          await editor.replace(asked, { action: "PUT /rules" }),
+        ),
     }),
     route({
       method: "POST",
@@ -197,7 +200,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       },
       async run({ params, request }) {
         const found = await rules.revision(Number(params.revision))
-        if (found !== undefined) return documentAnswer(request.headers.accept, found)
+        if (found !== undefined) return documentAnswer(checker, request.headers.accept, found)
         throw new SluiceError("RULES_REVISION_UNKNOWN", {
           place: "revision",
           expected: "must be a revision that is kept; see /rules/revisions",
@@ -219,17 +222,21 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
         const { revision, comment } = asked.body
         const change = { action: "POST /rules/rollback", target: String(revision) }
         const saved = await editor.rollback(asked as Asked, change, revision, comment)
-        return documentAnswer(asked.request.headers.accept, saved)
+        return documentAnswer(checker, asked.request.headers.accept, saved)
       },
     }),
   ]
 }
 
-async function documentAnswer(accept: string | undefined, revision: RuleSetRevision): Promise<Answer> {
+async function documentAnswer(
+  checker: RuleChecker,
+  accept: string | undefined,
+  revision: RuleSetRevision,
+): Promise<Answer> {
   const isYaml = YAML_TYPES.some((type) => accept?.toLowerCase().includes(type))
   const headers = { ...revisionHeaders(revision, isYaml ? YAML_VARIANT : ""), vary: "accept" }
   return isYaml
-    ? { headers, type: "application/yaml", content: await formatInThread(revision.document) }
+    ? { headers, type: "application/yaml", content: await checker.format(revision.document) }
     : { headers, json: revision.document }
 }
 
