@@ -1,6 +1,6 @@
 // Work on rule sets that may be large, kept off the main thread.
 
-import { editRuleText, type RuleSourceWork, readRevision } from "sluice/rules"
+import { editRuleText, parseRuleSet, type RuleSourceWork, readRevision, ruleSetEtag } from "sluice/rules"
 import { LIBRARY, RuleThread, TooMuchWork } from "./rule-thread.js"
 
 /** So much is done at once: it takes a few milliseconds, and a thread takes a tenth of a second to start. */
@@ -14,6 +14,19 @@ const thread = new RuleThread({ deadlineMs: 60_000, memoryMb: 1_024 })
 
 /** For the sources that the service follows. */
 export const ruleWork: RuleSourceWork = {
+  async readText(text, name) {
+    const here = () => {
+      const document = parseRuleSet(text, { name })
+      return { document, etag: ruleSetEtag(document) }
+    }
+    if (isLittle(text.length)) return here()
+    const read = thread.run({ kind: "set", text }, { name })
+    return await read.then(
+      ({ json, etag }) => ({ document: JSON.parse(json as string), etag: etag as string }),
+      orElse(here),
+    )
+  },
+
   async editText(text, before, after) {
     const here = () => editRuleText(text, before, after)
     const written = JSON.stringify(after)

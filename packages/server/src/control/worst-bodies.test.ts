@@ -81,6 +81,26 @@ describe("the worst rule sets of 256 KB", () => {
   )
 })
 
+/** Somebody edits the file by hand: it is followed without a stall, also when there is a mistake in it. */
+async function followsEdit({ core }: TestControl, path: string): Promise<void> {
+  const { revision } = core.engine
+  const text = readFileSync(path, "utf8")
+  const follow = async (edited: string, isDone: () => boolean) => {
+    const { stallMs } = await longestStall(async () => {
+      writeFileSync(path, edited)
+      await eventually(isDone)
+    })
+    expect(stallMs).toBeLessThan(MOST_MS)
+  }
+  await follow(`${text}}`, () => core.rules.stale)
+  expect(core.engine.revision).toBe(revision)
+  await follow(
+    text.replace("id: a", "id: b").replace('"id":"a"', '"id":"b"'),
+    () => core.engine.revision > revision,
+  )
+  expect([core.rules.stale, core.engine.rules.rules[0]?.id]).toEqual([false, "b"])
+}
+
 describe("the largest rule sets", () => {
   const named = (...names: string[]) => rightSets().filter(({ name }) => names.includes(name))
 
@@ -93,15 +113,17 @@ describe("the largest rule sets", () => {
       const folder = mkdtempSync(join(tmpdir(), "sluice-worst-"))
       const path = join(folder, "rules.yaml")
       writeFileSync(path, first)
-      const source = await fileRules(path, { work: ruleWork })
+      const source = await fileRules(path, { work: ruleWork, onEvent: () => {} })
       const onFile = await startControl({}, testCore(source))
       try {
         for (const body of named(name)) {
           const { revision, stallMs } = await putInForce(onFile, body)
           expect(onFile.core.engine.revision).toBe(revision)
-          expect(parseRuleSet(readFileSync(path, "utf8"))).toEqual(JSON.parse(body.text))
+          const text = readFileSync(path, "utf8")
+          expect(parseRuleSet(text)).toEqual(JSON.parse(body.text))
           expect(stallMs).toBeLessThan(MOST_MS)
         }
+        await followsEdit(onFile, path)
       } finally {
         await onFile.close()
         await source.close()

@@ -8,6 +8,7 @@ import { SluiceError } from "../../errors.js"
 import { checkFields, checkType } from "../../options.js"
 import type { GuardRails } from "../guard-rails.js"
 import { parseRuleSet } from "../parse.js"
+import { RuleSetError } from "../rule-set-error.js"
 import type { RuleSetDocument } from "../schema.js"
 import { finishInSlices } from "../steps.js"
 import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
@@ -39,7 +40,7 @@ export interface FileRulesOptions extends RuleSourceHooks {
   poll?: Duration
   /** Tells when something was changed. Default: the system's. */
   clock?: Clock
-  /** Where the text of a large file is changed. Default: here, at once. */
+  /** Where the text of a large file is read and changed. Default: here, at once. At the start it is always read here. */
   work?: RuleSourceWork
 }
 
@@ -62,6 +63,12 @@ export async function fileRules(path: string, options: FileRulesOptions = {}): P
   return rules
 }
 
+/** What a file holds. */
+interface ReadRules {
+  readonly document: RuleSetDocument
+  readonly etag: string
+}
+
 class FileRules implements EditableRuleSource {
   readonly #file: RuleFile
   readonly #lockFile: string
@@ -76,6 +83,8 @@ class FileRules implements EditableRuleSource {
   /** The text that was last seen, good or bad; undefined when there was no file. */
   #seen: string | undefined
   #stamp: string | undefined
+  /** A text that was read elsewhere, and what came of it. */
+  #prepared: { readonly text: string; readonly result: () => ReadRules } | undefined
   /** A look is waiting for its turn, and will see whatever is there by then. */
   #looking = false
   #stop = () => {}
@@ -211,6 +220,7 @@ class FileRules implements EditableRuleSource {
       if (stamp !== undefined && stamp === this.#stamp) return
       if (this.#file.readIfThere() !== this.#seen) {
         await this.#file.settled()
+        await this.#prepare()
         const next = await this.#follow()
         this.#serving.recovered()
         if (next.revision > this.current.revision) this.#serving.accept(next)
@@ -230,11 +240,11 @@ class FileRules implements EditableRuleSource {
   async #follow(): Promise<RuleSetRevision> {
     try {
       return await withLock(this.#lockFile, () => {
-        const document = this.#read()
+        const read = this.#read()
         this.#journal.refresh()
-        this.#journal.settle(etagOf(document))
+        this.#journal.settle(read.etag)
         this.#journal.tidy()
-        return this.#numbered(document, (next) => this.#journal.add(next))
+        return this.#numbered(read, (next) => this.#journal.add(next))
       })
     } catch (error) {
       if (error instanceof SluiceError) throw error
@@ -243,21 +253,45 @@ class FileRules implements EditableRuleSource {
     }
   }
 
-  #read(): RuleSetDocument {
+  /** Has the text of the file read elsewhere, so that `#read` need not unless the text has changed by then. */
+  async #prepare(): Promise<void> {
+    const { work, guardRails } = this.#options
+    const text = this.#file.readIfThere()
+    // Whoever else reads it does not know the guard rails.
+    if (work === undefined || guardRails !== undefined || text === undefined) return
+    this.#prepared = await work.readText(text, this.#file.path).then(
+      (read) => ({ text, result: () => read }),
+      (error: unknown) => {
+        if (!(error instanceof RuleSetError)) return undefined
+        const result = () => {
+          throw error
+        }
+        return { text, result }
+      },
+    )
+  }
+
+  #read(): ReadRules {
+    const prepared = this.#prepared
+    this.#prepared = undefined
     this.#seen = undefined
     this.#seen = this.#file.read()
-    const document = parseRuleSet(this.#seen, { ...this.#parseOptions(), name: this.#file.path })
+    const read = prepared?.text === this.#seen ? prepared.result() : this.#parse(this.#seen)
     this.#good = this.#seen
-    return document
+    return read
+  }
+
+  #parse(text: string): ReadRules {
+    const document = parseRuleSet(text, { ...this.#parseOptions(), name: this.#file.path })
+    return { document, etag: etagOf(document) }
   }
 
   /** The newest revision if it has this content, or a new one. */
-  #numbered(document: RuleSetDocument, add: (next: RuleSetRevision) => void): RuleSetRevision {
-    const etag = etagOf(document)
+  #numbered({ document, etag }: ReadRules, add: (next: RuleSetRevision) => void): RuleSetRevision {
     const known = [this.#journal.revisions.at(-1), this.#serving?.current]
     const same = known.find((revision) => revision?.etag === etag)
     if (same !== undefined) return same
-    const next = makeRevision(this.#nextNumber(), document, { by: "file" }, this.#clock.now())
+    const next = makeRevision(this.#nextNumber(), document, { by: "file", etag }, this.#clock.now())
     add(next)
     return next
   }

@@ -93,6 +93,8 @@ export type RuleSourceEvent =
  * at once, where it runs; a service has it done in a thread.
  */
 export interface RuleSourceWork {
+  /** `parseRuleSet` and `ruleSetEtag`, on the text of a file. */
+  readText(text: string, name: string): Promise<{ readonly document: RuleSetDocument; readonly etag: string }>
   /** `editRuleText`. */
   editText(text: string, before: RuleSetDocument, after: RuleSetDocument): Promise<string>
   /** `readRevision`: the content of a revision that was read from text, which must be valid. */
