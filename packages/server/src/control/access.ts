@@ -1,15 +1,25 @@
 import type { IncomingMessage } from "node:http"
-import { type Clock, SluiceError } from "sluice"
+import { type Clock, createLimiter, type Limiter, memoryStore, SluiceError } from "sluice"
+import { ipKey } from "sluice/http"
 import { checkLocal, checkOrigin } from "../http/origin.js"
-import { TokenGuard } from "../http/token-guard.js"
+import { bearerToken, Tokens } from "../http/tokens.js"
 import { type Actor, mayAct, type Role, type RoleTokenSpec } from "./roles.js"
+
+/** Wrong tokens from one address. Somebody who pastes the wrong one a few times is not locked out. */
+const FAILURES = { limit: 10, window: "1m", algorithm: "sliding-window-log" } as const
+/** Addresses that fail at once. Beyond it new ones are not counted: to lock everybody out would serve the attacker better. */
+const MOST_ADDRESSES = 100_000
 
 /** Tells who asks, and whether it may. */
 export class Access {
-  readonly #tokens: TokenGuard<RoleTokenSpec>
+  readonly #tokens: Tokens<RoleTokenSpec>
+  readonly #failures: Limiter
 
   constructor(tokens: readonly RoleTokenSpec[], clock?: Clock) {
-    this.#tokens = new TokenGuard(tokens, "control.tokens", clock)
+    this.#tokens = new Tokens(tokens, "control.tokens")
+    const time = clock === undefined ? {} : { clock }
+    const store = memoryStore({ ...time, maxKeys: MOST_ADDRESSES, onFull: "allow" })
+    this.#failures = createLimiter({ ...FAILURES, ...time, store })
   }
 
   /** What anybody may ask for, as long as no other site's page does. */
@@ -20,14 +30,51 @@ export class Access {
   /** Who asks. Throws when nobody knows, or when the role does not allow it. */
   admit(request: IncomingMessage, needed: Role): Actor {
     checkOrigin(request)
-    const { name, role } = this.#identify(request)
-    if (mayAct(role, needed)) return { name, role, address: request.socket.remoteAddress ?? "" }
+    const address = request.socket.remoteAddress ?? ""
+    const { name, role } = this.#identify(request, address)
+    if (mayAct(role, needed)) return { name, role, address }
     throw new SluiceError("ROLE_REQUIRED", { place: "role", expected: `must be ${needed}`, found: role })
   }
 
-  #identify(request: IncomingMessage): { readonly name: string; readonly role: Role } {
-    if (!this.#tokens.isEmpty) return this.#tokens.identify(request)
-    checkLocal(request)
-    return { name: "loopback", role: "admin" }
+  #identify(request: IncomingMessage, address: string): { readonly name: string; readonly role: Role } {
+    if (this.#tokens.isEmpty) {
+      checkLocal(request)
+      return { name: "loopback", role: "admin" }
+    }
+    const { authorization } = request.headers
+    if (authorization === undefined) throw unauthorized("is required: Bearer and a token")
+    // A limit on wrong tokens means nothing unless right ones are refused too once it is reached.
+    const key = ipKey(address) ?? "unknown"
+    this.#refuseIfLimited(key)
+    const token = bearerToken(authorization)
+    const known = token === undefined ? undefined : this.#tokens.find(token)
+    if (known !== undefined) return known
+    this.#failures.checkSync(key)
+    throw unauthorized(token === undefined ? "must be Bearer and a token" : "must hold a token that is known")
   }
+
+  #refuseIfLimited(key: string): void {
+    if (this.#failures.checkSync(key, { cost: 0 }).remaining > 0) return
+    // Denied, so that it charges nothing; it tells when the next one is allowed.
+    throw new TooManyFailures(this.#failures.checkSync(key).retryAfterMs)
+  }
+}
+
+/** Too many wrong tokens from one address. */
+export class TooManyFailures extends SluiceError {
+  readonly retryAfterSeconds: number
+
+  constructor(retryAfterMs: number) {
+    const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+    super("LOGIN_LIMITED", {
+      place: "authorization",
+      expected: `was wrong too often from this address; try again in ${retryAfterSeconds} s`,
+    })
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+function unauthorized(expected: string): SluiceError {
+  // What was sent is never shown: it may be a right token, misspelled.
+  return new SluiceError("TOKEN_REQUIRED", { place: "authorization", expected })
 }

@@ -3,7 +3,7 @@
 import { type ErrorCode, SluiceError } from "sluice"
 import { errorProblem, type Problem, problemOf } from "sluice/http"
 import { type RuleProblem, RuleSetError } from "sluice/rules"
-import { TooManyFailures } from "../http/token-guard.js"
+import { TooManyFailures } from "./access.js"
 import { MethodNotAllowed } from "./route.js"
 
 /** Everything else is a mistake in what was asked: 400. */

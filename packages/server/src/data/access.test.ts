@@ -122,18 +122,6 @@ describe("a program", () => {
     expect((await all.get("/livez")).status).toBe(200)
   })
 
-  it("is refused for a while, with any token, after ten wrong ones from its address", async () => {
-    const token = newToken()
-    const plane = await start({ access: { tokens: [{ name: "shop", token }] } })
-    const reset = (held: string) => ask(plane, "/v1/reset", KEY, { authorization: `Bearer ${held}` })
-    for (let i = 0; i < 10; i++) expect((await reset(newToken())).status).toBe(401)
-    const { status, code, head } = await reset(token)
-    expect([status, code]).toEqual([429, "LOGIN_LIMITED"])
-    expect(head.toLowerCase()).toMatch(/retry-after: \d+/)
-    // Who needs no token is not asked for one.
-    expect((await ask(plane, "/v1/check", CHECK, {})).status).toBe(200)
-  })
-
   it("finds neither refund nor reset where they are turned off", async () => {
     const plane = await start({ refundAndReset: false })
     expect((await plane.post("/v1/reset", KEY)).status).toBe(404)

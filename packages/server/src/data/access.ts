@@ -1,9 +1,9 @@
 // Who may use the check API. Programs that reach it may ask; what gives back or forgets charges needs more.
 
 import type { IncomingMessage } from "node:http"
+import { SluiceError } from "sluice"
 import { checkLocal, checkPage } from "../http/origin.js"
-import { TokenGuard } from "../http/token-guard.js"
-import type { TokenSpec } from "../http/tokens.js"
+import { bearerToken, type TokenSpec, Tokens } from "../http/tokens.js"
 
 export interface DataAccessOptions {
   /** Tokens of programs. With any, refund and reset need one. */
@@ -15,13 +15,13 @@ export interface DataAccessOptions {
 }
 
 export class DataAccess {
-  readonly #tokens: TokenGuard<TokenSpec>
+  readonly #tokens: Tokens<TokenSpec>
   readonly #allowedHosts: readonly string[]
   /** Whether every question needs a token. */
   readonly requiresToken: boolean
 
   constructor({ tokens = [], requireToken = false, allowedHosts = [] }: DataAccessOptions) {
-    this.#tokens = new TokenGuard(tokens, "http.tokens")
+    this.#tokens = new Tokens(tokens, "http.tokens")
     this.#allowedHosts = allowedHosts.map((name) => name.toLowerCase())
     this.requiresToken = requireToken
   }
@@ -29,13 +29,24 @@ export class DataAccess {
   /** Throws unless this request may ask for a decision. */
   admit(request: IncomingMessage): void {
     checkPage(request, this.#allowedHosts)
-    if (this.requiresToken) this.#tokens.identify(request)
+    if (this.requiresToken) this.#checkToken(request)
   }
 
   /** Throws unless this request may give back or forget charges: with a token, or from this machine where there are none. */
   admitChange(request: IncomingMessage): void {
     checkPage(request, this.#allowedHosts)
     if (this.#tokens.isEmpty) checkLocal(request, "http.tokens")
-    else this.#tokens.identify(request)
+    else this.#checkToken(request)
+  }
+
+  #checkToken({ headers: { authorization } }: IncomingMessage): void {
+    const token = authorization === undefined ? undefined : bearerToken(authorization)
+    if (token !== undefined && this.#tokens.find(token) !== undefined) return
+    // What was sent is never shown: it may be a right token, misspelled.
+    throw new SluiceError("TOKEN_REQUIRED", {
+      place: "authorization",
+      expected:
+        authorization === undefined ? "is required: Bearer and a token" : "must hold a token that is known",
+    })
   }
 }

@@ -7,7 +7,6 @@ import { type Answer, type HeaderList, isGone, problemAnswer, send, sendJson } f
 import { parseObject, readBody } from "../http/body.js"
 import type { DirectAnswer } from "../http/direct-lane.js"
 import { requestProblem } from "../http/request-problem.js"
-import { TooManyFailures } from "../http/token-guard.js"
 import { DataAccess, type DataAccessOptions } from "./access.js"
 import { authRoute } from "./auth.js"
 import { batchRoute } from "./batch.js"
@@ -221,14 +220,12 @@ class MethodNotAllowed extends SluiceError {
 
 function headersOf(error: unknown, request: IncomingMessage): HeaderList {
   if (error instanceof MethodNotAllowed) return ["allow", error.allow]
+  const asksFor =
+    error instanceof SluiceError && error.code === "TOKEN_REQUIRED"
+      ? ["www-authenticate", 'Bearer realm="sluice"']
+      : []
   // The rest of a body that nobody reads would be taken for the next request.
-  return request.complete ? loginHeaders(error) : [...loginHeaders(error), "connection", "close"]
-}
-
-function loginHeaders(error: unknown): HeaderList {
-  if (error instanceof TooManyFailures) return ["retry-after", String(error.retryAfterSeconds)]
-  const needsToken = error instanceof SluiceError && error.code === "TOKEN_REQUIRED"
-  return needsToken ? ["www-authenticate", 'Bearer realm="sluice"'] : []
+  return request.complete ? asksFor : [...asksFor, "connection", "close"]
 }
 
 function sendReadiness(core: Core, readiness: Readiness | undefined, response: ServerResponse): void {

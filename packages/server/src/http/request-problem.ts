@@ -12,7 +12,6 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   METHOD_NOT_ALLOWED: 405,
   BODY_TOO_LARGE: 413,
   BATCH_TOO_LARGE: 413,
-  LOGIN_LIMITED: 429,
 }
 
 export function requestProblem(error: unknown): Problem {
