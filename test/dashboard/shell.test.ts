@@ -166,6 +166,8 @@ describe("a service that goes away", () => {
     const started = await bed()
     const { page } = await look(started.url)
     await page.getByText("Live", { exact: true }).waitFor()
+    // Each page of the dashboard is loaded when it is first shown.
+    await heading(page, "Overview").waitFor()
     await started.stop()
     await page
       .getByRole("alert")

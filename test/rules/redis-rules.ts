@@ -10,6 +10,7 @@ import {
 } from "sluice/rules"
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest"
 import { type Library, openSingle } from "../redis/clients.js"
+import { LOOPBACK } from "../support/ports.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"
 
 /** Where rules are in Redis: the set in force, those before it, and what announces the next. */
@@ -108,7 +109,13 @@ export function quietClient(
   port: number,
   login: { username?: string; password?: string } = {},
 ): Redis & { close(): void } {
-  const client = new Redis({ port, retryStrategy: () => 20, maxRetriesPerRequest: 0, ...login })
+  const client = new Redis({
+    host: LOOPBACK,
+    port,
+    retryStrategy: () => 20,
+    maxRetriesPerRequest: 0,
+    ...login,
+  })
   client.on("error", () => undefined)
   return Object.assign(client, { close: () => client.disconnect() })
 }

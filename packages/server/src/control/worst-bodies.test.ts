@@ -135,8 +135,8 @@ describe("the largest rule sets", () => {
 
   it("are saved to Redis, and followed from there, without a stall", async () => {
     const server = await startRedis()
-    const client = new Redis(server.port)
-    const follower = new Redis(server.port)
+    const client = new Redis(server.port, server.host)
+    const follower = new Redis(server.port, server.host)
     const open = (redis: Redis) => redisRules(redis, { initial: { version: 1, rules: [] }, work: ruleWork })
     const [source, followed] = [await open(client), await open(follower)]
     const onRedis = await startControl({}, testCore(source))

@@ -5,6 +5,7 @@ import { promisify } from "node:util"
 import { Redis } from "ioredis"
 import { createClient } from "redis"
 import { describe, expect, it, vi } from "vitest"
+import { LOOPBACK } from "../../../../test/support/ports.js"
 import { toolPath } from "../../../../test/support/tool.js"
 import { start } from "./started.test-support.js"
 
@@ -75,8 +76,8 @@ describe("redis-benchmark", () => {
 describe("ioredis", () => {
   it("asks one by one, in a pipeline and in another database, and logs in", async () => {
     const { port } = await start({ password: "secret" })
-    const client = new Redis({ port, password: "secret", connectionName: "web", db: 2 })
-    const elsewhere = new Redis({ port, username: "default", password: "secret" })
+    const client = new Redis({ host: LOOPBACK, port, password: "secret", connectionName: "web", db: 2 })
+    const elsewhere = new Redis({ host: LOOPBACK, port, username: "default", password: "secret" })
     try {
       expect(await client.call("CL.THROTTLE", "user123", 15, 30, 60)).toEqual([0, 16, 15, -1, 2])
       const pipeline = client.pipeline()
@@ -98,7 +99,13 @@ describe("ioredis", () => {
 
   it("is told of a wrong password", async () => {
     const { port } = await start({ password: "secret" })
-    const client = new Redis({ port, password: "wrong", retryStrategy: () => null, maxRetriesPerRequest: 0 })
+    const client = new Redis({
+      host: LOOPBACK,
+      port,
+      password: "wrong",
+      retryStrategy: () => null,
+      maxRetriesPerRequest: 0,
+    })
     const failure = new Promise<Error>((resolve) => client.on("error", resolve))
     expect((await failure).message).toMatch(/WRONGPASS/)
     client.disconnect()

@@ -253,7 +253,7 @@ describe("settling on Redis", () => {
   let store: Store
   beforeAll(async () => {
     server = await startRedis()
-    client = new Redis(server.port)
+    client = new Redis(server.port, server.host)
     store = redisStore(client, { deadline: "10s" })
   })
   afterAll(async () => {
