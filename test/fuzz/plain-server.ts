@@ -31,7 +31,8 @@ export async function openPlainServer(): Promise<PlainServer> {
     request.on("error", () => {})
     request.on("end", () => {
       if (seen[at] !== undefined) seen[at] = { method, url, body }
-      response.end("ok")
+      // Without the length Node ends a connection of HTTP/1.0 although the client asked to keep it.
+      response.setHeader("content-length", 2).end("ok")
     })
   }
   const server = createServer(answer)
