@@ -5,14 +5,15 @@ import { SetFollower } from "./set-follower.js"
 import type { RuleSetRevision } from "./source/source.js"
 import type { Steps } from "./steps.js"
 
-/** A follower of revisions that take a while to compile: those with an etag `large`. One with `bad` is refused. */
+/** A follower of revisions, by their etag: `large` ones take many steps, `slow` ones few long ones. `bad` is refused. */
 function start() {
   const used: number[] = []
   const refused: string[] = []
   const follower = new SetFollower({
     *compile({ revision, etag }): Steps<RuleSet> {
-      for (let step = 0; step < (etag === "large" ? 5 : 1); step++) {
-        for (const end = performance.now() + 4; etag === "large" && performance.now() < end; );
+      for (let step = 0; step < (etag === "large" ? 200 : 2); step++) {
+        const ms = { large: 0.2, slow: 15 }[etag] ?? 0
+        for (const end = performance.now() + ms; performance.now() < end; );
         yield
       }
       if (etag === "bad") throw new SluiceError("SECRET_MISSING", { place: "here", expected: "is required" })
@@ -34,6 +35,12 @@ describe("SetFollower", () => {
     expect(used).toEqual([2])
     await follower.settled()
     expect(used).toEqual([2, 3])
+  })
+
+  it("puts a small set in force at once on a slow machine too", () => {
+    const { used, follow } = start()
+    follow(2, "slow")
+    expect(used).toEqual([2])
   })
 
   it("puts sets in force in their order, and goes on after one that is refused", async () => {

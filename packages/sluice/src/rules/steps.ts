@@ -6,6 +6,8 @@ export type Steps<Result> = Generator<void, Result, void>
 
 /** How long one slice takes. Others wait for this long, and for the step that it ends with. */
 const SLICE_MS = 10
+/** So many steps come before the first look at the time: a small rule set is in force at once, however slow the machine. */
+const FIRST_STEPS = 100
 
 /** Does all of the work at once. */
 export function finish<Result>(steps: Steps<Result>): Result {
@@ -17,7 +19,7 @@ export function finish<Result>(steps: Steps<Result>): Result {
 
 /** Does the work in slices between which the event loop runs. Work that fits into one slice is done at once. */
 export function finishInSlices<Result>(steps: Steps<Result>): Result | Promise<Result> {
-  const done = slice(steps)
+  const done = slice(steps, FIRST_STEPS)
   return done === undefined ? finishLater(steps) : done.value
 }
 
@@ -29,11 +31,12 @@ async function finishLater<Result>(steps: Steps<Result>): Promise<Result> {
   }
 }
 
-function slice<Result>(steps: Steps<Result>): { readonly value: Result } | undefined {
+/** Takes at least so many steps, and goes on until the slice is over. */
+function slice<Result>(steps: Steps<Result>, least = 1): { readonly value: Result } | undefined {
   const end = performance.now() + SLICE_MS
-  do {
+  for (let taken = 1; ; taken++) {
     const { done, value } = steps.next()
     if (done) return { value }
-  } while (performance.now() < end)
-  return undefined
+    if (taken >= least && performance.now() >= end) return undefined
+  }
 }
