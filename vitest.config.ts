@@ -15,15 +15,15 @@ const everyTest = [
 const timedTests = [
   "packages/sluice/src/quick-ticks.test.ts",
   "packages/sluice/src/stores/memory/pauses.test.ts",
-  "packages/sluice/src/http/canonical-path.test.ts",
+  "packages/sluice/src/request/path.test.ts",
   "packages/sluice/src/rules/match/matcher-stress.test.ts",
-  "packages/server/src/data/worst-bodies.test.ts",
+  "packages/server/src/check-api/worst-bodies.test.ts",
 ]
 
 /** Tests that assert that an answer comes within a deadline. They mostly wait, so a few of them run at a time. */
 const deadlineTests = [
   "packages/server/src/control/worst-bodies.test.ts",
-  "packages/sluice/src/rules/source/file.test.ts",
+  "packages/sluice/src/rules/sources/file.test.ts",
   "packages/cli/src/program.test.ts",
   "test/chaos/*.test.ts",
   "test/gateway/{slow-clients,malformed}.test.ts",

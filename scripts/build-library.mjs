@@ -75,10 +75,14 @@ async function bundle(folder) {
  * A module goes into the first group that takes it, together with all that it imports; what one entry needs stays in its file.
  */
 const groups = [
-  // hook.ts tells listeners, also those of the middlewares.
-  { name: "core", test: /[\\/]src[\\/](?!http[\\/]|redis[\\/]|resilience[\\/](?!hook\.))/ },
-  { name: "redis", test: /[\\/]src[\\/](?:redis|resilience)[\\/]/ },
-  { name: "http", test: /[\\/]src[\\/]http[\\/]/ },
+  // notify.ts calls listeners, also those of the middlewares.
+  {
+    name: "core",
+    test: /[\\/]src[\\/](?!(?:middleware|outgoing|request|rules|stores[\\/]redis)[\\/]|stores[\\/]fallback[\\/](?!notify\.))/,
+  },
+  { name: "redis", test: /[\\/]src[\\/]stores[\\/](?:redis|fallback)[\\/]/ },
+  { name: "http", test: /[\\/]src[\\/](?:middleware|outgoing|request)[\\/]/ },
+  { name: "rules", test: /[\\/]src[\\/]rules[\\/]/ },
 ]
 
 /**

@@ -60,7 +60,7 @@ export const contenders = [
   {
     ...row("fastify", "quick ticks alone", "keepTicksQuick() of sluice/http, and no middleware", "none"),
     listen: async () => {
-      const { keepTicksQuick } = await import("sluice/http")
+      const { keepTicksQuick } = await import("sluice/internal")
       keepTicksQuick()
       return await fastify()
     },

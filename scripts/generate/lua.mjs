@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "../root.mjs"
 
-const folder = "packages/sluice/src/redis/scripts"
-const rules = "packages/sluice/src/rules/source"
+const folder = "packages/sluice/src/stores/redis/scripts"
+const rules = "packages/sluice/src/rules/sources"
 
 /** In the order of their dependence: Lua sees only what was defined before. */
 const parts = [
@@ -32,7 +32,7 @@ export const SCRIPT = ${template(source)}
 
 export const HEARTBEAT = ${template(read("heartbeat"))}
 `
-  return { "packages/sluice/src/redis/scripts.ts": content, [`${rules}/save-script.ts`]: saveScript() }
+  return { "packages/sluice/src/stores/redis/scripts.ts": content, [`${rules}/save-script.ts`]: saveScript() }
 }
 
 function saveScript() {

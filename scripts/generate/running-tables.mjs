@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fields } from "../../packages/server/dist/config/fields.js"
-import { createWatch } from "../../packages/server/dist/watch/index.js"
+import { createWatch } from "../../packages/server/dist/telemetry/index.js"
 import { memoryStore } from "../../packages/sluice/dist/index.js"
 import { objectRules } from "../../packages/sluice/dist/rules/index.js"
 import { root } from "../root.mjs"

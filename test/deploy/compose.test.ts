@@ -5,7 +5,7 @@ import { parseRuleSet } from "sluice/rules"
 import { afterAll, describe, expect, it } from "vitest"
 import { readConfig } from "../../packages/server/src/config/read.js"
 import { assertSafeToListen } from "../../packages/server/src/control/index.js"
-import { parseRedisUrl } from "../../packages/sluice/src/redis/url.js"
+import { parseRedisUrl } from "../../packages/sluice/src/stores/redis/url.js"
 import { deployPath, deployText, deployYaml } from "./deploy-files.js"
 
 interface ComposeService {

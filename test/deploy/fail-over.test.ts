@@ -3,7 +3,7 @@
 import { parseRuleSet } from "sluice/rules"
 import { afterEach, expect, it } from "vitest"
 import { configSchema } from "../../packages/server/src/config/schema.js"
-import { type Service, startService } from "../../packages/server/src/run/service.js"
+import { type Service, startService } from "../../packages/server/src/service/service.js"
 import { eventually } from "../support/eventually.js"
 import { ComposeOnLoopback } from "./compose-on-loopback.js"
 import { deployText, deployYaml } from "./deploy-files.js"

@@ -2,7 +2,7 @@
 // whose upstream is away, because each has metrics that the others lack.
 
 import { type ConfigInput, configSchema } from "../../packages/server/src/config/schema.js"
-import { startService } from "../../packages/server/src/run/service.js"
+import { startService } from "../../packages/server/src/service/service.js"
 import { eventually } from "../support/eventually.js"
 import { reservePort } from "../support/ports.js"
 

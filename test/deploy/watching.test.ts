@@ -1,7 +1,7 @@
 // The dashboard and the alerts against what the service really prints.
 
 import { beforeAll, describe, expect, it } from "vitest"
-import type { FailureKind } from "../../packages/sluice/src/resilience/store-failure.js"
+import type { FailureKind } from "../../packages/sluice/src/stores/fallback/store-failure.js"
 import { deployText, deployYaml } from "./deploy-files.js"
 import { type PrintedMetrics, printedMetrics } from "./printed-metrics.js"
 import { readQuery } from "./promql.js"

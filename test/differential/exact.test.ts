@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const part = readFileSync(
-  new URL("../../packages/sluice/src/redis/scripts/exact.lua", import.meta.url),
+  new URL("../../packages/sluice/src/stores/redis/scripts/exact.lua", import.meta.url),
   "utf8",
 )
 

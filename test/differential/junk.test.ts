@@ -3,7 +3,8 @@
 
 import fc from "fast-check"
 import type { Charge, Outcome, Store } from "sluice"
-import { memoryStore, Space } from "sluice"
+import { memoryStore } from "sluice"
+import { Space } from "sluice/internal"
 import { redisStore, shardedStore } from "sluice/redis"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"

@@ -3,12 +3,12 @@
 import { readFileSync } from "node:fs"
 import { memoryStore } from "sluice"
 import { createRuleEngine, objectRules, parseRuleSet } from "sluice/rules"
+import { createDataPlane } from "../../packages/server/src/check-api/index.js"
 import { configSchema } from "../../packages/server/src/config/schema.js"
 import { createControlPlane } from "../../packages/server/src/control/index.js"
 import type { Core } from "../../packages/server/src/core.js"
-import { createDataPlane } from "../../packages/server/src/data/index.js"
 import { startGateway } from "../../packages/server/src/gateway/start-gateway.js"
-import { startHttp } from "../../packages/server/src/run/http-listener.js"
+import { startHttp } from "../../packages/server/src/service/http-listener.js"
 import { openPlainServer, type Seen } from "./plain-server.js"
 
 const RULES = `

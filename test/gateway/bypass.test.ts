@@ -2,7 +2,7 @@
 // upstream gets is the path that the rules have seen.
 
 import { describe, expect, it } from "vitest"
-import { asRulesSeeIt, pathVariants } from "../../packages/sluice/src/http/corpus.test-support.js"
+import { asRulesSeeIt, pathVariants } from "../../packages/sluice/src/request/corpus.test-support.js"
 import { dial, openBackend, openGateway } from "./bed.js"
 
 const used = (path: string) => `version: 1

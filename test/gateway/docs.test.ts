@@ -6,8 +6,8 @@ import { promisify } from "node:util"
 import { expect, it } from "vitest"
 import { parse } from "yaml"
 import { configSchema } from "../../packages/server/src/config/schema.js"
-import { putJsonLine } from "../../packages/server/src/gateway/access-line.js"
-import { LineBytes } from "../../packages/server/src/gateway/line-bytes.js"
+import { putJsonLine } from "../../packages/server/src/gateway/access-log/access-line.js"
+import { LineBytes } from "../../packages/server/src/gateway/access-log/line-bytes.js"
 import { fromRoot, readPage } from "../docs/examples.js"
 import { toolPath } from "../support/tool.js"
 import { openBackend, openGateway } from "./bed.js"
@@ -44,7 +44,7 @@ it("has a configuration that is one", () => {
 })
 
 it("names every problem that the gateway answers with, and its status", () => {
-  const source = readFileSync(fromRoot("packages/server/src/gateway/problem.ts"), "utf8")
+  const source = readFileSync(fromRoot("packages/server/src/gateway/front/problem.ts"), "utf8")
   const known = [...source.matchAll(/^ {2}([A-Z_]+): \[(\d+),/gm)].map(([, code, status]) => [code, status])
   expect(known.length).toBeGreaterThan(10)
   // The answer of the rules to a request that has a key twice.

@@ -1,6 +1,6 @@
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, describe } from "vitest"
-import { ScriptedStore } from "../../packages/sluice/src/redis/scripted-store.js"
+import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { type RedisCluster, startCluster } from "../support/redis/cluster.js"
 import { LIBRARIES, type OpenClient, openCluster } from "./clients.js"
 import { describeConnected } from "./connected.js"

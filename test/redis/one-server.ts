@@ -2,8 +2,11 @@ import type { Charge } from "sluice"
 import type { StoreFailure } from "sluice/redis"
 import { afterAll, afterEach, beforeAll, expect } from "vitest"
 import type { Policy } from "../../packages/sluice/src/algorithms/algorithm.js"
-import { storageKey } from "../../packages/sluice/src/redis/keys.js"
-import { ScriptedStore, type ScriptedStoreOptions } from "../../packages/sluice/src/redis/scripted-store.js"
+import { storageKey } from "../../packages/sluice/src/stores/redis/keys.js"
+import {
+  ScriptedStore,
+  type ScriptedStoreOptions,
+} from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { Counter } from "../../packages/sluice/src/testing/contract/counter.js"
 import { type RedisOptions, type RedisServer, startRedis } from "../support/redis/single.js"
 import { type Library, type OpenClient, openSingle } from "./clients.js"

@@ -69,7 +69,7 @@ it.each([
 })
 
 it("the scripts use no flag of PEXPIRE, which servers before Redis 7 do not know", async () => {
-  const { SCRIPT, HEARTBEAT } = await import("../../packages/sluice/src/redis/scripts.js")
+  const { SCRIPT, HEARTBEAT } = await import("../../packages/sluice/src/stores/redis/scripts.js")
   for (const call of `${SCRIPT}${HEARTBEAT}`.matchAll(/call\("PEXPIRE"[^\n]*/g))
     expect(call[0]).not.toMatch(/"(NX|XX|GT|LT)"/)
 })

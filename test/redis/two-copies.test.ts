@@ -11,18 +11,20 @@ const limit = { limit: 10, window: "1m" } as const
 
 interface Copy {
   readonly sluice: typeof import("sluice")
+  readonly internal: typeof import("sluice/internal")
   readonly redis: typeof import("sluice/redis")
   readonly rules: typeof import("sluice/rules")
 }
 
 async function loadCopy(): Promise<Copy> {
   vi.resetModules()
-  const [sluice, ofRedis, rules] = await Promise.all([
+  const [sluice, internal, ofRedis, rules] = await Promise.all([
     import("sluice"),
+    import("sluice/internal"),
     import("sluice/redis"),
     import("sluice/rules"),
   ])
-  return { sluice, redis: ofRedis, rules }
+  return { sluice, internal, redis: ofRedis, rules }
 }
 
 async function twoCopies(): Promise<[Copy, Copy]> {
@@ -47,7 +49,7 @@ describe("a store of one copy under a limiter of the other", () => {
     const limiters = stores.map((store) => other.sluice.createLimiter({ store, prefix: "copies", ...limit }))
     const isBlocked = async (index: number) => (await limiters[index]?.check("bad"))?.deniedBy === "block"
     // No check may find a block until somebody has set one, and each instance knows that there is none.
-    const space = new other.sluice.Space("copies:block", "copies")
+    const space = new other.internal.Space("copies:block", "copies")
     await Promise.all([isBlocked(0), isBlocked(1)])
     await eventually(() => stores.every((store) => !store.mayBlock(space)), { what: "nothing is blocked" })
     await limiters[0]?.block("bad", "1m")

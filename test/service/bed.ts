@@ -4,9 +4,9 @@ import type { RequestListener } from "node:http"
 import { memoryStore } from "sluice"
 import { createRuleEngine, objectRules, parseRuleSet } from "sluice/rules"
 import { ManualClock } from "sluice/testing"
+import { createDataPlane, type DataPlaneOptions } from "../../packages/server/src/check-api/index.js"
 import type { Core, Decided } from "../../packages/server/src/core.js"
-import { createDataPlane, type DataPlaneOptions } from "../../packages/server/src/data/index.js"
-import { startHttp } from "../../packages/server/src/run/http-listener.js"
+import { startHttp } from "../../packages/server/src/service/http-listener.js"
 
 export interface Bed {
   readonly core: Core

@@ -49,8 +49,10 @@ afterAll(() => {
 function sourceAliases(): Record<string, string> {
   const source = (file: string) => new URL(`../../packages/sluice/src/${file}`, import.meta.url).pathname
   return {
-    "sluice/http": source("http/index.ts"),
-    "sluice/redis": source("redis/index.ts"),
+    "sluice/http": source("http.ts"),
+    "sluice/internal/rules": source("rules/internal.ts"),
+    "sluice/internal": source("internal.ts"),
+    "sluice/redis": source("stores/redis/index.ts"),
     "sluice/rules": source("rules/index.ts"),
     sluice: source("index.ts"),
   }

@@ -1,7 +1,8 @@
 // From the words behind a command to the values that it runs with. Every mistake is told in the words of its help.
 
 import { parseArgs } from "node:util"
-import { nearest, parseDuration } from "sluice"
+import { parseDuration } from "sluice"
+import { nearest } from "sluice/internal"
 import type { ArgumentSpec, CommandSpec, OptionSpec } from "./command.js"
 import { flagOf } from "./flag.js"
 import { UsageError } from "./usage-error.js"

@@ -1,7 +1,8 @@
 // Finds the command, runs it, and tells what went wrong: the only place that knows exit codes of failures.
 
 import { inspect } from "node:util"
-import { nearest, SluiceError } from "sluice"
+import { SluiceError } from "sluice"
+import { nearest } from "sluice/internal"
 import { catalog } from "./catalog/index.js"
 import type { Command, ExitCode, Invocation } from "./command.js"
 import { commandHelp, groupHelp, programHelp } from "./help.js"

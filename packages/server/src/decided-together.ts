@@ -1,4 +1,5 @@
-import { DecisionSlot, type RuleDecision, type RuleRequest } from "sluice/rules"
+import { DecisionSlot } from "sluice/internal/rules"
+import type { RuleDecision, RuleRequest } from "sluice/rules"
 import type { Decided, Protocol, Watch } from "./core.js"
 
 type Event = { -readonly [Field in keyof Decided]: Decided[Field] }

@@ -1,4 +1,4 @@
 export { assertSafeToListen } from "./control/index.js"
-export { runServe } from "./run/command.js"
-export { isExplained } from "./run/explained.js"
-export { VERSION } from "./run/version.js"
+export { runServe } from "./service/command.js"
+export { isExplained } from "./service/user-error.js"
+export { VERSION } from "./service/version.js"

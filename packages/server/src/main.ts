@@ -1,11 +1,11 @@
 import cluster from "node:cluster"
 import { relative } from "node:path"
 import { inspect } from "node:util"
-import { runServe } from "./run/command.js"
-import { isExplained } from "./run/explained.js"
+import { runServe } from "./service/command.js"
+import { isExplained } from "./service/user-error.js"
 
 if (cluster.isWorker) {
-  const { runWorker } = await import("./run/workers/worker.js")
+  const { runWorker } = await import("./service/workers/worker.js")
   runWorker()
 } else {
   const program =

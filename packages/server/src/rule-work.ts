@@ -1,6 +1,7 @@
 // Work on rule sets that may be large, kept off the main thread.
 
-import { editRuleText, parseRuleSet, type RuleSourceWork, readRevision, ruleSetEtag } from "sluice/rules"
+import { editRuleText, readRevision, ruleSetEtag } from "sluice/internal/rules"
+import { parseRuleSet, type RuleSourceWork } from "sluice/rules"
 import { LIBRARY, RuleThread, TooMuchWork } from "./rule-thread.js"
 
 /** So much is done at once: it takes a few milliseconds, and a thread takes a tenth of a second to start. */

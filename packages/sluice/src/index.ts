@@ -11,9 +11,7 @@ export {
   type LimitPolicy,
 } from "./limiter.js"
 export type { LimiterOptions } from "./limiter-options.js"
-export { nearest } from "./options.js"
-export { type LimitOptions, restorePolicy, type SavedPolicy, savePolicy } from "./policy.js"
-export { type ByteKeys, byteKeys } from "./stores/memory/byte-keys.js"
+export type { LimitOptions } from "./policy.js"
 export {
   type MemoryStore,
   type MemoryStoreOptions,
@@ -21,14 +19,14 @@ export {
   memoryStore,
 } from "./stores/memory/memory-store.js"
 export { fileSnapshot, type Snapshot } from "./stores/memory/snapshot.js"
-export {
-  type Charge,
-  type Check,
-  type Degraded,
-  type Outcome,
-  type SingleVerdict,
+export type {
+  Charge,
+  Check,
+  Degraded,
+  Outcome,
+  SingleVerdict,
   Space,
-  type Store,
-  type SyncStore,
+  Store,
+  SyncStore,
 } from "./stores/store.js"
-export type { WaitOptions } from "./turnstile.js"
+export type { WaitOptions } from "./wait-queue.js"

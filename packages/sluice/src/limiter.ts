@@ -8,15 +8,15 @@ import { admission, decisionOfMany, decisionOfOne, denial } from "./decision.js"
 import type { Duration } from "./duration.js"
 import { parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
-import { giveBack } from "./give-back.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits } from "./limiter-options.js"
 import { checkFields } from "./options.js"
 import { overridePolicy } from "./policy.js"
+import { giveBack } from "./refund.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "./stores/store.js"
 import { isSyncStore, Space } from "./stores/store.js"
-import type { Turnstile, WaitOptions } from "./turnstile.js"
+import type { Turnstile, WaitOptions } from "./wait-queue.js"
 
 export interface CheckOptions {
   /** Whole units. Default: 1. With 0 the check only looks. */
@@ -223,7 +223,7 @@ export class Limiter {
   #openTurnstile(): Promise<Turnstile> {
     const clock = this.#clock ?? systemClock
     const schedule = clock.schedule ?? systemClock.schedule
-    this.#turnstile ??= import("./turnstile.js").then(({ Turnstile }) => {
+    this.#turnstile ??= import("./wait-queue.js").then(({ Turnstile }) => {
       return new Turnstile({
         now: () => clock.now(),
         schedule: (ms, callback) => schedule.call(clock, ms, callback),

@@ -1,4 +1,4 @@
-import { nearest } from "sluice"
+import { nearest } from "sluice/internal"
 
 export function didYouMean(word: string, known: readonly string[]): string {
   return withGuess(nearest(word, known))

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { nearest } from "sluice"
+import { nearest } from "sluice/internal"
 import { didYouMean } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
 import { isSecret } from "./secrets.js"

@@ -2,7 +2,7 @@
 
 import { SluiceError } from "sluice"
 import { canonicalPath } from "sluice/http"
-import { parseHostPattern } from "sluice/rules"
+import { parseHostPattern } from "sluice/internal/rules"
 import { DEFAULT_UPSTREAM, routesOf, upstreamsOf } from "./gateway-routes.js"
 import type { GatewaySettings, UpstreamSettings } from "./gateway-schema.js"
 

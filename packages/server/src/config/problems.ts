@@ -1,6 +1,7 @@
 // What zod found, in our words: one problem per mistake, with the place it was given at.
 
-import { type ErrorCode, nearest, SluiceError } from "sluice"
+import { type ErrorCode, SluiceError } from "sluice"
+import { nearest } from "sluice/internal"
 import type { z } from "zod"
 import { didYouMean } from "./did-you-mean.js"
 import { configJsonSchema } from "./schema.js"

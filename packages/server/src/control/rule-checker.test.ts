@@ -1,4 +1,4 @@
-import { ruleSetEtag } from "sluice/rules"
+import { ruleSetEtag } from "sluice/internal/rules"
 import { describe, expect, it } from "vitest"
 import { RuleChecker } from "./rule-checker.js"
 

@@ -1,15 +1,8 @@
 // Reads and checks rule sets that come from the network. The work is done in a thread: 256 KB of nothing but mistakes take
 // half a second to list, and decisions go on meanwhile.
 
-import {
-  checkRuleSet,
-  formatRuleSet,
-  parseRule,
-  parseRuleSet,
-  type RuleSetDocument,
-  type RuleSpec,
-  ruleSetEtag,
-} from "sluice/rules"
+import { formatRuleSet, ruleSetEtag } from "sluice/internal/rules"
+import { checkRuleSet, parseRule, parseRuleSet, type RuleSetDocument, type RuleSpec } from "sluice/rules"
 import { LIBRARY, RuleThread } from "../rule-thread.js"
 import { isLittle, orElse } from "../rule-work.js"
 

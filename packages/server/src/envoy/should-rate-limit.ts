@@ -1,7 +1,7 @@
 // ShouldRateLimit, whatever brought the question: gRPC or JSON. The descriptors of a request are one question to the engine,
 // so that all of them are charged or none.
 
-import { headerList } from "sluice/http"
+import { headerList } from "sluice/internal"
 import type { RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
 import { ask, type Core } from "../core.js"
 import { type Descriptor, invalid, type RateLimitRequest } from "./rate-limit-request.js"

@@ -9,9 +9,9 @@ import { describe, expect, it, onTestFinished } from "vitest"
 import { makeCertificate } from "../../../../test/support/certificate.js"
 import { KEY_BY, PLACES, type Spelling, seeded, spelling } from "../../../../test/support/spellings.js"
 import { testCore } from "../core.test-support.js"
-import { createGateway } from "./gateway.js"
-import { LOOPBACK, startGateway, startUpstream, testRoute, testTarget } from "./gateway.test-support.js"
-import { createLimiting } from "./rule-limiting.js"
+import { createGateway } from "./front/gateway.js"
+import { LOOPBACK, startGateway, startUpstream, testRoute, testTarget } from "./front/gateway.test-support.js"
+import { createLimiting } from "./front/rule-limiting.js"
 
 const LIMIT = 3
 

@@ -15,7 +15,7 @@ import {
   startUpstream,
   type TestGatewayOptions,
   talk,
-} from "./gateway.test-support.js"
+} from "./front/gateway.test-support.js"
 
 vi.setConfig({ testTimeout: 30_000 })
 

@@ -8,11 +8,11 @@ import { eventually } from "../../../../test/support/eventually.js"
 import { FLAG, FRAME, PREFACE } from "../http2/frame.js"
 import { headerBlock } from "../http2/header-block.js"
 import { type Frame, frame, RawClient, settings } from "../http2/raw-client.test-support.js"
-import { createGateway, type GatewayOptions } from "./gateway.js"
-import { LOOPBACK, testRoute, testTarget } from "./gateway.test-support.js"
-import type { Forwarded } from "./gateway-watch.js"
-import { type GatewayListenerOptions, listen } from "./listen.js"
-import type { Deadlines } from "./route.js"
+import { createGateway, type GatewayOptions } from "./front/gateway.js"
+import { LOOPBACK, testRoute, testTarget } from "./front/gateway.test-support.js"
+import type { Forwarded } from "./front/gateway-watch.js"
+import { type GatewayListenerOptions, listen } from "./listen/listen.js"
+import type { Deadlines } from "./routes/route.js"
 
 export interface Http2GatewayOptions extends Partial<Omit<GatewayListenerOptions, "gateway">> {
   readonly deadlines?: Partial<Deadlines>

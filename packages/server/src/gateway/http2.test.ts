@@ -11,10 +11,16 @@ import { text } from "node:stream/consumers"
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { makeCertificate, type TestCertificate } from "../../../../test/support/certificate.js"
 import { eventually } from "../../../../test/support/eventually.js"
-import { createGateway } from "./gateway.js"
-import { LOOPBACK, startRawUpstream, startUpstream, testRoute, testTarget } from "./gateway.test-support.js"
-import type { Forwarded } from "./gateway-watch.js"
-import type { Deadlines } from "./route.js"
+import { createGateway } from "./front/gateway.js"
+import {
+  LOOPBACK,
+  startRawUpstream,
+  startUpstream,
+  testRoute,
+  testTarget,
+} from "./front/gateway.test-support.js"
+import type { Forwarded } from "./front/gateway-watch.js"
+import type { Deadlines } from "./routes/route.js"
 
 let certificate: TestCertificate
 beforeAll(() => {

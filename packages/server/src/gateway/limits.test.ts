@@ -5,8 +5,8 @@ import { text } from "node:stream/consumers"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
 import { type TestCore, testCore, waitingStore } from "../core.test-support.js"
-import { LOOPBACK, startGateway, startUpstream } from "./gateway.test-support.js"
-import { createLimiting } from "./rule-limiting.js"
+import { LOOPBACK, startGateway, startUpstream } from "./front/gateway.test-support.js"
+import { createLimiting } from "./front/rule-limiting.js"
 
 const rules = (limits: string, more = "") => `
 version: 1

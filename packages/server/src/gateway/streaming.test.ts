@@ -15,7 +15,7 @@ import {
   startRawUpstream,
   startUpstream,
   talk,
-} from "./gateway.test-support.js"
+} from "./front/gateway.test-support.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 

@@ -2,14 +2,8 @@
 // head and body go out in one write.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import {
-  type HeaderLines,
-  headerLines,
-  headerList,
-  PROBLEM_CONTENT_TYPE,
-  type Problem,
-  problemBody,
-} from "sluice/http"
+import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
+import { type HeaderLines, headerLines, headerList } from "sluice/internal"
 import type { RuleDecision } from "sluice/rules"
 
 /** Headers as node:http takes them: name, value, name, value. */

@@ -9,9 +9,9 @@
 
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
-import { acceptWaiting } from "../accept-waiting.js"
 import { HeldBytes } from "../held-bytes.js"
 import { addressOf, type Listener } from "../listener.js"
+import { acceptWaiting } from "../service/accept-waiting.js"
 import { Connection, type Turns } from "./connection.js"
 import { FrameWriter } from "./frame-writer.js"
 import type { OnRequest } from "./session.js"

@@ -1,4 +1,5 @@
-import { memoryStore, Space } from "sluice"
+import { memoryStore } from "sluice"
+import { Space } from "sluice/internal"
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"
 import { TermsCache, TermsError } from "./terms.js"

@@ -1,6 +1,6 @@
 // The limit that comes with every CL.THROTTLE: compiled once and found again by its three numbers.
 
-import { restorePolicy } from "sluice"
+import { restorePolicy } from "sluice/internal"
 
 export type Policy = ReturnType<typeof restorePolicy>
 type Algorithm = Policy["algorithm"]

@@ -1,5 +1,6 @@
 import fc from "fast-check"
-import { createLimiter, memoryStore, Space } from "sluice"
+import { createLimiter, memoryStore } from "sluice"
+import { Space } from "sluice/internal"
 import { redisStore } from "sluice/redis"
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"

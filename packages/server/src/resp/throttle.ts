@@ -9,7 +9,8 @@
 // Seconds are rounded up, so that waiting that long works. A quantity of 0 only looks.
 
 import { isUtf8 } from "node:buffer"
-import { type ByteKeys, byteKeys, type Charge, type Outcome, Space, type Store, type SyncStore } from "sluice"
+import type { Charge, Outcome, Store, SyncStore } from "sluice"
+import { type ByteKeys, byteKeys, Space } from "sluice/internal"
 import { parseInteger } from "./integer.js"
 import { RepeatedThrottle } from "./repeated-throttle.js"
 import type { ReplyWriter } from "./reply-writer.js"

@@ -1,8 +1,6 @@
-export type { HeaderStyle } from "../http/headers.js"
-export { comparedHost } from "../http/host.js"
-export { hashApiKey } from "./api-key.js"
-export { DecisionSlot } from "./decision-slot.js"
-export { createRuleEngine, type RuleEngine } from "./engine.js"
+export type { HeaderStyle } from "../middleware/headers/headers.js"
+export { hashApiKey } from "./engine/api-key.js"
+export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
 export type {
   DecisionEvent,
   KeyCheckOptions,
@@ -10,16 +8,22 @@ export type {
   RuleCheckOptions,
   RuleContext,
   RuleEngineOptions,
-} from "./engine-options.js"
-export type { Explanation, RuleExplanation } from "./explain.js"
-export type { GuardRails } from "./guard-rails.js"
-export type { HeaderSource, RuleRequest } from "./identity.js"
+} from "./engine/engine-options.js"
+export type { Explanation, RuleExplanation } from "./engine/explain.js"
+export type { HeaderSource, RuleRequest } from "./engine/identity.js"
+export type { AnsweredRequest } from "./engine/response-cost.js"
+export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./engine/rule-decision.js"
 export { type EnvoyImport, type EnvoyImportOptions, importEnvoyConfig } from "./import/envoy.js"
 export type { ImportNote } from "./import/findings.js"
-export { type HostPattern, parseHostPattern } from "./match/host-pattern.js"
-export { checkRuleSet, type ParseOptions, parseRule, parseRuleSet, type RuleParseOptions } from "./parse.js"
-export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./rule-decision.js"
-export { type RuleProblem, RuleSetError } from "./rule-set-error.js"
+export type { GuardRails } from "./language/guard-rails.js"
+export {
+  checkRuleSet,
+  type ParseOptions,
+  parseRule,
+  parseRuleSet,
+  type RuleParseOptions,
+} from "./language/parse.js"
+export { type RuleProblem, RuleSetError } from "./language/rule-set-error.js"
 export {
   type LimitSpec,
   type OverrideSpec,
@@ -27,13 +31,11 @@ export {
   type RuleSetDocument,
   type RuleSpec,
   ruleSetJsonSchema,
-} from "./schema.js"
-export type { AnsweredRequest } from "./settlement.js"
-export { diffRuleSets, type RuleSetChanges } from "./source/diff.js"
-export { etagOf as ruleSetEtag } from "./source/etag.js"
-export { type FileRulesOptions, fileRules } from "./source/file.js"
-export { type ObjectRulesOptions, objectRules } from "./source/object.js"
-export { type RedisRulesOptions, redisRules } from "./source/redis.js"
+} from "./language/schema.js"
+export { diffRuleSets, type RuleSetChanges } from "./sources/diff.js"
+export { type FileRulesOptions, fileRules } from "./sources/file.js"
+export { type ObjectRulesOptions, objectRules } from "./sources/object.js"
+export { type RedisRulesOptions, redisRules } from "./sources/redis.js"
 export type {
   EditableRuleSource,
   RevisionInfo,
@@ -43,7 +45,4 @@ export type {
   RuleSourceHooks,
   RuleSourceWork,
   SaveOptions,
-} from "./source/source.js"
-export { readRevision } from "./source/stored-revision.js"
-export { editRuleText } from "./source/yaml-edit.js"
-export { formatRuleSet } from "./yaml-text.js"
+} from "./sources/source.js"

@@ -1,9 +1,9 @@
 import type { Scheduler } from "fast-check"
 import type { Verdict } from "../algorithms/algorithm.js"
 import { compilePolicy, type LimitOptions } from "../policy.js"
-import { StoreFailure } from "../resilience/store-failure.js"
 import { ManualClock } from "../testing/manual-clock.js"
 import type { Group } from "./across.js"
+import { StoreFailure } from "./fallback/store-failure.js"
 import { type MemoryStore, memoryStore } from "./memory/memory-store.js"
 import { type Charge, Space, type Store } from "./store.js"
 

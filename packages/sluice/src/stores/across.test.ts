@@ -1,7 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it, vi } from "vitest"
 import { compilePolicy, type LimitOptions } from "../policy.js"
-import { StoreFailure } from "../resilience/store-failure.js"
 import { ManualClock } from "../testing/manual-clock.js"
 import { checkAcross, decideAcross, type Group, groupCharges } from "./across.js"
 import {
@@ -14,6 +13,7 @@ import {
   together,
   withMethods,
 } from "./across.test-support.js"
+import { StoreFailure } from "./fallback/store-failure.js"
 import { memoryStore } from "./memory/memory-store.js"
 import { type Charge, type Outcome, Space, type Store } from "./store.js"
 

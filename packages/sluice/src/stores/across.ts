@@ -26,7 +26,7 @@
 //   from the time of its place, and the outcome's `now` is the latest of them.
 
 import type { Verdict } from "../algorithms/algorithm.js"
-import { StoreFailure } from "../resilience/store-failure.js"
+import { StoreFailure } from "./fallback/store-failure.js"
 import type { Charge, Degraded, Outcome, Store } from "./store.js"
 
 /** What decides some charges together: a store, or one slot of a Cluster. */

@@ -1,4 +1,5 @@
-import { nearest, SluiceError } from "sluice"
+import { SluiceError } from "sluice"
+import { nearest } from "sluice/internal"
 import { checkRuleSet } from "sluice/rules"
 import type { DeleteRules } from "../../catalog/rules.js"
 import type { ExitCode } from "../../command.js"

@@ -1,10 +1,10 @@
 // What would become of a request, and why: for people who look, not for proxies that ask.
 
-import { deniedAnswer } from "sluice/http"
+import { deniedAnswer } from "sluice/internal"
 import type { Explanation } from "sluice/rules"
+import { explanationJson } from "../../check-api/decision-json.js"
+import { type AskedRequest, readRequest } from "../../check-api/question.js"
 import type { Core } from "../../core.js"
-import { explanationJson } from "../../data/decision-json.js"
-import { type AskedRequest, readRequest } from "../../data/question.js"
 import { decisionHeaders } from "../../http/answer.js"
 import { partBody } from "../body.js"
 import { type Route, route } from "../route.js"

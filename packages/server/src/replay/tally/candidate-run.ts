@@ -8,7 +8,7 @@ import {
   type RuleEngine,
   type RuleSetDocument,
 } from "sluice/rules"
-import { TopKeys } from "../../watch/top-keys.js"
+import { TopKeys } from "../../telemetry/top-keys.js"
 import type { LoggedRequest } from "../log/logged-request.js"
 import type { Candidate } from "../replay-options.js"
 import type { CandidateReport, HurtReport, RuleReport } from "../report.js"

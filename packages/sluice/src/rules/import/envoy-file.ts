@@ -2,7 +2,7 @@
 
 import { show } from "../../errors.js"
 import { nearest } from "../../options.js"
-import { DEEPEST, Plain } from "../yaml-text.js"
+import { DEEPEST, Plain } from "../language/yaml-text.js"
 import { type Findings, inside, type Place } from "./findings.js"
 
 /** The windows of the units, as rules write them. */

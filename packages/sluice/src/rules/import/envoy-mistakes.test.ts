@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { RuleSetError } from "../rule-set-error.js"
+import { RuleSetError } from "../language/rule-set-error.js"
 import { type EnvoyImportOptions, importEnvoyConfig } from "./envoy.js"
 
 function mistakesIn(texts: string | string[], options: EnvoyImportOptions = {}): RuleSetError {

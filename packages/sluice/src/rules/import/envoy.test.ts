@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { createRuleEngine, type RuleEngine } from "../engine.js"
-import { parseRuleSet } from "../parse.js"
-import type { RuleSpec } from "../schema.js"
+import { createRuleEngine, type RuleEngine } from "../engine/engine.js"
+import { parseRuleSet } from "../language/parse.js"
+import type { RuleSpec } from "../language/schema.js"
 import { importEnvoyConfig } from "./envoy.js"
 
 function rulesOf(descriptors: string, domain = "edge"): RuleSpec[] {

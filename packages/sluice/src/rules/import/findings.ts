@@ -1,9 +1,9 @@
 // What an import has to say about the texts it reads: mistakes, and what a reader should know although it is none.
 
 import type { ErrorCode } from "../../errors.js"
-import { pathText } from "../problems.js"
-import { type RuleProblem, RuleSetError } from "../rule-set-error.js"
-import type { YamlText } from "../yaml-text.js"
+import { pathText } from "../language/problems.js"
+import { type RuleProblem, RuleSetError } from "../language/rule-set-error.js"
+import type { YamlText } from "../language/yaml-text.js"
 
 /** Something that was read and has no effect here, or another one than where it comes from. */
 export interface ImportNote {

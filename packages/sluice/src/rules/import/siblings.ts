@@ -2,8 +2,8 @@
 // first wildcard in the order of the file, else the bare key, and never comes back to try another. Rules are each matched
 // by themselves, so each leaves out by `not` what goes to one that comes before it.
 
+import type { RuleSpec } from "../language/schema.js"
 import { type Glob, globOf, matchesGlob } from "../match/glob.js"
-import type { RuleSpec } from "../schema.js"
 import { compositeKey, type EnvoyDescriptor } from "./envoy-file.js"
 
 type Entry = NonNullable<NonNullable<RuleSpec["match"]>["descriptor"]>[number]

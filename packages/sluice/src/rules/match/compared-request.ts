@@ -1,4 +1,4 @@
-import { comparedHost } from "../../http/host.js"
+import { comparedHost } from "../../request/host.js"
 import type { RequestFacts } from "./match-spec.js"
 import { capturedSegments } from "./path-form.js"
 import { pathScan, segmentsOf } from "./path-scan.js"

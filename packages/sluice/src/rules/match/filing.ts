@@ -1,4 +1,4 @@
-import type { Steps } from "../steps.js"
+import type { Steps } from "../language/steps.js"
 import type { IndexNode, Leads } from "./leads.js"
 import type { RuleMatch } from "./rule-match.js"
 import { NONE } from "./text-table.js"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { comparedHost } from "../../http/host.js"
+import { comparedHost } from "../../request/host.js"
 import { matchesHost, parseHostPattern } from "./host-pattern.js"
 
 function matches(pattern: string, header: string): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { canonicalPath } from "../../http/canonical-path.js"
-import { pathVariants } from "../../http/corpus.test-support.js"
+import { pathVariants } from "../../request/corpus.test-support.js"
+import { canonicalPath } from "../../request/path.js"
 import { type MatchSpec, routeOf } from "./match-spec.js"
 import { compileMatcher } from "./matcher.js"
 import { type Ask, request } from "./request.test-support.js"

@@ -1,7 +1,7 @@
 // Which rules a request meets. Compiled once per rule set: an index finds the few rules that may match, however many
 // there are, and each of those is then asked.
 
-import { finish, type Steps } from "../steps.js"
+import { finish, type Steps } from "../language/steps.js"
 import { ComparedRequest } from "./compared-request.js"
 import { Found } from "./found.js"
 import type { Matched, MatchReason, MatchSpec, RequestFacts } from "./match-spec.js"

@@ -1,6 +1,6 @@
 // A tree of path patterns in one array, a node beside the first below it, and one table for the literals of all nodes.
 
-import type { Steps } from "../steps.js"
+import type { Steps } from "../language/steps.js"
 import { type GlobEntry, GlobTable } from "./glob-table.js"
 import type { PathNode } from "./path-tree.js"
 import { hashFromStart } from "./text-hash.js"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { finish } from "../steps.js"
+import { finish } from "../language/steps.js"
 import { parsePathPattern } from "./path-pattern.js"
 import { PathTrie } from "./path-trie.js"
 

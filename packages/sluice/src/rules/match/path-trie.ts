@@ -3,7 +3,7 @@
 // come at every place, each once. Nothing is tried twice at the same place, and the cost is at most the segments of the
 // path times the nodes behind `**` that were reached.
 
-import type { Steps } from "../steps.js"
+import type { Steps } from "../language/steps.js"
 import { joined } from "./path-form.js"
 import { type Branches, NODE, PathLayout } from "./path-layout.js"
 import type { PathPattern, PathSegment } from "./path-pattern.js"

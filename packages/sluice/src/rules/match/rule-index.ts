@@ -1,7 +1,7 @@
 // Builds the index of a rule set. Whatever tells the rules apart best is asked first: their paths, their hosts, the values
 // of a header. What that leaves together is told apart by the next part, and so on, until only a few rules are left.
 
-import type { Steps } from "../steps.js"
+import type { Steps } from "../language/steps.js"
 import type { ComparedRequest } from "./compared-request.js"
 import { type Cabinet, cabinet, type Filed, type Filing } from "./filing.js"
 import { type GlobEntry, GlobTable } from "./glob-table.js"

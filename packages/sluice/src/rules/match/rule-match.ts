@@ -1,5 +1,5 @@
 import { SluiceError } from "../../errors.js"
-import type { Steps } from "../steps.js"
+import type { Steps } from "../language/steps.js"
 import type { ComparedRequest } from "./compared-request.js"
 import { type HostPattern, matchesHost, parseHostPattern } from "./host-pattern.js"
 import type { Matched, MatchReason, MatchSpec, OneOrMore, ValueSpecs } from "./match-spec.js"

@@ -1,0 +1,116 @@
+// The request that a proxy asks about, from the headers of its question. They are believed only from a proxy that is
+// trusted: anybody else could ask in another client's name and use up its limits.
+
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import { SluiceError } from "sluice"
+import { compileTrustProxy, forwardedFacts, type TrustedProxies } from "sluice/http"
+import { noProxies } from "sluice/internal"
+import type { RuleRequest, RuleSetDocument } from "sluice/rules"
+import type { Core } from "../core.js"
+
+export type ReadForwarded = (request: IncomingMessage) => RuleRequest
+
+/** `trustedProxies`: believed besides those that the rule set names. */
+export function forwardedReader(core: Core, trustedProxies: readonly string[] = []): ReadForwarded {
+  const ours = trust(trustedProxies, "trustedProxies", undefined)
+  let document: RuleSetDocument | undefined
+  let theirs = noProxies
+  return (request) => {
+    const { rules } = core.engine
+    if (rules !== document) {
+      const { identity } = rules
+      theirs = trust(identity?.trustedProxies ?? [], "identity.trustedProxies", identity?.forwardedBy)
+      document = rules
+    }
+    return read(request, theirs, ours)
+  }
+}
+
+function trust(
+  proxies: readonly string[],
+  place: string,
+  header: "x-forwarded-for" | "forwarded" | undefined,
+): TrustedProxies {
+  return proxies.length === 0 ? noProxies : compileTrustProxy(proxies, { place, header })
+}
+
+function read(request: IncomingMessage, theirs: TrustedProxies, ours: TrustedProxies): RuleRequest {
+  const { headers, socket } = request
+  const peer = socket.remoteAddress
+  const isTheirs = theirs.any && theirs.trusts(peerAddress(peer), 0)
+  const facts = forwardedFacts(
+    {
+      peer,
+      xForwardedFor: joined(headers["x-forwarded-for"]),
+      forwarded: headers.forwarded,
+      xForwardedProto: joined(headers["x-forwarded-proto"]),
+      xForwardedHost: joined(headers["x-forwarded-host"]),
+      xForwardedMethod: agreed(headers, "x-forwarded-method", "x-original-method"),
+      xForwardedUri: agreed(headers, "x-forwarded-uri", "x-original-uri"),
+    },
+    isTheirs ? theirs : ours,
+  )
+  if (!isTheirs && !(ours.any && ours.trusts(peerAddress(peer), 0))) throw untrusted(peer)
+  const asked = {
+    method: facts.method ?? request.method,
+    host: facts.host ?? headers.host,
+    path: facts.uri ?? pathMissing(),
+    // The application sees the path as it came, and may take dots for something else than we do.
+    dotSegments: "refuse" as const,
+  }
+  // Where the rule set trusts the proxy, the engine reads the address, the user and the tier from the headers itself.
+  const { rawHeaders } = request
+  if (isTheirs) return { ...asked, headers, rawHeaders, ip: peer }
+  const { "x-forwarded-for": _, forwarded: __, ...others } = headers
+  return { ...asked, headers: others, rawHeaders, ip: facts.ip }
+}
+
+/** IPv4 through an IPv6 socket is IPv4. */
+function peerAddress(peer: string | undefined): string {
+  return peer === undefined ? "" : peer.startsWith("::ffff:") ? peer.slice("::ffff:".length) : peer
+}
+
+/**
+ * Proxies write one of two names and pass a client's other one on. If both are there and differ, one of them may be the
+ * client's, who would choose the rules he meets.
+ */
+function agreed(headers: IncomingHttpHeaders, name: string, other: string): string | undefined {
+  const value = once(headers, name)
+  const otherValue = once(headers, other)
+  if (value !== undefined && otherValue !== undefined && value !== otherValue) {
+    throw new SluiceError("FORWARDED_INVALID", {
+      place: name,
+      expected: `must say the same as ${other}: a proxy sets one of them, and clears the other`,
+    })
+  }
+  return value ?? otherValue
+}
+
+/** Which of two a proxy has written is not known. No method and no path has a blank in it, so a list shows by that. */
+function once(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = joined(headers[name])
+  if (value?.includes(", ") !== true) return value
+  throw new SluiceError("FORWARDED_INVALID", {
+    place: name,
+    expected: "must be there once: a proxy sets it, and clears what the client has sent",
+  })
+}
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return typeof value === "object" ? value.join(", ") : value
+}
+
+function pathMissing(): never {
+  throw new SluiceError("FORWARDED_INVALID", {
+    place: "x-forwarded-uri",
+    expected: "must be the path of the request that is asked about; nginx may call it x-original-uri",
+  })
+}
+
+function untrusted(peer: string | undefined): SluiceError {
+  return new SluiceError("PROXY_UNTRUSTED", {
+    place: "identity.trustedProxies",
+    expected: "must name whoever asks, or what it says of others is not believed",
+    found: peer,
+  })
+}

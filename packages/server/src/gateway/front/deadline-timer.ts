@@ -1,0 +1,84 @@
+// The deadlines of one exchange. Nearly every exchange is over long before any of them, so marking progress costs a look at the
+// clock and no more: whether it is time is found out when the shortest could be over. Until then all that have the same wait on
+// one timer; only what takes longer has a timer of its own.
+
+import type { Deadlines } from "../routes/route.js"
+import { LONGEST_MS, type Waiting, WaitList } from "../upstream/wait-list.js"
+
+export type Deadline = "headers" | "bodyIdle" | "total"
+
+/** Of each route one. */
+const lists = new WeakMap<Deadlines, WaitList>()
+
+function listOf(deadlines: Deadlines, ms: number): WaitList {
+  let list = lists.get(deadlines)
+  if (list === undefined) {
+    list = new WaitList(ms)
+    lists.set(deadlines, list)
+  }
+  return list
+}
+
+export class DeadlineTimer implements Waiting {
+  before: Waiting | undefined = undefined
+  after: Waiting | undefined = undefined
+  dueAt = 0
+  readonly #deadlines: Deadlines
+  readonly #expired: (deadline: Deadline) => void
+  readonly #startedAt: number
+  /** The longest that may pass without a look: a phase that starts in between may have a shorter deadline. */
+  readonly #shortest: number
+  #phase: "headers" | "bodyIdle" | undefined
+  #markedAt: number
+  /** Where it waits for the first look. */
+  #list: WaitList | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deadlines: Deadlines, now: number, expired: (deadline: Deadline) => void) {
+    const { headers, bodyIdle, total } = deadlines
+    this.#deadlines = deadlines
+    this.#expired = expired
+    this.#startedAt = now
+    this.#markedAt = now
+    this.#shortest = Math.min(headers || Infinity, bodyIdle || Infinity, total || Infinity)
+    if (this.#shortest === Infinity) return
+    this.#list = listOf(deadlines, this.#shortest)
+    this.#list.add(this, now)
+  }
+
+  /** What is waited for from now on. */
+  enter(phase: "headers" | "bodyIdle" | undefined, now: number): void {
+    this.#phase = phase
+    this.#markedAt = now
+  }
+
+  /** Something moved. */
+  mark(): void {
+    this.#markedAt = performance.now()
+  }
+
+  stop(): void {
+    this.#list?.remove(this)
+    this.#list = undefined
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #arm(ms: number): void {
+    this.#timer = ms === Infinity ? undefined : setTimeout(() => this.due(), Math.min(ms, LONGEST_MS))
+  }
+
+  /** Looks whether it is time. */
+  due(): void {
+    this.#list = undefined
+    const now = performance.now()
+    const { total } = this.#deadlines
+    const phase = this.#phase
+    const limit = phase === undefined ? 0 : this.#deadlines[phase]
+    const totalLeft = total === 0 ? Infinity : this.#startedAt + total - now
+    const phaseLeft = limit === 0 ? Infinity : this.#markedAt + limit - now
+    if (totalLeft <= 0) this.#expired("total")
+    else if (phaseLeft <= 0) this.#expired(phase as "headers" | "bodyIdle")
+    else this.#arm(Math.ceil(Math.min(totalLeft, phaseLeft, this.#shortest)))
+  }
+}

@@ -1,0 +1,137 @@
+// An answer by `node:http2`.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import {
+  constants,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Stream,
+} from "node:http2"
+import { MOST_DISCARDED_BYTES } from "../../http/body.js"
+import type { AnswerHead } from "../upstream/answer-head.js"
+import { answerHeaders } from "./answer-headers.js"
+import { type ClientAnswer, type WholeAnswer, wholeHeaders } from "./client-answer.js"
+import type { OwnHeaders } from "./limiting.js"
+
+/** How long a client may go on sending a request that is answered before it is asked to stop. */
+const LINGER_MS = 2_000
+/** A stream is looked at after so long, and then ever more seldom, until its last frame is written. */
+const FIRST_LOOK_MS = 2
+const LAST_LOOK_MS = 500
+
+export class Http2Answer implements ClientAnswer {
+  readonly #request: IncomingMessage
+  readonly #response: Http2ServerResponse
+  readonly #stream: ServerHttp2Stream
+
+  constructor(request: Http2ServerRequest, response: Http2ServerResponse) {
+    this.#request = request as unknown as IncomingMessage
+    this.#response = response
+    this.#stream = response.stream
+  }
+
+  whole(answer: WholeAnswer, own: OwnHeaders | undefined): void {
+    const stream = this.#stream
+    if (stream.destroyed || stream.headersSent) return
+    // Not by the response: that ends a stream with trailers, after two more turns of the event loop.
+    stream.respond({ ":status": answer.status, ...grouped(wholeHeaders(answer, own)) })
+    // The answer to HEAD has ended with its head.
+    if (!stream.writableEnded) stream.end(answer.body)
+    this.#dropRest()
+  }
+
+  interim(status: number, headers: readonly string[]): void {
+    const stream = this.#stream
+    if (!stream.destroyed && !stream.headersSent)
+      stream.additionalHeaders({ ":status": status, ...grouped(headers) })
+  }
+
+  head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void {
+    const headers = answerHeaders(head, own?.headers() ?? [])
+    headers.push(...added)
+    this.#response.writeHead(head.status, grouped(headers))
+  }
+
+  flush(): void {
+    // The types know it of node:http only.
+    ;(this.#response as unknown as ServerResponse).flushHeaders()
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.#response.write(Buffer.from(bytes))
+  }
+
+  onDrain(told: () => void): void {
+    this.#response.on("drain", told)
+  }
+
+  end(bytes: Buffer | undefined, trailers: readonly string[]): void {
+    const response = this.#response
+    if (trailers.length > 0) response.addTrailers(grouped(trailers))
+    if (bytes === undefined) response.end()
+    else response.end(Buffer.from(bytes))
+  }
+
+  linger(bytes: Buffer | undefined, trailers: readonly string[]): void {
+    this.end(bytes, trailers)
+    this.#dropRest()
+  }
+
+  cut(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+
+  /**
+   * Reads and drops what the client still sends of its request. A client that has understood stops. One that goes on is asked
+   * to stop, but not before its answer has ended: clients take an answer that is reset before END_STREAM for one that was cut.
+   */
+  #dropRest(): void {
+    const request = this.#request
+    const stream = this.#stream
+    if (!stream.endAfterHeaders) {
+      let left = MOST_DISCARDED_BYTES
+      const stop = (): void => {
+        clearTimeout(timer)
+        request.off("data", onData).pause()
+        onceEnded(stream, () => stream.close(constants.NGHTTP2_NO_ERROR))
+      }
+      const onData = (bytes: Buffer): void => {
+        left -= bytes.length
+        if (left < 0) stop()
+      }
+      const timer = setTimeout(stop, LINGER_MS)
+      request.on("data", onData).once("end", () => clearTimeout(timer))
+      stream.once("close", () => clearTimeout(timer))
+    }
+    request.resume()
+  }
+}
+
+/** Calls `then` when the last frame of our side is written, for which there is no event. Not when the stream closes before. */
+function onceEnded(stream: ServerHttp2Stream, then: () => void): void {
+  let wait = FIRST_LOOK_MS
+  const look = (): void => {
+    if (stream.destroyed) return
+    if (stream.state.localClose === 1) {
+      then()
+      return
+    }
+    setTimeout(look, wait)
+    wait = Math.min(wait * 2, LAST_LOOK_MS)
+  }
+  if (stream.writableFinished) look()
+  else stream.once("finish", look)
+}
+
+/** As `node:http2` wants them. Only cookies may come on several lines; all else is a list, or was said twice by mistake. */
+function grouped(headers: readonly string[]): Record<string, string | string[]> {
+  const found: Record<string, string | string[]> = Object.create(null)
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = (headers[i] as string).toLowerCase()
+    const value = headers[i + 1] as string
+    const earlier = found[name]
+    if (earlier === undefined) found[name] = value
+    else found[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`
+  }
+  return found
+}

@@ -1,0 +1,116 @@
+// An upstream's answer on its way to the client, no faster than the client takes it.
+
+import type { AnswerHead } from "../upstream/answer-head.js"
+import { byName } from "./answer-headers.js"
+import type { ClientAnswer } from "./client-answer.js"
+import { type ClientRequest, isHttp2 } from "./client-request.js"
+import { passedTrailers } from "./header-kinds.js"
+import type { Visit } from "./request-context.js"
+
+export class Relay {
+  readonly #visit: Visit
+  readonly #request: ClientRequest
+  readonly #answer: ClientAnswer
+  readonly #drained: () => void
+  #head: AnswerHead | undefined
+  /** A piece of the body that waits for what else comes with it, so that a small answer goes out in one write. */
+  #piece: Buffer | undefined
+  #isHeadWritten = false
+  #hearsDrain = false
+  #awaitsClient = false
+
+  /** `drained`: more may be written. */
+  constructor(visit: Visit, answer: ClientAnswer, drained: () => void) {
+    this.#visit = visit
+    this.#request = visit.request
+    this.#answer = answer
+    this.#drained = drained
+  }
+
+  get hasHead(): boolean {
+    return this.#head !== undefined
+  }
+
+  /** From here on no other answer can be given. */
+  get isHeadWritten(): boolean {
+    return this.#isHeadWritten
+  }
+
+  /** Whether the client has to take what it has before more is written. */
+  get awaitsClient(): boolean {
+    return this.#awaitsClient
+  }
+
+  head(head: AnswerHead): void {
+    this.#head = head
+  }
+
+  /** False when the client has to take what it has before more is read. */
+  body(bytes: Buffer): boolean {
+    const hasRoom = this.#piece === undefined || this.flush()
+    this.#piece = bytes
+    return hasRoom
+  }
+
+  /** Everything that has come goes out. False as above. */
+  flush(): boolean {
+    const piece = this.#piece
+    const answer = this.#answer
+    this.#piece = undefined
+    if (!this.#isHeadWritten) {
+      this.#writeHead(undefined)
+      if (piece === undefined) answer.flush()
+    }
+    if (piece === undefined) return true
+    this.#visit.bytesOut += piece.length
+    if (answer.write(piece)) return true
+    this.#awaitsClient = true
+    if (!this.#hearsDrain) answer.onDrain(() => this.#taken())
+    this.#hearsDrain = true
+    return false
+  }
+
+  #taken(): void {
+    this.#awaitsClient = false
+    this.#drained()
+  }
+
+  /** `isRead`: whether the upstream has read the whole request. */
+  end(trailers: readonly string[], isRead: boolean): void {
+    const visit = this.#visit
+    const piece = this.#piece
+    const passed = trailers.length === 0 ? trailers : passedTrailers(trailers)
+    if (visit.admission?.mustSettle === true && trailers.length > 0) visit.answerTrailers = byName(trailers)
+    if (!this.#isHeadWritten) this.#writeHead(passed.length === 0 ? (piece?.length ?? 0) : undefined)
+    visit.bytesOut += piece?.length ?? 0
+    if (isRead) this.#answer.end(piece, passed)
+    else this.#answer.linger(piece, passed)
+  }
+
+  /** `length`: of the whole body, where it is all here. */
+  #writeHead(length: number | undefined): void {
+    const head = this.#head as AnswerHead
+    const visit = this.#visit
+    const request = this.#request
+    const { status } = head
+    let added = NOTHING
+    if (visit.admission?.mustSettle === true) visit.answerHeaders = byName(head.headers)
+    if (head.isChunked && request.method !== "HEAD" && status !== 204 && status !== 304) {
+      if (length !== undefined) added = ["content-length", String(length)]
+      else if (isHttp2(request) || request.httpVersionMinor === 1) added = trailerNames(head)
+    }
+    this.#answer.head(head, visit.admission, added)
+    visit.status = status
+    this.#isHeadWritten = true
+  }
+}
+
+const NOTHING: readonly string[] = []
+
+function trailerNames({ headers }: AnswerHead): string[] {
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    if ((headers[i] as string).toLowerCase() === "trailer") kept.push("trailer", headers[i + 1] as string)
+  }
+  return kept
+}

@@ -1,0 +1,85 @@
+// The head of a request as its upstream gets it: its framing written anew, nothing in it that is for this connection only.
+
+import type { Route } from "../routes/route.js"
+import type { Target } from "../upstream/upstream.js"
+import { type ClientRequest, isHttp2 } from "./client-request.js"
+import type { Origin } from "./forwarded-headers.js"
+import { CLAIM, METHOD_OVERRIDE, namedInConnection, PASS, requestKind } from "./header-kinds.js"
+
+/** How the body of a request is framed: nothing, so many bytes, or in chunks. */
+export type BodyFraming = "none" | "chunked" | number
+
+export function bodyFraming(request: ClientRequest): BodyFraming {
+  const { headers } = request
+  if (headers["transfer-encoding"] !== undefined) return "chunked"
+  const length = headers["content-length"]
+  if (length !== undefined) return Number(length)
+  // In HTTP/2 a body need not be announced.
+  if (!isHttp2(request)) return "none"
+  const { stream } = request as unknown as { stream: { endAfterHeaders: boolean } }
+  return stream.endAfterHeaders ? "none" : "chunked"
+}
+
+export interface RequestHead {
+  readonly request: ClientRequest
+  /** Canonical path and query. */
+  readonly target: string
+  readonly host: string
+  readonly origin: Origin
+  readonly framing: BodyFraming
+  /** Whether the upstream may be told to do something else than the method says. */
+  readonly passesMethodOverride?: boolean | undefined
+  /** The protocol to switch to. */
+  readonly upgrade?: string | undefined
+}
+
+export function requestHead(parts: RequestHead): string {
+  const { request, target, host, origin, framing, upgrade, passesMethodOverride } = parts
+  const { headers, rawHeaders } = request
+  const isNew = isHttp2(request)
+  const named = namedInConnection(headers.connection)
+  let head = `${request.method} ${target} HTTP/1.1\r\nhost: ${host}\r\n`
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    const kind = requestKind(name)
+    if (kind !== PASS && !isLetThrough(kind, origin, passesMethodOverride)) continue
+    if (named.size > 0 && named.has(name.toLowerCase())) continue
+    // HTTP/2 has names of its own that start with a colon, and may send cookies one by one.
+    if (isNew && (name.startsWith(":") || name === "cookie")) continue
+    head += `${name}: ${rawHeaders[i + 1]}\r\n`
+  }
+  if (isNew && headers.cookie !== undefined) head += `cookie: ${headers.cookie}\r\n`
+  head += origin.lines
+  head += `via: ${headers.via === undefined ? "" : `${headers.via}, `}${isNew ? "2" : request.httpVersion} sluice\r\n`
+  if (expectsContinue(request) && framing !== "none") head += "expect: 100-continue\r\n"
+  if (takesTrailers(headers.te)) head += "te: trailers\r\n"
+  if (framing === "chunked") {
+    if (headers.trailer !== undefined) head += `trailer: ${headers.trailer}\r\n`
+    head += "transfer-encoding: chunked\r\n"
+  } else if (framing !== "none") head += `content-length: ${framing}\r\n`
+  return `${head}connection: ${upgrade === undefined ? "keep-alive" : `upgrade\r\nupgrade: ${upgrade}`}\r\n\r\n`
+}
+
+function isLetThrough(kind: number, origin: Origin, passesMethodOverride = false): boolean {
+  return kind === METHOD_OVERRIDE ? passesMethodOverride : kind === CLAIM && origin.isFromProxy
+}
+
+/** HTTP/1.0 knows no interim answers. */
+export function expectsContinue({ headers, httpVersionMinor, httpVersionMajor }: ClientRequest): boolean {
+  const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
+  return headers.expect !== undefined && !isOld && headers.expect.toLowerCase() === "100-continue"
+}
+
+/** The only one that RFC 9110 knows is `100-continue`. */
+export function hasUnknownExpectation({ headers }: ClientRequest): boolean {
+  return headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue"
+}
+
+function takesTrailers(te: string | string[] | undefined): boolean {
+  return te !== undefined && /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(String(te))
+}
+
+/** The Host that the upstream sees. */
+export function hostFor({ keepHost }: Route, { origin }: Target, host: string | undefined): string {
+  return keepHost && host !== undefined && host !== "" ? host : origin.slice(origin.indexOf("//") + 2)
+}

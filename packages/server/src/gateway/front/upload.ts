@@ -1,0 +1,198 @@
+// The body of a request on its way to the upstream, no faster than the upstream takes it, and no slower than a client may send
+// it. Most are read from before there is a connection to the upstream: who sends nothing needs none.
+
+import type { IncomingMessage } from "node:http"
+import type { Connection } from "../upstream/connection.js"
+import { type Waiting, WaitList } from "../upstream/wait-list.js"
+import { passedTrailers } from "./header-kinds.js"
+import type { BodyFraming } from "./request-head.js"
+import type { UploadPace } from "./upload-pace.js"
+
+export interface UploadWatch {
+  /** Something is there to be sent, or the body is empty. Told once, and only before there is a connection. */
+  begun(): void
+  moved(bytes: number): void
+  sent(): void
+  /** The client sent more or less than it had announced. */
+  miscounted(): void
+  /** The client sends less than it must. */
+  tooSlow(): void
+}
+
+/** How often uploads are looked at. */
+const looks = new WaitList(500)
+
+export class Upload implements Waiting {
+  before: Waiting | undefined = undefined
+  after: Waiting | undefined = undefined
+  dueAt = 0
+  readonly #request: IncomingMessage
+  readonly #framing: BodyFraming
+  #pace: UploadPace | undefined
+  readonly #watch: UploadWatch
+  #connection: Connection | undefined
+  /** What came before there was a connection. */
+  #first: Buffer | undefined
+  #hasEnded = false
+  #bytes = 0
+  #isWaiting = false
+  /** Whether the client was told that it may send. */
+  #isInvited = true
+  #isStopped = false
+  #isLookedAt = false
+
+  constructor(
+    request: IncomingMessage,
+    framing: BodyFraming,
+    pace: UploadPace | undefined,
+    watch: UploadWatch,
+  ) {
+    this.#request = request
+    this.#framing = framing
+    this.#pace = pace
+    this.#watch = watch
+  }
+
+  /** Reads until something is there. A client that waits to be invited is not slow. */
+  open(isInvited: boolean): void {
+    this.#isInvited = isInvited
+    if (!isInvited) this.#pace?.pause(performance.now())
+    if (this.#pace !== undefined) this.#look()
+    this.#request.on("data", this.#onData).on("end", this.#onEnd)
+  }
+
+  /** Sends what there is, and what comes. */
+  start(connection: Connection): void {
+    const first = this.#first
+    this.#connection = connection
+    this.#first = undefined
+    if (first !== undefined) this.#send(first)
+    if (this.#isStopped) return
+    if (this.#hasEnded) this.#finish()
+    else if (!this.#isWaiting) this.#goOn()
+  }
+
+  /** The client has been told to go on. */
+  invited(): void {
+    this.#isInvited = true
+    if (!this.#isWaiting) this.#pace?.resume(performance.now())
+  }
+
+  /** The upstream answers already: the two talk with each other, as slowly as they like. */
+  answered(): void {
+    this.#pace = undefined
+    this.#lookNoMore()
+  }
+
+  /** Whether the upstream has to take what it has before more is read. */
+  get isWaiting(): boolean {
+    return this.#isWaiting
+  }
+
+  drained(): void {
+    if (!this.#isWaiting) return
+    this.#isWaiting = false
+    this.#goOn()
+  }
+
+  /** Reads no more. */
+  stop(): void {
+    this.#isStopped = true
+    this.#lookNoMore()
+    this.#request.off("data", this.#onData).off("end", this.#onEnd)
+    this.#request.pause()
+  }
+
+  /** Time for a look at how fast it is. */
+  due(): void {
+    this.#isLookedAt = false
+    if (this.#pace?.isTooSlow(performance.now()) === true) this.#watch.tooSlow()
+    else this.#look()
+  }
+
+  #look(): void {
+    this.#isLookedAt = true
+    looks.add(this, performance.now())
+  }
+
+  #lookNoMore(): void {
+    if (this.#isLookedAt) looks.remove(this)
+    this.#isLookedAt = false
+  }
+
+  #goOn(): void {
+    if (this.#isInvited) this.#pace?.resume(performance.now())
+    this.#request.resume()
+  }
+
+  #wait(): void {
+    this.#pace?.pause(performance.now())
+    this.#request.pause()
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    this.#pace?.moved(bytes.length, performance.now())
+    if (this.#connection !== undefined) {
+      this.#send(bytes)
+      return
+    }
+    this.#first = this.#first === undefined ? bytes : Buffer.concat([this.#first, bytes])
+    this.#wait()
+    if (this.#first === bytes) this.#watch.begun()
+  }
+
+  #send(bytes: Buffer): void {
+    const connection = this.#connection as Connection
+    this.#bytes += bytes.length
+    this.#watch.moved(bytes.length)
+    let hasRoom: boolean
+    if (this.#framing === "chunked") {
+      connection.socket.cork()
+      connection.write(`${bytes.length.toString(16)}\r\n`)
+      connection.write(bytes)
+      hasRoom = connection.write("\r\n")
+      process.nextTick(uncork, connection)
+    } else if (this.#bytes > (this.#framing as number)) {
+      this.#watch.miscounted()
+      return
+    } else hasRoom = connection.write(bytes)
+    if (hasRoom) return
+    this.#isWaiting = true
+    this.#wait()
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.#connection !== undefined) {
+      this.#finish()
+      return
+    }
+    this.#hasEnded = true
+    this.#pace?.pause(performance.now())
+    if (this.#first === undefined) this.#watch.begun()
+  }
+
+  #finish(): void {
+    const connection = this.#connection as Connection
+    this.#lookNoMore()
+    if (this.#framing === "chunked") connection.write(`0\r\n${this.#trailers()}\r\n`)
+    else if (this.#bytes !== this.#framing) {
+      this.#watch.miscounted()
+      return
+    }
+    connection.sent()
+    this.#watch.sent()
+  }
+
+  #trailers(): string {
+    const { rawTrailers } = this.#request
+    if (rawTrailers.length === 0) return ""
+    const passed = passedTrailers(rawTrailers)
+    let text = ""
+    for (let i = 0; i < passed.length; i += 2) text += `${passed[i]}: ${passed[i + 1]}\r\n`
+    return text
+  }
+}
+
+function uncork(connection: Connection): void {
+  connection.socket.uncork()
+}

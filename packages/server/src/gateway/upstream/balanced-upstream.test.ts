@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest"
+import { BalancedUpstream } from "./balanced-upstream.js"
+import type { FitTarget } from "./target-health.js"
+import { idleTarget } from "./target-health.test-support.js"
+
+function targets(count: number): FitTarget[] {
+  return ["a", "b", "c", "d"].slice(0, count).map((name) => idleTarget(name))
+}
+
+/** The names of the next ones, in order. */
+function next(upstream: BalancedUpstream, count: number, except?: FitTarget): string {
+  return Array.from({ length: count }, () => nameOf(upstream.pick(except))).join("")
+}
+
+function nameOf(target: FitTarget | undefined): string {
+  return target === undefined ? "-" : new URL(target.origin).hostname
+}
+
+function eject(target: FitTarget | undefined): void {
+  for (let i = 0; i < 2; i++) {
+    target?.begin()
+    target?.ended("failed")
+  }
+}
+
+describe("round robin", () => {
+  it("asks one after the other", () => {
+    expect(next(new BalancedUpstream("u", targets(3), "round-robin"), 7)).toBe("abcabca")
+  })
+
+  it("passes over those that are not healthy, and those that are ejected", () => {
+    const all = targets(4)
+    const upstream = new BalancedUpstream("u", all, "round-robin")
+    ;(all[1] as FitTarget).isHealthy = false
+    eject(all[2])
+    expect(next(upstream, 4)).toBe("adad")
+  })
+})
+
+describe("least connections", () => {
+  it("asks the one that is the least busy", () => {
+    const all = targets(3)
+    const upstream = new BalancedUpstream("u", all, "least-connections")
+    for (const each of all) each.begin()
+    all[1]?.ended("answered")
+    expect(next(upstream, 2)).toBe("bb")
+  })
+
+  it("asks them in turn while all are as busy", () => {
+    const upstream = new BalancedUpstream("u", targets(3), "least-connections")
+    expect(next(upstream, 6)).toBe("abcabc")
+  })
+
+  it("does not ask an idle one that is ejected", () => {
+    const all = targets(2)
+    const upstream = new BalancedUpstream("u", all, "least-connections")
+    eject(all[0])
+    all[1]?.begin()
+    expect(next(upstream, 2)).toBe("bb")
+  })
+})
+
+describe.each(["round-robin", "least-connections"] as const)("with %s", (balance) => {
+  it("nobody is asked when nobody is healthy", () => {
+    for (const count of [1, 3]) {
+      const all = targets(count)
+      for (const each of all) each.isHealthy = false
+      expect(new BalancedUpstream("u", all, balance).pick()).toBeUndefined()
+    }
+  })
+
+  it("those that are ejected are asked when nobody else is left", () => {
+    for (const count of [1, 2]) {
+      const all = targets(count)
+      for (const each of all) eject(each)
+      expect(new BalancedUpstream("u", all, balance).pick()).toBeDefined()
+    }
+  })
+
+  it("a request that failed goes to another one, if there is one that is fit", () => {
+    const all = targets(2)
+    const upstream = new BalancedUpstream("u", all, balance)
+    expect(next(upstream, 3, all[0])).toBe("bbb")
+    eject(all[1])
+    expect(next(upstream, 3, all[0])).toBe("aaa")
+    expect(nameOf(new BalancedUpstream("u", targets(1), balance).pick(all[0]))).toBe("a")
+  })
+})

@@ -1,0 +1,177 @@
+// Which protocols the configuration asks for, and how each of them starts. Loaded only when asked for.
+
+import type { Config } from "../config/schema.js"
+import type { RoleTokenSpec } from "../control/roles.js"
+import type { Core } from "../core.js"
+import type { Listener } from "../listener.js"
+import type { WatchHub } from "../telemetry/index.js"
+import { bundledDashboard } from "./dashboard.js"
+import { runsExample } from "./example.js"
+import { startHttp } from "./http-listener.js"
+import { inheritedSocket } from "./inherited-socket.js"
+import type { Readiness } from "./readiness.js"
+import { VERSION } from "./version.js"
+
+export type PlaneName = "http" | "grpc" | "resp" | "control" | "gateway"
+
+export interface PlaneContext {
+  readonly config: Config
+  readonly core: Core
+  readonly watch: WatchHub
+  readonly readiness: Readiness
+  /** Of the control plane, where none are configured. */
+  readonly ownTokens: readonly RoleTokenSpec[]
+}
+
+export interface Plane {
+  readonly name: PlaneName
+  readonly address: { readonly host: string; readonly port: number }
+  start(): Promise<PlaneListener>
+}
+
+export interface PlaneListener extends Listener {
+  /** Follows a changed configuration, as far as it can while it runs. */
+  follow?(config: Config): Promise<void>
+}
+
+/** Of these planes, those that are configured. */
+export async function openPlanes(context: PlaneContext, names: readonly PlaneName[]): Promise<Plane[]> {
+  const { config } = context
+  const opened: Plane[] = []
+  if (names.includes("http") && config.http.enabled) opened.push(await dataPlane(context))
+  if (names.includes("grpc") && config.grpc.enabled) opened.push(await envoyPlane(context))
+  if (names.includes("resp") && config.resp.enabled) opened.push(await respPlane(context))
+  if (names.includes("control") && config.control.enabled) opened.push(await controlPlane(context))
+  if (names.includes("gateway") && config.gateway.enabled) opened.push(await gatewayPlane(context))
+  return opened
+}
+
+async function dataPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
+  const [{ createDataPlane }, { createJsonHandler }] = await Promise.all([
+    import("../check-api/index.js"),
+    import("../envoy/index.js"),
+  ])
+  const plane = createDataPlane(core, {
+    readiness,
+    json: createJsonHandler(core, { maxBodyBytes: config.limits.bodyBytes, onError: logErrors(watch) }),
+    trustedProxies: config.trustedProxies,
+    access: config.http,
+    refundAndReset: config.http.refundAndReset,
+    maxBodyBytes: config.limits.bodyBytes,
+    maxBatch: config.limits.batch,
+    onError: logErrors(watch),
+  })
+  return {
+    name: "http",
+    address: config.http,
+    start: () => startHttp({ ...config.http, ...bounds(config), ...plane }),
+  }
+}
+
+async function envoyPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
+  const { startEnvoy } = await import("../envoy/index.js")
+  const { host, port } = config.grpc
+  return {
+    name: "grpc",
+    address: config.grpc,
+    async start() {
+      const listener = await startEnvoy(core, {
+        host,
+        port,
+        ...bounds(config),
+        maxMessageBytes: config.limits.bodyBytes,
+        onError: logErrors(watch),
+      })
+      readiness.onDrain(() => listener.setServing(false))
+      return listener
+    },
+  }
+}
+
+async function respPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
+  const { startResp } = await import("../resp/index.js")
+  const { host, port, password } = config.resp
+  const { connections, requestTimeout } = config.limits
+  return {
+    name: "resp",
+    address: config.resp,
+    start: () =>
+      startResp(core, {
+        host,
+        port,
+        password,
+        prefix: config.prefix,
+        maxConnections: connections,
+        slowMs: requestTimeout,
+        onError: logErrors(watch),
+      }),
+  }
+}
+
+async function gatewayPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
+  const { startGateway } = await import("../gateway/index.js")
+  const { gateway: settings, limits, trustedProxies } = config
+  return {
+    name: "gateway",
+    address: settings,
+    async start() {
+      const fd = inheritedSocket()
+      const gateway = await startGateway(core, { settings, limits, trustedProxies, fd, hub: watch })
+      return {
+        address: gateway.address,
+        close: (deadlineMs) => gateway.close(deadlineMs),
+        follow: (next) => gateway.reload(next.gateway),
+      }
+    },
+  }
+}
+
+async function controlPlane({ config, core, watch, readiness, ownTokens }: PlaneContext): Promise<Plane> {
+  const { createControlPlane, REPLAY_DEADLINE_MS } = await import("../control/index.js")
+  const { host, port, tokens, audit, dashboard = bundledDashboard() } = config.control
+  const app = createControlPlane(core, {
+    watch,
+    tokens: [...tokens, ...ownTokens],
+    audit,
+    dashboard,
+    sampleTraffic: runsExample(config),
+    readiness,
+    version: VERSION,
+    maxBodyBytes: config.limits.bodyBytes,
+    bodyTimeoutMs: config.limits.requestTimeout,
+    replay: { maxBytes: config.limits.replayBytes, idleMs: config.limits.requestTimeout },
+    onError: logErrors(watch),
+  })
+  return {
+    name: "control",
+    address: config.control,
+    async start() {
+      const uploadTimeoutMs = REPLAY_DEADLINE_MS
+      const listener = await startHttp({ host, port, ...bounds(config), uploadTimeoutMs, app })
+      // Live events would keep their connections until the deadline, so they end before anything else.
+      readiness.onDrain(() => app.close())
+      return {
+        address: listener.address,
+        close(deadlineMs) {
+          app.close()
+          return listener.close(deadlineMs)
+        },
+      }
+    },
+  }
+}
+
+function logErrors({ log }: WatchHub): (error: unknown) => void {
+  return (error) =>
+    log.error({ error: error instanceof Error ? error.stack : String(error) }, "a request failed")
+}
+
+function bounds({ limits }: Config) {
+  return {
+    requestTimeoutMs: limits.requestTimeout,
+    answerTimeoutMs: limits.answerTimeout,
+    keepAliveMs: limits.keepAlive,
+    maxHeaderBytes: limits.headerBytes,
+    maxConnections: limits.connections,
+  }
+}

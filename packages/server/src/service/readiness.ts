@@ -1,0 +1,32 @@
+import type { Core } from "../core.js"
+import { stateOfStore } from "../telemetry/store-state.js"
+
+/** Whether traffic should come here. Decisions come back without Redis too, so a store that is away does not change it. */
+export class Readiness {
+  readonly #listeners: (() => void)[] = []
+  #draining = false
+
+  /** Calls back when it is about to go. */
+  onDrain(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  drain(): void {
+    if (this.#draining) return
+    this.#draining = true
+    for (const listener of this.#listeners) listener()
+  }
+
+  get isReady(): boolean {
+    return !this.#draining
+  }
+
+  /** What `/readyz` says. */
+  report(core: Core): { readonly status: "ready" | "degraded" | "draining"; readonly revision: number } {
+    const { revision } = core.engine
+    if (this.#draining) return { status: "draining", revision }
+    const { breakers } = stateOfStore(core.store)
+    const away = breakers !== undefined && breakers.open + breakers["half-open"] > 0
+    return { status: away || core.rules.stale ? "degraded" : "ready", revision }
+  }
+}

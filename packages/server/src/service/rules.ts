@@ -1,0 +1,76 @@
+import { readFile } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { SluiceError } from "sluice"
+import { openRedisClient } from "sluice/redis"
+import {
+  type EditableRuleSource,
+  fileRules,
+  objectRules,
+  parseRuleSet,
+  type RuleSourceEvent,
+  redisRules,
+} from "sluice/rules"
+import type { Config } from "../config/schema.js"
+import { ruleWork } from "../rule-work.js"
+import type { Log } from "../telemetry/index.js"
+
+/** What there is to try when nobody has said which rules to follow. Ships with the package. */
+export const EXAMPLE_RULES = fileURLToPath(new URL("../../example-rules.yaml", import.meta.url))
+
+export interface OpenRules {
+  readonly source: EditableRuleSource
+  close(): Promise<void>
+}
+
+/** The rules of the configuration: from a file, from Redis, inline, or the example. */
+export async function openRules(config: Config, log: Log): Promise<OpenRules> {
+  const { file, inline, redis } = config.rules
+  const onEvent = (event: RuleSourceEvent) => logEvent(event, log)
+  if (redis.enabled) {
+    const client = await openRedisClient(redis.url ?? config.store.url)
+    try {
+      const source = await redisRules(client, {
+        name: redis.name,
+        initial: inline ?? (await readRules(file)),
+        ...(redis.lastGood === undefined ? {} : { lastGood: redis.lastGood }),
+        onEvent,
+        work: ruleWork,
+      })
+      return {
+        source,
+        async close() {
+          await source.close()
+          client.disconnect()
+        },
+      }
+    } catch (error) {
+      client.disconnect()
+      throw error
+    }
+  }
+  const source =
+    file !== undefined
+      ? await fileRules(file, { onEvent, work: ruleWork })
+      : objectRules(inline ?? (await readRules()), { onEvent })
+  return { source, close: () => source.close() }
+}
+
+async function readRules(file = EXAMPLE_RULES): Promise<unknown> {
+  const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    const expected = cause.code === "ENOENT" ? "does not exist" : `could not be read: ${cause.message}`
+    throw new SluiceError("RULES_IO", { place: file, expected, cause })
+  })
+  return parseRuleSet(text, { name: file })
+}
+
+function logEvent(event: RuleSourceEvent, log: Log): void {
+  if (event.kind === "recovered") log.info("rules are in step again")
+  else if (event.kind === "restored")
+    log.warn({ revision: event.revision }, "rules that Redis had lost were written back")
+  else if (event.kind === "lost") log.error("Redis has lost the rules; those in force go on")
+  else
+    log.error(
+      { code: event.error.code, error: event.error.message },
+      `rules ${event.kind}; those in force go on`,
+    )
+}

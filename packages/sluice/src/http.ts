@@ -1,0 +1,46 @@
+export type { DeniedAnswer } from "./middleware/core/passage.js"
+export {
+  type Denial,
+  type DenialOptions,
+  type DenialProblem,
+  denialProblem,
+  errorProblem,
+  PROBLEM_CONTENT_TYPE,
+  type Problem,
+  problemBody,
+  problemOf,
+} from "./middleware/core/problem.js"
+export {
+  type HeaderDecision,
+  type HeaderLimit,
+  type HeaderOptions,
+  type HeaderPolicy,
+  type HeaderStyle,
+  type HeaderWriter,
+  headerWriter,
+  type SetHeader,
+} from "./middleware/headers/headers.js"
+export { type CidrList, checkIpv6Subnet, compileCidrs, ipKey } from "./request/address/cidr.js"
+export {
+  clientIp,
+  type ForwardedFacts,
+  type ForwardedHeaders,
+  type ForwardedSource,
+  forwardedFacts,
+} from "./request/address/client-ip.js"
+export {
+  compileTrustProxy,
+  type ProxyHeader,
+  type TrustedProxies,
+  type TrustProxy,
+  type TrustProxyOptions,
+} from "./request/address/trust-proxy.js"
+export {
+  type AcceptedPath,
+  type CanonicalPath,
+  type CanonicalPathOptions,
+  canonicalPath,
+  type PathRefusal,
+  pathRefusals,
+  type RefusedPath,
+} from "./request/path.js"

@@ -1,0 +1,16 @@
+/**
+ * What the sibling packages (server, cli) need from the library and its users do not. It is not documented, and it may change
+ * in any release. What sibling packages need from the rules is in `sluice/internal/rules`, so that importing this module
+ * loads neither zod nor yaml.
+ */
+
+export { HoldingRoom } from "./middleware/core/delay-queue.js"
+export { deniedAnswer } from "./middleware/core/denied-answer.js"
+export { type HeaderLines, headerLines } from "./middleware/headers/header-lines.js"
+export { headerList } from "./middleware/headers/merged-headers.js"
+export { nearest } from "./options.js"
+export { restorePolicy, type SavedPolicy, savePolicy } from "./policy.js"
+export { keepTicksQuick } from "./quick-ticks.js"
+export { noProxies } from "./request/address/trust-proxy.js"
+export { type ByteKeys, byteKeys } from "./stores/memory/byte-keys.js"
+export { Space } from "./stores/store.js"

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { createLimiter } from "../../limiter.js"
+import { createRuleEngine } from "../../rules/index.js"
+import { memoryStore } from "../../stores/memory/memory-store.js"
+import {
+  type AnyRateLimitOptions,
+  checkRateLimitOptions,
+  limiterOf,
+  type RateLimitOptions,
+} from "./rate-limit-options.js"
+
+const numbers = { limit: 5, window: "1m" } as const
+const limiter = createLimiter(numbers)
+const engine = createRuleEngine({ rules: { version: 1, rules: [] } })
+
+function check(options: object): AnyRateLimitOptions<object> {
+  return checkRateLimitOptions(options as RateLimitOptions<object>, ["onDenied"])
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe("a mistake", () => {
+  it.each<[object, string, string]>([
+    [{ limt: 5 }, "OPTION_UNKNOWN", "rateLimit.limt"],
+    [{ ...numbers, skipFailed: true }, "OPTION_UNKNOWN", "rateLimit.skipFailed"],
+    [{ ...numbers, skip: true }, "OPTION_TYPE", "rateLimit.skip"],
+    [{ ...numbers, key: "ip" }, "OPTION_TYPE", "rateLimit.key"],
+    [{ ...numbers, user: "me" }, "OPTION_TYPE", "rateLimit.user"],
+    [{ ...numbers, onDecision: {} }, "OPTION_TYPE", "rateLimit.onDecision"],
+    [{ ...numbers, requestWasSuccessful: 200 }, "OPTION_TYPE", "rateLimit.requestWasSuccessful"],
+    [{ ...numbers, skipFailedRequests: "yes" }, "OPTION_TYPE", "rateLimit.skipFailedRequests"],
+    [{ ...numbers, skipSuccessfulRequests: 1 }, "OPTION_TYPE", "rateLimit.skipSuccessfulRequests"],
+    [{ ...numbers, cost: -1 }, "OPTION_TYPE", "rateLimit.cost"],
+    [{ ...numbers, cost: 1.5 }, "OPTION_TYPE", "rateLimit.cost"],
+    [{ ...numbers, headers: "draft-9" }, "OPTION_TYPE", "rateLimit.headers"],
+    [{ ...numbers, status: 200 }, "OPTION_TYPE", "rateLimit.status"],
+    [{ ...numbers, body: 7 }, "OPTION_TYPE", "rateLimit.body"],
+    [{ ...numbers, contentType: "text/plain\r\nx: y" }, "OPTION_TYPE", "rateLimit.contentType"],
+    [{ ...numbers, maxHeld: -1 }, "OPTION_TYPE", "rateLimit.maxHeld"],
+    [{ ...numbers, ipv6Subnet: 129 }, "OPTION_TYPE", "rateLimit.ipv6Subnet"],
+    [{ ...numbers, onMissingKey: "deny" }, "OPTION_TYPE", "rateLimit.onMissingKey"],
+    [{ ...numbers, onStoreFailure: "open" }, "OPTION_TYPE", "rateLimit.onStoreFailure"],
+    [{ ...numbers, key: () => "a", keyBy: "ip" }, "OPTION_CONFLICT", "rateLimit.keyBy"],
+    [{ ...numbers, proxyHeader: "forwarded" }, "OPTION_CONFLICT", "rateLimit.proxyHeader"],
+    [{ ...numbers, tier: () => "gold" }, "OPTION_CONFLICT", "rateLimit.tier"],
+    [{ limiter: {} }, "OPTION_TYPE", "rateLimit.limiter"],
+    [{ limiter, limit: 5 }, "OPTION_CONFLICT", "rateLimit.limit"],
+    [{ limiter, store: memoryStore() }, "OPTION_CONFLICT", "rateLimit.store"],
+    [{ engine: {} }, "OPTION_TYPE", "rateLimit.engine"],
+    [{ engine, limiter }, "OPTION_CONFLICT", "rateLimit.limiter"],
+    [{ engine, window: "1m" }, "OPTION_CONFLICT", "rateLimit.window"],
+    [{ engine, keyBy: "ip" }, "OPTION_CONFLICT", "rateLimit.keyBy"],
+    [{ engine, onStoreFailure: "deny" }, "OPTION_CONFLICT", "rateLimit.onStoreFailure"],
+  ])("in %o is %s at %s", (options, code, place) => {
+    expect(() => check(options)).toThrow(expect.objectContaining({ code, place }))
+  })
+
+  it.each([undefined, null, 5, "100/1m", []])("is options that are none: %o", (options) => {
+    expect(() => check(options as object)).toThrow(
+      expect.objectContaining({ code: "OPTION_TYPE", place: "rateLimit" }),
+    )
+  })
+
+  it.each<[object, string, string]>([
+    [{}, "OPTION_MISSING", "rateLimit.limit"],
+    [{ limit: 0, window: "1m" }, "LIMIT_INVALID", "rateLimit.limit"],
+    [{ limit: 5, window: "soon" }, "WINDOW_INVALID", "rateLimit.window"],
+    [{ limits: [] }, "OPTION_TYPE", "rateLimit.limits"],
+    [{ limits: [{ limit: 5 }] }, "OPTION_MISSING", "limits[0].window"],
+  ])("in the numbers of %o is told with the place people wrote it at: %s at %s", (options, code, place) => {
+    expect(() => limiterOf(check(options))).toThrow(expect.objectContaining({ code, place }))
+  })
+
+  it("is no option that the adapter takes besides", () => {
+    expect(check({ ...numbers, onDenied: () => undefined })).toHaveProperty("onDenied")
+  })
+})
+
+describe("two middlewares in one store", () => {
+  function warningsOf(...all: readonly object[]): unknown[] {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
+    const store = memoryStore()
+    for (const options of all) limiterOf(check({ store, ...options }))
+    return warn.mock.calls.map(([warning]) => warning)
+  }
+
+  it("are warned of when they count the same clients in one place, up to different limits", () => {
+    expect(warningsOf(numbers, { ...numbers, limit: 100 })).toMatchObject([{ code: "OPTION_CONFLICT" }])
+  })
+
+  it.each<[string, object]>([
+    ["a name", { name: "login" }],
+    ["a prefix", { prefix: "login" }],
+    ["a window", { window: "1h" }],
+    ["keys", { keyBy: "global" }],
+    ["a key function", { key: () => "me" }],
+    ["an algorithm", { algorithm: "token-bucket" }],
+  ])("are fine with %s of their own", (_what, own) => {
+    expect(warningsOf(numbers, { ...numbers, limit: 100, ...own })).toEqual([])
+  })
+
+  it("are fine with the same limit: it may be meant to be one", () => {
+    expect(warningsOf(numbers, numbers)).toEqual([])
+  })
+
+  it("are fine without a store, where each has its own", () => {
+    expect(warningsOf({ ...numbers, store: undefined }, { ...numbers, limit: 9, store: undefined })).toEqual(
+      [],
+    )
+  })
+})

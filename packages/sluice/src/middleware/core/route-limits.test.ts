@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest"
+import { createLimiter } from "../../limiter.js"
+import type { Store } from "../../stores/store.js"
+import { joinOptions, RouteLimits } from "./route-limits.js"
+
+const MINUTE = { limit: 100, window: "1m" }
+
+describe("joining the options of a route with those of the application", () => {
+  it("inherits what the route does not say", () => {
+    const skip = (): boolean => false
+    expect(joinOptions({ ...MINUTE, skip, headers: "legacy" }, { headers: "none" }, "GET /")).toEqual({
+      ...MINUTE,
+      skip,
+      headers: "none",
+    })
+  })
+
+  it("inherits no part of a limit where the route has one", () => {
+    const general = { ...MINUTE, name: "all", algorithm: "token-bucket", burst: 500, keyBy: "global" }
+    expect(joinOptions(general, { limit: 5, window: "1h" }, "GET /")).toEqual({
+      limit: 5,
+      window: "1h",
+      keyBy: "global",
+      prefix: "sluice:GET /",
+    })
+  })
+
+  it("keeps the counters of a route's own limit apart, unless it says where they are", () => {
+    const general = { ...MINUTE, prefix: "shop" }
+    expect(joinOptions(general, { limits: [MINUTE] }, "GET /").prefix).toBe("shop:GET /")
+    expect(joinOptions(general, { ...MINUTE, prefix: "both" }, "GET /").prefix).toBe("both")
+  })
+
+  it("counts by the application's limit where the route has none", () => {
+    expect(joinOptions({ ...MINUTE, prefix: "shop" }, { cost: 5 }, "GET /").prefix).toBe("shop")
+  })
+
+  it("drops what a limiter or an engine of the route's own makes meaningless", () => {
+    const general = { ...MINUTE, store: "s", clock: "c", prefix: "p", onStoreFailure: "deny", keyBy: "ip" }
+    expect(joinOptions(general, { limiter: "l" }, "GET /")).toEqual({
+      limiter: "l",
+      onStoreFailure: "deny",
+      keyBy: "ip",
+    })
+    expect(joinOptions(general, { engine: "e" }, "GET /")).toEqual({ engine: "e" })
+    expect(joinOptions({ engine: "e", tier: "t", cost: 2 }, MINUTE, "GET /")).toEqual({
+      ...MINUTE,
+      cost: 2,
+      prefix: "sluice:GET /",
+    })
+  })
+
+  it("takes the route's key instead of the application's, in whichever way either is said", () => {
+    expect(joinOptions({ ...MINUTE, keyBy: "ip" }, { key: "k" }, "GET /")).toEqual({ ...MINUTE, key: "k" })
+    expect(joinOptions({ ...MINUTE, key: "k" }, { keyBy: "ip" }, "GET /")).toEqual({ ...MINUTE, keyBy: "ip" })
+  })
+
+  it("takes the route's proxies without the header of the application's", () => {
+    const general = { ...MINUTE, trustProxy: 1, proxyHeader: "forwarded" }
+    expect(joinOptions(general, { trustProxy: 2 }, "GET /")).toEqual({ ...MINUTE, trustProxy: 2 })
+  })
+})
+
+describe("the limits of an application", () => {
+  interface Options {
+    store: Store
+    limit: number
+  }
+  const keep = (options: Options): Options => options
+
+  it("share one memory, which is let go with them", async () => {
+    const limits = new RouteLimits<Options>(MINUTE, [], keep)
+    const { store } = limits.general
+    expect(limits.own({ limit: 5, window: "1m" }, "GET /").store).toBe(store)
+    const limiter = createLimiter({ limit: 1, window: "1m", store })
+    expect(limiter.checkSync("me").allowed).toBe(true)
+    await limits.close()
+    expect(() => limiter.checkSync("me")).toThrow(expect.objectContaining({ code: "STORE_CLOSED" }))
+  })
+
+  it("are made once for a route and its options", () => {
+    const limits = new RouteLimits<Options>(MINUTE, [], keep)
+    const own = { limit: 5, window: "1m" }
+    expect(limits.own(own, "GET /")).toBe(limits.own(own, "GET /"))
+    expect(limits.own(own, "GET /")).not.toBe(limits.own(own, "GET /other"))
+    expect(limits.own({ ...own, limit: 6 }, "GET /").limit).toBe(6)
+    expect(limits.general).toBe(limits.general)
+  })
+
+  it("say of which route a mistake is", () => {
+    const limits = new RouteLimits<Options>(MINUTE, ["onDenied"], keep)
+    expect(() => limits.own({ limt: 5 }, "GET /")).toThrow(
+      "rateLimit.limt of GET /: does not exist; did you mean limit? [OPTION_UNKNOWN]",
+    )
+    expect(() => limits.own({ onDenied: 1 }, "GET /")).not.toThrow()
+    expect(() => new RouteLimits<Options>({ limt: 5 }, [], keep)).toThrow("rateLimit.limt: does not exist")
+  })
+})

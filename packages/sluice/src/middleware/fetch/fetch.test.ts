@@ -1,0 +1,292 @@
+import { getEventListeners } from "node:events"
+import { runInNewContext } from "node:vm"
+import { getRequestListener } from "@hono/node-server"
+import { type ModuleFormat, rolldown } from "rolldown"
+import { describe, expect, expectTypeOf, it } from "vitest"
+import { createLimiter } from "../../limiter.js"
+import { listenOnLoopback } from "../../outgoing/loopback.test-support.js"
+import { createRuleEngine } from "../../rules/index.js"
+import { answerByPath } from "../suite/adapter-app.test-support.js"
+import { type AdapterCase, describeAdapter } from "../suite/adapter-suite.test-support.js"
+import {
+  type FetchRateLimitOptions,
+  type LimitedRequest,
+  type RequestDecision,
+  rateLimit,
+  withRateLimit,
+} from "./fetch.js"
+
+type Handler = (request: LimitedRequest, info: unknown) => Response | Promise<Response>
+
+/** An application makes its own answers to errors: no framework does it. */
+function catching(handle: Handler): Handler {
+  return async (request, info) => {
+    try {
+      return await handle(request, info)
+    } catch {
+      return new Response("failed", { status: 500 })
+    }
+  }
+}
+
+const start: AdapterCase["start"] = (limits, handler) => {
+  let handle = catching(async (request) => {
+    const { status, body } = await handler(new URL(request.url).pathname, request.rateLimit)
+    return new Response(body, { status })
+  })
+  // What is wrapped last is met first.
+  for (const options of limits.toReversed()) handle = withRateLimit(handle, options)
+  // The outer one is for what the functions in the options throw.
+  const answer = catching(handle)
+  return listenOnLoopback(
+    getRequestListener((request, info) => answer(request, info), { overrideGlobalObjects: false }),
+  )
+}
+describeAdapter({ name: "fetch", start, resolvesDots: true })
+
+const once = { limit: 1, window: "1h", algorithm: "sliding-window-log" } as const
+const get = (path = "/", init: RequestInit = {}) => new Request(`http://a.example${path}`, init)
+
+describe("withRateLimit", () => {
+  it("hands on every argument, and what the handler throws", async () => {
+    const seen: unknown[] = []
+    const handle = withRateLimit(
+      (_request: Request, env: { name: string }, waiting: number) => {
+        seen.push(env.name, waiting)
+        throw new Error("mine")
+      },
+      { ...once, limit: 9 },
+    )
+    await expect(handle(get(), { name: "env" }, 7)).rejects.toThrow("mine")
+    expect(seen).toEqual(["env", 7])
+  })
+
+  it("gives back a request whose handler threw, with skipFailedRequests", async () => {
+    const limiter = createLimiter(once)
+    const handle = withRateLimit(
+      (request: Request) => {
+        const { status, body } = answerByPath(new URL(request.url).pathname)
+        return new Response(body, { status })
+      },
+      { limiter, key: () => "me", skipFailedRequests: true },
+    )
+    await expect(handle(get("/throw"))).rejects.toThrow("on purpose")
+    expect((await limiter.peek("me")).remaining).toBe(1)
+    expect((await handle(get("/200"))).status).toBe(200)
+    expect((await handle(get("/200"))).status).toBe(429)
+  })
+
+  it("gives the handler the decision, typed, on a request of its own kind", () => {
+    class NextRequest extends Request {
+      readonly nextUrl = new URL(this.url)
+    }
+    const handle = withRateLimit((request: LimitedRequest<NextRequest>) => {
+      expectTypeOf(request.rateLimit).toEqualTypeOf<RequestDecision | undefined>()
+      return new Response(request.nextUrl.pathname)
+    }, once)
+    expectTypeOf(handle).parameter(0).toEqualTypeOf<NextRequest>()
+  })
+})
+
+describe("rateLimit", () => {
+  it("gives a denial as a response that is ready to be returned", async () => {
+    const limit = rateLimit(once)
+    expect((await limit(get())).response).toBeUndefined()
+    const { response, decision } = await limit(get())
+    expect(decision?.allowed).toBe(false)
+    expect(response?.status).toBe(429)
+    expect(response?.headers.get("content-type")).toBe("application/problem+json")
+    expect(response?.headers.get("retry-after")).toBe("3600")
+    expect(await response?.json()).toMatchObject({ status: 429 })
+  })
+
+  it("lets onDenied answer instead, and adds the headers", async () => {
+    const onDenied = async () => Response.redirect("http://a.example/slow", 302)
+    const limit = rateLimit({ ...once, onDenied })
+    await limit(get())
+    const { response } = await limit(get())
+    expect(response?.status).toBe(302)
+    expect(response?.headers.get("location")).toBe("http://a.example/slow")
+    expect(response?.headers.get("retry-after")).toBe("3600")
+  })
+
+  it("adds its headers to the response itself, or to a copy where they cannot be changed", async () => {
+    const limit = rateLimit({ ...once, limit: 9 })
+    const { apply } = await limit(get())
+    const plain = new Response("text", { status: 201 })
+    expect(apply(plain)).toBe(plain)
+    expect(plain.headers.get("x-ratelimit-remaining")).toBe("8")
+    const copy = apply(await fetch("data:text/plain,fetched"))
+    expect(copy.headers.get("x-ratelimit-remaining")).toBe("8")
+    expect(await copy.text()).toBe("fetched")
+  })
+
+  it("returns an answer that can neither be changed nor copied as it is", async () => {
+    const { apply } = await rateLimit(once)(get())
+    const read = await fetch("data:text/plain,fetched")
+    await read.text()
+    expect(apply(read)).toBe(read)
+  })
+
+  it("shows the limits of two together, whichever is applied last", async () => {
+    const outer = rateLimit({ ...once, limit: 9, name: "outer" })
+    const inner = rateLimit({ ...once, limit: 5, name: "inner" })
+    const request = get()
+    const [a, b] = [await outer(request), await inner(request)]
+    const both = /^"outer";r=8;t=\d+, "inner";r=4;t=\d+$/
+    expect(a.apply(b.apply(new Response())).headers.get("ratelimit")).toMatch(both)
+    expect(b.apply(a.apply(new Response())).headers.get("ratelimit")).toMatch(both)
+  })
+
+  it("leaves a skipped request alone", async () => {
+    const { response, decision, apply } = await rateLimit({ ...once, skip: () => true })(get())
+    expect([response, decision]).toEqual([undefined, undefined])
+    expect([...apply(new Response()).headers]).toEqual([])
+  })
+
+  it("counts the first ending only", async () => {
+    const limiter = createLimiter(once)
+    const limit = rateLimit({ limiter, key: () => "me", skipFailedRequests: true })
+    const { apply, settle } = await limit(get())
+    apply(new Response())
+    settle("error")
+    expect((await limiter.peek("me")).remaining).toBe(0)
+  })
+
+  it("gives back a request whose client went away before the answer, with skipFailedRequests", async () => {
+    const limiter = createLimiter(once)
+    const limit = rateLimit({ limiter, key: () => "me", skipFailedRequests: true })
+    const client = new AbortController()
+    await limit(get("/", { signal: client.signal }))
+    expect((await limiter.peek("me")).remaining).toBe(0)
+    client.abort()
+    expect((await limiter.peek("me")).remaining).toBe(1)
+  })
+
+  it("gives back a request whose client had gone before it was decided", async () => {
+    const limiter = createLimiter(once)
+    const limit = rateLimit({ limiter, key: async () => "me", skipFailedRequests: true })
+    await limit(get("/", { signal: AbortSignal.abort() }))
+    expect((await limiter.peek("me")).remaining).toBe(1)
+  })
+
+  it("listens for nothing once the answer is there", async () => {
+    const limit = rateLimit({ ...once, skipFailedRequests: true })
+    const request = get()
+    const { apply } = await limit(request)
+    expect(getEventListeners(request.signal, "abort")).toHaveLength(1)
+    apply(new Response())
+    expect(getEventListeners(request.signal, "abort")).toEqual([])
+  })
+
+  it("tells rules the method, the host and the path, without query and fragment", async () => {
+    const rule = (id: string, match: object) => ({ id, match, limits: [once] })
+    const rules = [
+      rule("items", { host: "a.example", path: "/items", method: "GET" }),
+      rule("root", { host: "b.example", path: "/" }),
+    ]
+    const engine = createRuleEngine({ rules: { version: 1, rules } })
+    const limit = rateLimit({ engine })
+    const ruleFor = async (request: Request) => {
+      const { decision } = await limit(request)
+      return decision !== undefined && "rule" in decision ? decision.rule : undefined
+    }
+    expect(await ruleFor(get("/items?page=2#top"))).toBe("items")
+    expect(await ruleFor(new Request("http://b.example"))).toBe("root")
+    expect(await ruleFor(new Request("http://c.example/items"))).toBeUndefined()
+    expect(await ruleFor(get("/items", { method: "POST" }))).toBeUndefined()
+    await engine.close()
+  })
+})
+
+describe("the client's address", () => {
+  async function statusesOf(options: Partial<FetchRateLimitOptions>, ...calls: [Request, unknown?][]) {
+    const limit = rateLimit({ ...once, ...options } as FetchRateLimitOptions)
+    const seen: number[] = []
+    for (const [request, info] of calls) seen.push((await limit(request, info)).response?.status ?? 200)
+    return seen
+  }
+
+  it.each<[string, (ip: string) => unknown]>([
+    [
+      "Deno",
+      (ip) => ({ remoteAddr: { transport: "tcp", hostname: ip, port: 1 }, completed: Promise.resolve() }),
+    ],
+    ["Bun", (ip) => ({ requestIP: () => ({ address: ip, family: "IPv4", port: 1 }) })],
+    ["Node", (ip) => ({ incoming: { socket: { remoteAddress: ip } } })],
+  ])("is what %s tells beside the request", async (_what, info) => {
+    const [a, b] = [info("203.0.113.1"), info("203.0.113.2")]
+    expect(await statusesOf({}, [get(), a], [get(), a], [get(), b])).toEqual([200, 429, 200])
+  })
+
+  it("is what the option says, from the request or from what is beside it", async () => {
+    const ip = (_request: Request, info: unknown) => (info as { address: string }).address
+    const [a, b] = [{ address: "203.0.113.1" }, { address: "203.0.113.2" }]
+    expect(await statusesOf({ ip }, [get(), a], [get(), a], [get(), b])).toEqual([200, 429, 200])
+  })
+
+  it("is no header that anybody can write", async () => {
+    const as = (ip: string): [Request] => [
+      get("/", { headers: { "cf-connecting-ip": ip, "x-real-ip": ip, "x-forwarded-for": ip } }),
+    ]
+    expect(await statusesOf({}, as("203.0.113.1"), as("203.0.113.2"))).toEqual([200, 429])
+  })
+
+  it.each([
+    ["text"],
+    [null],
+    [{}],
+    [{ server: null }],
+    [{ incoming: null }],
+    [{ remoteAddr: { hostname: 7 } }],
+  ])("is unknown when %j is beside the request", async (info) => {
+    expect(await statusesOf({}, [get(), info], [get()])).toEqual([200, 429])
+  })
+})
+
+describe("mistakes", () => {
+  it.each([
+    [{ ...once, ip: "x" }, 'rateLimit.ip: must be a function, got "x" [OPTION_TYPE]'],
+    [{ ...once, onDenied: {} }, "rateLimit.onDenied: must be a function, got an object [OPTION_TYPE]"],
+    [{ ...once, windw: 1 }, "rateLimit.windw: does not exist; did you mean window? [OPTION_UNKNOWN]"],
+    [null, "rateLimit: must be an object, got null [OPTION_TYPE]"],
+  ])("are refused when the limit is made: %j", (options, message) => {
+    expect(() => rateLimit(options as never)).toThrow(message)
+  })
+
+  it("in the order of arguments are refused", () => {
+    expect(() => withRateLimit(once as never, once)).toThrow("withRateLimit.handler: must be a function")
+  })
+})
+
+describe("where there is no Node", () => {
+  async function bundle(entry: string, format: ModuleFormat): Promise<string> {
+    const input = new URL(entry, import.meta.url).pathname
+    const build = await rolldown({ input, platform: "neutral", external: /^[^./]/ })
+    const { output } = await build.generate({ format, name: "sluice", codeSplitting: false })
+    await build.close()
+    return output[0].code
+  }
+
+  it.each(["./fetch.ts", "../hono.ts"])("%s imports nothing", async (entry) => {
+    const code = await bundle(entry, "esm")
+    expect(code).toContain("function rateLimit")
+    expect(code).not.toMatch(/^import\b|\bimport\(|\brequire\(/m)
+  })
+
+  it("limits requests and calls in memory, without process and Buffer", async () => {
+    const { Request, Response, Headers, URL, AbortSignal, AbortController, TextEncoder, btoa } = globalThis
+    const { setInterval, clearInterval, setTimeout, clearTimeout, crypto } = globalThis
+    const web = { Request, Response, Headers, URL, AbortSignal, AbortController, TextEncoder, btoa }
+    const bare = { ...web, setInterval, clearInterval, setTimeout, clearTimeout, crypto }
+    const answers = await runInNewContext(
+      `${await bundle("./fetch.ts", "iife")}
+      const handle = sluice.withRateLimit(() => new Response("hello"), { limit: 1, window: "1h" })
+      const call = sluice.limitFetch(handle, { wait: async () => ({ allowed: true }), refund: async () => {} })
+      const request = () => new Request("http://a.example/")
+      call(request()).then(async (first) => [first.status, (await handle(request())).status])`,
+      bare,
+    )
+    expect([...answers]).toEqual([200, 429])
+  })
+})

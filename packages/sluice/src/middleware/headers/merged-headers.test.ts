@@ -1,0 +1,68 @@
+import { expect, it } from "vitest"
+import type { HeaderDecision } from "./headers.js"
+import { headerList, type Shown, showTogether } from "./merged-headers.js"
+
+function shown(name: string, limit: number, remaining: number, retryAfterMs = 0): Shown {
+  const decision: HeaderDecision = {
+    allowed: retryAfterMs === 0,
+    limit,
+    remaining,
+    retryAfterMs,
+    resetAfterMs: 60_000,
+    resetAt: 1_800_000_000_000,
+  }
+  return { decision, policies: [{ name, quota: limit, windowMs: 60_000 }] }
+}
+
+function headersOf({ decision, policies }: Shown): Record<string, string> {
+  const list = headerList("both", policies)(decision)
+  return Object.fromEntries(list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1] as string]] : [])))
+}
+
+it("shows the tightest of two in single values, whichever came first", () => {
+  const tight = shown("tight", 5, 1)
+  const wide = shown("wide", 100, 90)
+  for (const both of [showTogether(tight, wide), showTogether(wide, tight)]) {
+    expect(headersOf(both)).toMatchObject({ "x-ratelimit-limit": "5", "x-ratelimit-remaining": "1" })
+  }
+})
+
+it("gives each limit its member, in the order they were met, of three middlewares too", () => {
+  const both = showTogether(showTogether(shown("a", 5, 4), shown("b", 6, 5)), shown("c", 7, 6))
+  expect(headersOf(both)).toMatchObject({
+    ratelimit: '"a";r=4;t=60, "b";r=5;t=60, "c";r=6;t=60',
+    "ratelimit-policy": '"a";q=5;w=60, "b";q=6;w=60, "c";q=7;w=60',
+  })
+})
+
+it("explains a denial by the limit that denied, even if another has less left", () => {
+  const both = showTogether(shown("used up", 5, 0), shown("denies", 100, 3, 10_000))
+  expect(headersOf(both)).toMatchObject({
+    "x-ratelimit-limit": "100",
+    "retry-after": "10",
+    ratelimit: '"used up";r=0, "denies";r=3;t=10',
+  })
+})
+
+it("shows nothing left while the key of one is blocked, whichever came first", () => {
+  const { decision, policies } = shown("blocked", 5, 0, 30_000)
+  // None of its limits denies; the block does.
+  const limits = [{ ...decision, name: "blocked", remaining: 4, retryAfterMs: 0 }]
+  const blocked = { decision: { ...decision, limits }, policies }
+  const wide = shown("wide", 100, 90)
+  for (const both of [showTogether(blocked, wide), showTogether(wide, blocked)]) {
+    expect(headersOf(both)).toMatchObject({
+      "x-ratelimit-limit": "5",
+      "x-ratelimit-remaining": "0",
+      "retry-after": "30",
+    })
+  }
+})
+
+it("puts the texts of the same limits together once", () => {
+  const a = shown("a", 5, 4)
+  const b = shown("b", 6, 5)
+  expect(showTogether(a, b).policies).toBe(showTogether(a, b).policies)
+  expect(headerList("both", a.policies)).toBe(headerList("both", a.policies))
+  expect(headerList("legacy", a.policies)).not.toBe(headerList("both", a.policies))
+})

@@ -1,0 +1,129 @@
+import {
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+  type Provider,
+  SetMetadata,
+  type Type,
+} from "@nestjs/common"
+import { SluiceError } from "../../errors.js"
+import { LIMIT_FIELDS } from "../../policy.js"
+import { checkRateLimitOptions, limiterOf, type RateLimitOptions } from "../core/rate-limit-options.js"
+import type { RouteLimitOptions } from "../core/route-limits.js"
+import { type OnDenied, RateLimitGuard } from "./nest-guard.js"
+import { ADAPTER_FIELDS, LIMITS, NestLimits, OPTIONS_KEY } from "./nest-limits.js"
+import type { NestRequest } from "./nest-request.js"
+
+export type { DeniedAnswer, RequestDecision } from "../core/passage.js"
+export type { DecisionEvent, RateLimitOptions } from "../core/rate-limit-options.js"
+export {
+  type SluiceThrottlerStorage,
+  type ThrottlerStorageOptions,
+  throttlerStorage,
+} from "../stores/throttler-storage.js"
+export { RateLimitException, RateLimitGuard } from "./nest-guard.js"
+export type { NestRequest } from "./nest-request.js"
+
+interface DeniedOptions {
+  /** Returns what to throw at a denied request instead. The headers are set already. */
+  onDenied?: OnDenied
+}
+
+/** What `@RateLimit` takes. */
+export type NestRouteLimitOptions<Request extends object = NestRequest> = RouteLimitOptions<Request> &
+  DeniedOptions
+
+export type NestRateLimitOptions<Request extends object = NestRequest> =
+  | (RateLimitOptions<Request> & DeniedOptions & { global?: true })
+  /** Nothing is limited but what has a `@RateLimit`. */
+  | (NestRouteLimitOptions<Request> & { global: false })
+
+/** A class that knows the options, for `useClass` and `useExisting`. */
+export interface RateLimitOptionsFactory<Request extends object = NestRequest> {
+  createRateLimitOptions(): NestRateLimitOptions<Request> | Promise<NestRateLimitOptions<Request>>
+}
+
+/** One of `useFactory`, `useClass` and `useExisting`. */
+export interface RateLimitAsyncOptions<Request extends object = NestRequest>
+  extends Pick<ModuleMetadata, "imports"> {
+  useFactory?: (
+    ...dependencies: never[]
+  ) => NestRateLimitOptions<Request> | Promise<NestRateLimitOptions<Request>>
+  inject?: NonNullable<FactoryProvider["inject"]>
+  useClass?: Type<RateLimitOptionsFactory<Request>>
+  useExisting?: Type<RateLimitOptionsFactory<Request>>
+}
+
+const OPTIONS = Symbol.for("sluice.nest-options")
+
+/** `imports: [RateLimitModule.forRoot({ limit: 100, window: "1m" })]`, once, in the root module. */
+// biome-ignore lint/complexity/noStaticOnlyClass: Nest knows a module by its class.
+export class RateLimitModule {
+  static forRoot<Request extends object = NestRequest>(
+    options: NestRateLimitOptions<Request>,
+  ): DynamicModule {
+    // By a function: Nest 10 would spell out a value, with its store and all that hangs on it, to tell modules apart.
+    return moduleOf([{ provide: OPTIONS, useFactory: () => options }], [])
+  }
+
+  static forRootAsync<Request extends object = NestRequest>(
+    options: RateLimitAsyncOptions<Request>,
+  ): DynamicModule {
+    return moduleOf(optionsProviders(options ?? {}), options?.imports ?? [])
+  }
+}
+
+/** A limit for a handler, or for all of a class together, instead of that of the application. What it does not say is inherited. */
+export function RateLimit<Request extends object = NestRequest>(
+  options: NestRouteLimitOptions<Request> = {},
+): ClassDecorator & MethodDecorator {
+  // Mistakes come out when the class is loaded, as far as they can be seen without the application's own options.
+  const checked = checkRateLimitOptions(options as RateLimitOptions<Request>, ADAPTER_FIELDS)
+  const isWhole = [...LIMIT_FIELDS, "limits"].some((field) => Object.hasOwn(options, field))
+  if (isWhole) void limiterOf(checked).close()
+  return SetMetadata(OPTIONS_KEY, options)
+}
+
+/** No limit for a handler, or for those of a class that have none of their own. */
+export function SkipRateLimit(): ClassDecorator & MethodDecorator {
+  return SetMetadata(OPTIONS_KEY, false)
+}
+
+/** Global, because guards are made in the modules they are used in. */
+function moduleOf(
+  options: Provider[],
+  imports: NonNullable<RateLimitAsyncOptions["imports"]>,
+): DynamicModule {
+  const limits: Provider = {
+    provide: LIMITS,
+    useFactory: (given: object) => new NestLimits(given),
+    inject: [OPTIONS],
+  }
+  return {
+    module: RateLimitModule,
+    global: true,
+    imports,
+    providers: [...options, limits, RateLimitGuard],
+    exports: [LIMITS, RateLimitGuard],
+  }
+}
+
+function optionsProviders<Request extends object>(options: RateLimitAsyncOptions<Request>): Provider[] {
+  const { inject = [], useClass, useExisting, useFactory } = options
+  if (useFactory !== undefined) {
+    return [{ provide: OPTIONS, useFactory: useFactory as FactoryProvider["useFactory"], inject }]
+  }
+  const from = useExisting ?? useClass
+  if (from === undefined) {
+    throw new SluiceError("OPTION_MISSING", {
+      place: "RateLimitModule.forRootAsync",
+      expected: "needs one of useFactory, useClass and useExisting",
+    })
+  }
+  const make: Provider = {
+    provide: OPTIONS,
+    useFactory: (factory: RateLimitOptionsFactory<Request>) => factory.createRateLimitOptions(),
+    inject: [from],
+  }
+  return useClass === undefined ? [make] : [make, useClass]
+}

@@ -1,0 +1,110 @@
+import express from "express"
+import { type Options, rateLimit, type Store } from "express-rate-limit"
+import { afterEach, expect, it } from "vitest"
+import { eventually } from "../../../../../test/support/eventually.js"
+import { listenOnLoopback } from "../../outgoing/loopback.test-support.js"
+import { memoryStore } from "../../stores/memory/memory-store.js"
+import { ManualClock } from "../../testing/manual-clock.js"
+import type { RunningApp } from "../suite/adapter-suite.test-support.js"
+import { expressRateLimitStore } from "./express-rate-limit-store.js"
+import { describeOnBothStores } from "./stores.test-support.js"
+
+const apps: RunningApp[] = []
+afterEach(async () => {
+  for (const app of apps.splice(0)) await app.close()
+})
+
+async function serve(store: Store, options: Partial<Options> = {}): Promise<string> {
+  const app = express()
+  app.use(rateLimit({ windowMs: 3_600_000, limit: 2, standardHeaders: "draft-6", store, ...options }))
+  app.get("/", (_request, response) => void response.send("hello"))
+  const running = await listenOnLoopback(app)
+  apps.push(running)
+  return running.url
+}
+
+async function statuses(url: string, count: number): Promise<number[]> {
+  const seen: number[] = []
+  for (let i = 0; i < count; i++) seen.push((await fetch(url)).status)
+  return seen
+}
+
+describeOnBothStores((openStore) => {
+  it("counts for express-rate-limit, what it denies too", async () => {
+    const store = expressRateLimitStore({ store: openStore() })
+    const url = await serve(store)
+    expect(await statuses(url, 4)).toEqual([200, 200, 429, 429])
+    const counted = await store.get("127.0.0.1")
+    expect(counted?.totalHits).toBe(4)
+    const left = (counted?.resetTime?.getTime() ?? 0) - Date.now()
+    expect(left).toBeGreaterThan(3_590_000)
+    expect(left).toBeLessThanOrEqual(3_600_000)
+  })
+
+  it("shows express-rate-limit when the window ends", async () => {
+    const url = await serve(expressRateLimitStore({ store: openStore() }))
+    const { headers } = await fetch(url)
+    expect(headers.get("ratelimit-remaining")).toBe("1")
+    expect(Number(headers.get("ratelimit-reset"))).toBeGreaterThan(3_590)
+  })
+
+  it("takes requests back for skipSuccessfulRequests, and never below zero", async () => {
+    const store = expressRateLimitStore({ store: openStore() })
+    const url = await serve(store, { skipSuccessfulRequests: true })
+    expect(await statuses(url, 4)).toEqual([200, 200, 200, 200])
+    await eventually(async () => (await store.get("127.0.0.1")) === undefined)
+    await store.decrement("127.0.0.1")
+    await store.increment("127.0.0.1")
+    expect((await store.get("127.0.0.1"))?.totalHits).toBe(1)
+  })
+
+  it("forgets one key and keeps the others", async () => {
+    const store = expressRateLimitStore({ store: openStore() })
+    await store.increment("a")
+    await store.increment("b")
+    await store.resetKey("a")
+    expect(await store.get("a")).toBeUndefined()
+    expect((await store.get("b"))?.totalHits).toBe(1)
+  })
+
+  it("keeps limiters with another prefix apart in one store", async () => {
+    const shared = openStore()
+    const one = expressRateLimitStore({ store: shared, prefix: "one" })
+    const two = expressRateLimitStore({ store: shared, prefix: "two" })
+    await one.increment("a")
+    expect((await two.increment("a")).totalHits).toBe(1)
+    expect((await one.increment("a")).totalHits).toBe(2)
+  })
+})
+
+it("starts a window with its first request and a new one when it is over", async () => {
+  const clock = new ManualClock()
+  const store = expressRateLimitStore({ store: memoryStore({ clock }) })
+  store.init({ windowMs: 1_000 })
+  clock.advance(300)
+  const begun = clock.now()
+  await store.increment("a")
+  clock.advance(999)
+  const { totalHits, resetTime } = await store.increment("a")
+  expect([totalHits, resetTime?.getTime()]).toEqual([2, begun + 1_000])
+  clock.advance(1)
+  expect((await store.increment("a")).totalHits).toBe(1)
+})
+
+it("forgets everything only in a store of its own", async () => {
+  const own = expressRateLimitStore()
+  await own.increment("a")
+  await own.resetAll?.()
+  expect(await own.get("a")).toBeUndefined()
+  expect((await own.increment("a")).totalHits).toBe(1)
+  expect(own.localKeys).toBe(true)
+  await own.shutdown()
+  const given = expressRateLimitStore({ store: memoryStore() })
+  expect(given.resetAll).toBeUndefined()
+  expect(given.localKeys).toBe(false)
+})
+
+it("refuses options it does not know", () => {
+  expect(() => expressRateLimitStore({ prefx: "x" } as object)).toThrow(/prefx.*did you mean prefix/)
+  expect(() => expressRateLimitStore({ prefix: "" })).toThrow(/expressRateLimitStore.prefix/)
+})

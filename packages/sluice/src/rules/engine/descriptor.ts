@@ -1,0 +1,222 @@
+// Rules about Envoy descriptors: a descriptor is a list of keys and values, and a rule names as many of them, in order.
+
+import { costOf } from "../../call-options.js"
+import type { RuleSpec } from "../language/schema.js"
+import type { Steps } from "../language/steps.js"
+import type { Matched, MatchReason } from "../match/index.js"
+import { matchesValue, parseValuePattern, type ValuePattern } from "../match/value-pattern.js"
+
+export interface DescriptorEntry {
+  readonly key: string
+  readonly value: string
+}
+
+export interface Descriptor {
+  readonly entries: readonly DescriptorEntry[]
+  /** Takes the place of the request's cost for this descriptor alone. */
+  readonly cost?: number | undefined
+  /** Takes the place of the limits of the rules it meets. */
+  readonly limit?: DescriptorLimit | undefined
+}
+
+/** A limit that a descriptor brings along, as a fixed window. */
+export interface DescriptorLimit {
+  /** 0 denies whatever costs something. */
+  readonly limit: number
+  readonly windowMs: number
+}
+
+/** A rule that a request meets, and by which of its descriptors. */
+export interface MatchedRule extends Matched {
+  readonly descriptor?: Descriptor | undefined
+  readonly at?: number | undefined
+  readonly cost?: number | undefined
+}
+
+/** Why a rule matches, or the first part that does not: of rules about descriptors, the descriptor as a whole. */
+export type WhyMatched =
+  | MatchReason
+  | {
+      readonly matched: false
+      readonly part: "descriptor"
+      readonly name?: string
+      readonly expected: string
+      readonly found: string | undefined
+    }
+
+interface EntryPattern {
+  readonly value: ValuePattern | undefined
+  readonly exceptions: ReadonlySet<string>
+  readonly globs: readonly ValuePattern[]
+}
+
+interface DescriptorRule {
+  readonly index: number
+  readonly domain: string
+  readonly entries: readonly EntryPattern[]
+  readonly text: string
+}
+
+/** Rules with exact values at the same places: one lookup finds those that a descriptor may meet. */
+interface Shape {
+  readonly exact: readonly number[]
+  readonly byValues: Map<string, DescriptorRule[]>
+}
+
+/** Rules about descriptors with the same keys. */
+interface KeysNode {
+  /** One key longer. */
+  readonly longer: Map<string, KeysNode>
+  /** Rules whose values are all exact, by these values. */
+  readonly exact: Map<string, DescriptorRule[]>
+  /** The others. */
+  readonly open: Map<string, Shape>
+}
+
+export class DescriptorIndex {
+  readonly #rules = new Map<number, DescriptorRule>()
+  /** By domain, and from there by key after key: nothing is put together to be looked up, which took most of the time. */
+  readonly #domains = new Map<string, KeysNode>()
+
+  static *build(rules: readonly RuleSpec[]): Steps<DescriptorIndex> {
+    const index = new DescriptorIndex()
+    for (const [at, { match }] of rules.entries()) {
+      if (match?.descriptor !== undefined)
+        index.#add(yield* compile(at, match.domain ?? "", match.descriptor), match.descriptor)
+      yield
+    }
+    return index
+  }
+
+  #add(rule: DescriptorRule, entries: readonly { readonly key: string }[]): void {
+    this.#rules.set(rule.index, rule)
+    let node = grown(this.#domains, rule.domain)
+    for (const { key } of entries) node = grown(node.longer, key)
+    const values = rule.entries.map(({ value }) => value)
+    if (values.every((value) => typeof value === "string")) {
+      const text = joinedValues(values)
+      const known = node.exact.get(text)
+      if (known === undefined) node.exact.set(text, [rule])
+      else known.push(rule)
+    } else rulesLike(node.open, rule).push(rule)
+  }
+
+  match(domain: string, descriptors: readonly Descriptor[]): MatchedRule[] {
+    const matched: MatchedRule[] = []
+    const known = this.#domains.get(domain)
+    for (let at = 0; at < descriptors.length; at++) {
+      const descriptor = descriptors[at] as Descriptor
+      const cost = descriptor.cost === undefined ? undefined : costOf(descriptor.cost)
+      const node = known === undefined ? undefined : nodeOf(known, descriptor.entries)
+      if (node === undefined) continue
+      const meet = (rules: readonly DescriptorRule[]): void => {
+        for (const rule of rules) {
+          if (!fits(rule, descriptor.entries)) continue
+          matched.push({ index: rule.index, params: undefined, pattern: undefined, descriptor, at, cost })
+        }
+      }
+      const { entries } = descriptor
+      if (node.exact.size > 0) {
+        const text =
+          entries.length === 1
+            ? (entries[0] as DescriptorEntry).value
+            : joinedValues(entries.map(({ value }) => value))
+        meet(node.exact.get(text) ?? [])
+      }
+      for (const { exact, byValues } of node.open.values())
+        meet(byValues.get(joinedValues(exact.map((i) => entries[i]?.value as string))) ?? [])
+    }
+    return matched
+  }
+
+  explain(
+    index: number,
+    request: { domain: string; descriptors: readonly Descriptor[] | undefined },
+  ): WhyMatched {
+    const rule = this.#rules.get(index) as DescriptorRule
+    const met = this.match(request.domain, request.descriptors ?? []).find(
+      (matched) => matched.index === index,
+    )
+    if (met !== undefined) return { matched: true, match: met }
+    const found = request.descriptors
+      ?.map((descriptor) => textOf(request.domain, descriptor.entries))
+      .join("; ")
+    return { matched: false, part: "descriptor", expected: rule.text, found }
+  }
+}
+
+function* compile(
+  index: number,
+  domain: string,
+  descriptor: NonNullable<NonNullable<RuleSpec["match"]>["descriptor"]>,
+): Steps<DescriptorRule> {
+  const place = `rules[${index}].match.descriptor`
+  const entries: EntryPattern[] = []
+  for (const [i, { value, not = [] }] of descriptor.entries()) {
+    const exceptions: ValuePattern[] = []
+    for (const text of not) {
+      exceptions.push(parseValuePattern(text, `${place}[${i}].not`))
+      yield
+    }
+    entries.push({
+      value: value === undefined ? undefined : parseValuePattern(value, `${place}[${i}].value`),
+      exceptions: new Set(exceptions.filter((pattern) => typeof pattern === "string")),
+      globs: exceptions.filter((pattern) => typeof pattern !== "string"),
+    })
+    yield
+  }
+  return { index, domain, text: textOf(domain, descriptor), entries }
+}
+
+function fits({ entries }: DescriptorRule, found: readonly DescriptorEntry[]): boolean {
+  for (let i = 0; i < entries.length; i++) {
+    const { value, exceptions, globs } = entries[i] as EntryPattern
+    const own = (found[i] as DescriptorEntry).value
+    if (value !== undefined && !matchesValue(value, own)) return false
+    if (exceptions.has(own) || globs.some((glob) => matchesValue(glob, own))) return false
+  }
+  return true
+}
+
+function grown(nodes: Map<string, KeysNode>, name: string): KeysNode {
+  let node = nodes.get(name)
+  if (node === undefined) {
+    node = { longer: new Map(), exact: new Map(), open: new Map() }
+    nodes.set(name, node)
+  }
+  return node
+}
+
+/** The rules with the same exact values at the same places as this one. */
+function rulesLike(shapes: Map<string, Shape>, { entries }: DescriptorRule): DescriptorRule[] {
+  const exact = entries.flatMap(({ value }, i) => (typeof value === "string" ? [i] : []))
+  let shape = shapes.get(exact.join())
+  if (shape === undefined) {
+    shape = { exact, byValues: new Map() }
+    shapes.set(exact.join(), shape)
+  }
+  const text = joinedValues(exact.map((i) => entries[i]?.value as string))
+  const rules = shape.byValues.get(text) ?? []
+  shape.byValues.set(text, rules)
+  return rules
+}
+
+function nodeOf(root: KeysNode, entries: readonly DescriptorEntry[]): KeysNode | undefined {
+  let node: KeysNode | undefined = root
+  for (let i = 0; i < entries.length && node !== undefined; i++)
+    node = node.longer.get((entries[i] as DescriptorEntry).key)
+  return node
+}
+
+/** Length-prefixed where there are several: no text of one value can pass for another list of values. */
+function joinedValues(values: readonly string[]): string {
+  if (values.length <= 1) return values[0] ?? ""
+  return values.map((value) => `${value.length}:${value}`).join("")
+}
+
+function textOf(
+  domain: string,
+  entries: readonly { readonly key: string; readonly value?: string | undefined }[],
+): string {
+  return `${domain}: ${entries.map(({ key, value }) => `${key}=${value ?? "*"}`).join(", ")}`
+}

@@ -1,0 +1,191 @@
+// Why a request is treated as it is, rule by rule.
+
+import type { Charge, Outcome } from "../../stores/store.js"
+import { ruleOutcome } from "./build-decision.js"
+import type { WhyMatched } from "./descriptor.js"
+import type { Identity } from "./identity.js"
+import { type Plan, type Step, standing, stepOf } from "./plan.js"
+import type { Mode, RuleDecision, RuleLimit } from "./rule-decision.js"
+import type { Applying, CompiledRule, RuleSet } from "./rule-set.js"
+
+export interface Explanation {
+  readonly revision: number
+  /** The request as the rules see it. API keys are hashed. */
+  readonly request: {
+    readonly method: string
+    readonly host: string
+    readonly path: string
+    readonly query: string
+    readonly badPath?: string
+    readonly ip?: string | undefined
+    readonly user?: string | undefined
+    readonly apiKey?: string | undefined
+    readonly tier?: string | undefined
+  }
+  readonly rules: readonly RuleExplanation[]
+  /** What a check would answer. */
+  readonly decision: RuleDecision
+  /** The decision in a sentence. */
+  readonly verdict: string
+}
+
+export interface RuleExplanation {
+  readonly rule: string
+  readonly mode: Mode
+  readonly matched: boolean
+  /** Whether it has a say: it matched, is not off, was not replaced, and has a limit for this client. */
+  readonly applies: boolean
+  /** Why it matched or not, and why it applies or not, in a sentence. */
+  readonly because: string
+  readonly key?: string
+  readonly cost?: number
+  /** Where its limits are from. */
+  readonly limitsFrom?: Applying["from"]
+  readonly limits?: readonly RuleLimit[]
+  /** The same for limits tried in shadow beside them. */
+  readonly candidate?: readonly RuleLimit[]
+}
+
+export interface ExplainContext {
+  readonly set: RuleSet
+  readonly identity: Identity
+  readonly plan: Plan
+  readonly nowMs: number
+  /** In place of what the rules say. */
+  readonly cost: number | undefined
+  readonly decision: RuleDecision
+  chargesOf(steps: readonly Step[]): readonly Charge[]
+  decide(charges: readonly Charge[]): Promise<Outcome>
+}
+
+export async function explain(context: ExplainContext): Promise<Explanation> {
+  const { set, identity, decision } = context
+  const { badPath } = identity
+  return {
+    revision: set.revision,
+    request: {
+      method: identity.method,
+      host: identity.host,
+      path: identity.path,
+      query: identity.shownQuery,
+      ...(badPath === undefined ? {} : { badPath }),
+      ip: identity.ip,
+      user: identity.user,
+      apiKey: identity.apiKey,
+      tier: identity.tier,
+    },
+    rules: await Promise.all(set.rules.map((rule, index) => explainRule(context, rule, index))),
+    decision,
+    verdict: verdictOf(context),
+  }
+}
+
+async function explainRule(
+  context: ExplainContext,
+  rule: CompiledRule,
+  index: number,
+): Promise<RuleExplanation> {
+  const { set, identity, nowMs } = context
+  const reason = set.whyMatched(index, identity)
+  const about = { rule: rule.id, mode: rule.mode, matched: reason.matched }
+  if (!reason.matched) return { ...about, applies: false, because: mismatch(reason, identity) }
+  const stands = standing(set, set.match(identity)).some((matched) => matched.index === index)
+  if (rule.mode === "off") return { ...about, applies: false, because: "it is off" }
+  if (!stands) return { ...about, applies: false, because: `${replacer(context, rule)} takes its place` }
+  const step = stepOf(set, rule, identity, reason.match, nowMs, context.cost)
+  if (step === undefined) return { ...about, applies: false, because: exemption(rule, context) }
+  if (step === "deny-list")
+    return { ...about, applies: true, because: `${rule.deny.get(identity)} is on its deny list` }
+  if (step === "missing-key")
+    return { ...about, applies: true, because: "the request has no key, and the rule denies those" }
+  if (step === "ambiguous-key") {
+    const because = `it cannot tell whom the request counts for: ${identity.ambiguity}`
+    return { ...about, applies: true, because }
+  }
+  const limits = await stateOf(context, step)
+  return {
+    ...about,
+    applies: true,
+    because: matchSentence(rule, reason.match.pattern),
+    key: step.key,
+    cost: step.cost,
+    limitsFrom: step.from as Applying["from"],
+    limits,
+    ...(rule.candidate === undefined || rule.candidate === "unlimited"
+      ? {}
+      : { candidate: await stateOf(context, { ...step, limits: rule.candidate }) }),
+  }
+}
+
+async function stateOf(context: ExplainContext, step: Step): Promise<readonly RuleLimit[]> {
+  if (step.limits.length === 0) return []
+  const charges = step.limits.map(({ space, policy }) => ({ space, key: step.key, policy, cost: step.cost }))
+  const { verdicts, now } = await context.decide(charges)
+  return ruleOutcome(step, verdicts, 0, now, "enforce").limits
+}
+
+function mismatch(reason: Extract<WhyMatched, { matched: false }>, identity: Identity): string {
+  const part = reason.name === undefined ? reason.part : `${reason.part} ${reason.name}`
+  const value = identity.isCredential(reason.part, reason.name)
+    ? "has a value that is not shown"
+    : `is ${JSON.stringify(reason.found)}`
+  const found = reason.found === undefined ? "is not there" : value
+  return `${part} ${found}, and must be ${reason.expected}`
+}
+
+function matchSentence(rule: CompiledRule, pattern: string | undefined): string {
+  const parts = Object.keys(rule.spec.match ?? {})
+  if (parts.length === 0) return "it matches every request"
+  if (pattern !== undefined) return `the path matches ${pattern}`
+  return parts.length === 1 ? `its ${parts[0]} matches` : `${parts.join(" and ")} match`
+}
+
+function replacer({ set, identity }: ExplainContext, rule: CompiledRule): string {
+  const other = set
+    .match(identity)
+    .map(({ index }) => set.rules[index] as CompiledRule)
+    .find((candidate) => candidate.mode === "enforce" && candidate.replaces.has(rule.id))
+  return `rule "${other?.id}"`
+}
+
+/** Why a rule that matched has nothing to say. */
+function exemption(rule: CompiledRule, { set, identity, nowMs }: ExplainContext): string {
+  const listed = rule.allow.get(identity)
+  if (listed !== undefined) return `${listed} is on its allow list`
+  const { limits, from } = set.limitsFor(rule, identity, identity.tier, nowMs)
+  if (limits === "unlimited") {
+    if (from === "tier") return `tier ${identity.tier} is unlimited`
+    return from === "override" ? "an override makes this client unlimited" : "it is unlimited"
+  }
+  return rule.onMissingKey === "skip"
+    ? "the request has no key, and the rule skips those"
+    : "the request has descriptors and no key for a rule that is not about them"
+}
+
+function verdictOf({ set, identity, decision, plan }: ExplainContext): string {
+  const { reason, rule, limitName, retryAfterMs } = decision
+  const wait =
+    retryAfterMs === Number.POSITIVE_INFINITY ? "it can never pass" : `it may pass in ${retryAfterMs} ms`
+  switch (reason) {
+    case "no-rule":
+      return "allowed: no rule has anything to say"
+    case "within-limits":
+      return `allowed: ${decision.remaining} of ${decision.limit} left by limit "${limitName}" of rule "${rule}"`
+    case "limit":
+      return `denied by limit "${limitName}" of rule "${rule}": ${wait}`
+    case "block":
+      return `denied: the key is blocked in rule "${rule}"; ${wait}`
+    case "allow-list":
+      return `allowed: ${set.allow.get(identity)} is on the allow list`
+    case "deny-list":
+      return plan.early?.rule === undefined
+        ? `denied: ${set.deny.get(identity)} is on the deny list`
+        : `denied: ${plan.early.rule.deny.get(identity)} is on the deny list of rule "${rule}"`
+    case "missing-key":
+      return `denied: the request has no key for rule "${rule}"`
+    case "ambiguous-key":
+      return `denied: ${rule === undefined ? "" : `rule "${rule}" cannot tell whom it counts for; `}${decision.ambiguous}`
+    case "bad-path":
+      return `denied: the path has no canonical form (${identity.badPath})`
+  }
+}

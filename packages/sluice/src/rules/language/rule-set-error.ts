@@ -1,0 +1,48 @@
+import { type ErrorCode, SluiceError } from "../../errors.js"
+import { type ClassOf, isInstance, markOf } from "../../kind.js"
+
+const MARK = /* @__PURE__ */ markOf("RuleSetError")
+
+/** One mistake in a rule set. */
+export interface RuleProblem {
+  readonly code: ErrorCode
+  /** Where: `rules[2].limits[0].window`. */
+  readonly path: string
+  /** The id of the rule it is in, when it has one. */
+  readonly rule?: string | undefined
+  /** What was expected and what was found. */
+  readonly message: string
+  /** Counted from 1, when the set came as text. */
+  readonly line?: number | undefined
+  readonly column?: number | undefined
+}
+
+/** A rule set that was refused, with every mistake in it. */
+export class RuleSetError extends SluiceError {
+  readonly problems: readonly RuleProblem[]
+
+  constructor(source: string, problems: readonly RuleProblem[]) {
+    const count = problems.length === 1 ? "1 mistake" : `${problems.length} mistakes`
+    super("RULES_INVALID", {
+      place: source,
+      expected: `${count}\n${problems.map((problem) => `  ${describe(problem)}`).join("\n")}\n`,
+    })
+    this.problems = problems
+  }
+
+  /** Also true of errors of another copy of this library. */
+  static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one asks here, too.
+    return isInstance(this, value, RuleSetError, MARK)
+  }
+
+  get [MARK](): true {
+    return true
+  }
+}
+
+function describe({ code, path, rule, message, line, column }: RuleProblem): string {
+  const where = line === undefined ? "" : `${line}:${column} `
+  const place = rule === undefined ? path : `rule "${rule}": ${path.replace(/^rules\[\d+\]\.?/, "")}`
+  return `${where}${place === "" ? "rule set" : place} ${message} [${code}]`
+}

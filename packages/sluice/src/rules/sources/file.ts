@@ -1,0 +1,308 @@
+import { basename, dirname, join, resolve } from "node:path"
+import { replaceFile } from "../../atomic-file.js"
+import type { Clock } from "../../clock.js"
+import { systemClock } from "../../clock.js"
+import type { Duration } from "../../duration.js"
+import { parseDuration } from "../../duration.js"
+import { SluiceError } from "../../errors.js"
+import { checkFields, checkType } from "../../options.js"
+import type { GuardRails } from "../language/guard-rails.js"
+import { parseRuleSet } from "../language/parse.js"
+import { RuleSetError } from "../language/rule-set-error.js"
+import type { RuleSetDocument } from "../language/schema.js"
+import { finishInSlices } from "../language/steps.js"
+import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
+import { etagOf } from "./etag.js"
+import { withLock } from "./file-lock.js"
+import { Journal } from "./journal.js"
+import { checkHistory, checkHooks, HISTORY } from "./options.js"
+import { ioError, RuleFile } from "./rule-file.js"
+import { Turns } from "./serial-queue.js"
+import { Serving } from "./serving.js"
+import type {
+  EditableRuleSource,
+  RevisionInfo,
+  RuleSetRevision,
+  RuleSourceHooks,
+  RuleSourceWork,
+  SaveOptions,
+} from "./source.js"
+import { watchFile } from "./watch.js"
+import { editRuleText } from "./yaml-edit.js"
+
+export interface FileRulesOptions extends RuleSourceHooks {
+  guardRails?: GuardRails
+  /** How many revisions are kept. Default: 100. */
+  history?: number
+  /** Where they are kept. Default: `.rules.yaml.revisions.jsonl` beside `rules.yaml`. */
+  historyFile?: string
+  /** How often to look at the file when the system does not tell of changes. Default: `"1s"`. */
+  poll?: Duration
+  /** Tells when something was changed. Default: the system's. */
+  clock?: Clock
+  /** Where the text of a large file is read and changed. Default: here, at once. At the start it is always read here. */
+  work?: RuleSourceWork
+}
+
+const FIELDS = ["guardRails", "history", "historyFile", "poll", "clock", "onEvent", "work"]
+
+/**
+ * Rules in a YAML or JSON file. An edit by hand is followed at once; a bad one is refused with every mistake in it. `save`
+ * changes only what differs, so that comments stay. Where the folder cannot be written, revisions are kept in memory.
+ */
+export async function fileRules(path: string, options: FileRulesOptions = {}): Promise<EditableRuleSource> {
+  const isPath = (value: unknown) => typeof value === "string" && value !== ""
+  checkType(path ?? null, "fileRules", "the path of a file", isPath)
+  checkFields(options, FIELDS, "fileRules")
+  checkHistory(options.history, "fileRules")
+  checkHooks(options, "fileRules")
+  checkType(options.historyFile, "fileRules.historyFile", "the path of a file", isPath)
+  const pollMs = parseDuration(options.poll ?? "1s", "fileRules.poll")
+  const rules = new FileRules(resolve(path), options)
+  await rules.open(pollMs)
+  return rules
+}
+
+/** What a file holds. */
+interface ReadRules {
+  readonly document: RuleSetDocument
+  readonly etag: string
+}
+
+class FileRules implements EditableRuleSource {
+  readonly #file: RuleFile
+  readonly #lockFile: string
+  readonly #journal: Journal
+  readonly #options: FileRulesOptions
+  readonly #clock: Clock
+  readonly #turns = new Turns()
+  /** There is none until the file has been read for the first time. */
+  #serving!: Serving
+  /** The text that `current` was read from. */
+  #good = ""
+  /** The text that was last seen, good or bad; undefined when there was no file. */
+  #seen: string | undefined
+  #stamp: string | undefined
+  /** A text that was read elsewhere, and what came of it. */
+  #prepared: { readonly text: string; readonly result: () => ReadRules } | undefined
+  /** A look is waiting for its turn, and will see whatever is there by then. */
+  #looking = false
+  #stop = () => {}
+
+  constructor(path: string, options: FileRulesOptions) {
+    this.#file = new RuleFile(path)
+    const beside = (name: string) => join(dirname(path), `.${basename(path)}.${name}`)
+    this.#lockFile = beside("lock")
+    const historyFile = options.historyFile ?? beside("revisions.jsonl")
+    this.#journal = new Journal(historyFile, options.history ?? HISTORY)
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+  }
+
+  async open(pollMs: number): Promise<void> {
+    await this.#file.settled()
+    this.#serving = new Serving(await this.#follow(), this.#options)
+    // Where nothing can be written, nothing was left behind either.
+    await withLock(this.#lockFile, () => {
+      this.#file.sweep()
+      this.#journal.sweep()
+    }).catch(() => {})
+    this.#stop = watchFile(this.#file.path, Math.max(1, pollMs), () => {
+      if (this.#looking) return
+      this.#looking = true
+      void this.#turns.take(async () => {
+        this.#looking = false
+        await this.#look()
+      })
+    })
+  }
+
+  get current(): RuleSetRevision {
+    return this.#serving.current
+  }
+
+  get stale(): boolean {
+    return this.#serving.stale
+  }
+
+  subscribe(listener: (next: RuleSetRevision) => void): () => void {
+    return this.#serving.subscribe(listener)
+  }
+
+  async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
+    checkSave(options, "save")
+    return await this.#put(document, options, "save")
+  }
+
+  async revisions(): Promise<RevisionInfo[]> {
+    const kept = await this.#turns.take(async () => [...this.#journal.revisions])
+    return await finishInSlices(infosOf(kept))
+  }
+
+  async revision(revision: number): Promise<RuleSetRevision | undefined> {
+    return await this.#turns.take(async () =>
+      this.#journal.revisions.findLast((kept) => kept.revision === revision),
+    )
+  }
+
+  async rollback(to: number, options: SaveOptions): Promise<RuleSetRevision> {
+    checkSave(options, "rollback")
+    const { document } = wanted(await this.revision(to), to, "rollback")
+    return await this.#put(document, options, "rollback")
+  }
+
+  async reload(): Promise<void> {
+    await this.#turns.take(async () => {
+      this.#stamp = undefined
+      await this.#look()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#stop()
+    await this.#turns.done()
+  }
+
+  async #put(document: unknown, options: SaveOptions, place: string): Promise<RuleSetRevision> {
+    const checked = checkedCopy(document, this.#options.guardRails, options.isChecked)
+    const etag = options.etag ?? etagOf(checked)
+    return await this.#turns.take(async () => {
+      for (;;) {
+        // An edit by hand that nobody has noticed yet comes first.
+        await this.#look()
+        checkExpected(this.current, options, place)
+        if (etag === this.current.etag && !this.stale) return this.current
+        const saved = await this.#write(checked, { ...options, etag })
+        if (saved !== undefined) return saved
+      }
+    })
+  }
+
+  /** Undefined when the file has changed since it was looked at. */
+  async #write(document: RuleSetDocument, options: SaveOptions): Promise<RuleSetRevision | undefined> {
+    try {
+      const text = await this.#edited(document)
+      const saved = await withLock(this.#lockFile, () => {
+        if (this.#file.readIfThere() !== this.#seen) return undefined
+        this.#journal.refresh()
+        this.#journal.settle(this.current.etag)
+        this.#journal.tidy()
+        const next = makeRevision(this.#nextNumber(), document, options, this.#clock.now())
+        // Somebody was in the middle of an edit that has mistakes: it is replaced, but not thrown away.
+        if (this.#seen !== undefined && this.#seen !== this.#good)
+          replaceFile(`${this.#file.path}.refused`, this.#seen)
+        this.#journal.addWith(next, () => this.#file.write(text))
+        this.#good = text
+        this.#seen = text
+        return next
+      })
+      if (saved === undefined) return undefined
+      this.#serving.recovered()
+      this.#serving.accept(saved)
+      return saved
+    } catch (cause) {
+      throw ioError(this.#file.path, "written", cause)
+    }
+  }
+
+  /** The text of the file with other rules in it. Under the lock it is only written: others wait for that. */
+  async #edited(document: RuleSetDocument): Promise<string> {
+    const { work } = this.#options
+    return work === undefined
+      ? editRuleText(this.#good, this.current.document, document)
+      : await work.editText(this.#good, this.current.document, document)
+  }
+
+  /** Follows the file. Never rejects: what is wrong with the file is told to whoever wants to know. */
+  async #look(): Promise<void> {
+    try {
+      const stamp = this.#file.stamp()
+      if (stamp !== undefined && stamp === this.#stamp) return
+      if (this.#file.readIfThere() !== this.#seen) {
+        await this.#file.settled()
+        await this.#prepare()
+        const next = await this.#follow()
+        this.#serving.recovered()
+        if (next.revision > this.current.revision) this.#serving.accept(next)
+      }
+      this.#stamp = stamp
+    } catch (error) {
+      this.#refuse(error as SluiceError)
+    }
+  }
+
+  #refuse(error: SluiceError): void {
+    const kind = error.code === "RULES_IO" ? "unavailable" : "refused"
+    this.#serving.trouble({ kind, error })
+  }
+
+  /** The revision that the file now is. */
+  async #follow(): Promise<RuleSetRevision> {
+    try {
+      return await withLock(this.#lockFile, () => {
+        const read = this.#read()
+        this.#journal.refresh()
+        this.#journal.settle(read.etag)
+        this.#journal.tidy()
+        return this.#numbered(read, (next) => this.#journal.add(next))
+      })
+    } catch (error) {
+      if (error instanceof SluiceError) throw error
+      // A folder that may only be read, as in a container, or a full disk: no reason not to follow the file.
+      return this.#numbered(this.#read(), (next) => this.#journal.keep(next))
+    }
+  }
+
+  /** Has the text of the file read elsewhere, so that `#read` need not unless the text has changed by then. */
+  async #prepare(): Promise<void> {
+    const { work, guardRails } = this.#options
+    const text = this.#file.readIfThere()
+    // Whoever else reads it does not know the guard rails.
+    if (work === undefined || guardRails !== undefined || text === undefined) return
+    this.#prepared = await work.readText(text, this.#file.path).then(
+      (read) => ({ text, result: () => read }),
+      (error: unknown) => {
+        if (!(error instanceof RuleSetError)) return undefined
+        const result = () => {
+          throw error
+        }
+        return { text, result }
+      },
+    )
+  }
+
+  #read(): ReadRules {
+    const prepared = this.#prepared
+    this.#prepared = undefined
+    this.#seen = undefined
+    this.#seen = this.#file.read()
+    const read = prepared?.text === this.#seen ? prepared.result() : this.#parse(this.#seen)
+    this.#good = this.#seen
+    return read
+  }
+
+  #parse(text: string): ReadRules {
+    const document = parseRuleSet(text, { ...this.#parseOptions(), name: this.#file.path })
+    return { document, etag: etagOf(document) }
+  }
+
+  /** The newest revision if it has this content, or a new one. */
+  #numbered({ document, etag }: ReadRules, add: (next: RuleSetRevision) => void): RuleSetRevision {
+    const known = [this.#journal.revisions.at(-1), this.#serving?.current]
+    const same = known.find((revision) => revision?.etag === etag)
+    if (same !== undefined) return same
+    const next = makeRevision(this.#nextNumber(), document, { by: "file", etag }, this.#clock.now())
+    add(next)
+    return next
+  }
+
+  #nextNumber(): number {
+    const newest = this.#journal.revisions.at(-1)?.revision ?? 0
+    return Math.max(newest, this.#serving?.current.revision ?? 0) + 1
+  }
+
+  #parseOptions() {
+    const { guardRails } = this.#options
+    return guardRails === undefined ? {} : { guardRails }
+  }
+}

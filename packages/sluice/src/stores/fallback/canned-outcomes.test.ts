@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest"
+import { blockPolicy } from "../../algorithms/block.js"
+import { compilePolicy } from "../../policy.js"
+import { CAPACITY, variants } from "../../testing/contract/policies.js"
+import { type Charge, Space } from "../store.js"
+import { allowUncounted, denyUncounted } from "./canned-outcomes.js"
+
+const NOW = Date.UTC(2026, 0, 1) * 1000
+const space = new Space("test")
+
+describe.each(variants)("$title", ({ limit }) => {
+  const policy = compilePolicy(limit, "test")
+  const chargeOf = (cost: number): Charge => ({ space, key: "key", policy, cost })
+
+  it("allowed without counting shows an unused key", () => {
+    const outcome = allowUncounted([chargeOf(3)], NOW)
+    expect(outcome).toMatchObject({ allowed: true, degraded: "allow", now: NOW })
+    expect(outcome.verdicts).toMatchObject([
+      { allowed: true, remaining: CAPACITY - 3, retryAfter: 0, delay: 0 },
+    ])
+  })
+
+  it("denied without counting says when to try again", () => {
+    const outcome = denyUncounted([chargeOf(1)], NOW, 1_000_000)
+    expect(outcome).toMatchObject({ allowed: false, degraded: "deny", now: NOW })
+    expect(outcome.verdicts).toMatchObject([
+      { allowed: false, remaining: 0, retryAfter: 1_000_000, delay: 0 },
+    ])
+  })
+
+  it("a cost that can never fit is denied for ever either way", () => {
+    const never = [{ allowed: false, retryAfter: Number.POSITIVE_INFINITY }]
+    expect(allowUncounted([chargeOf(CAPACITY + 1)], NOW)).toMatchObject({ allowed: false, verdicts: never })
+    expect(denyUncounted([chargeOf(CAPACITY + 1)], NOW, 1)).toMatchObject({ allowed: false, verdicts: never })
+  })
+
+  it("a look is denied where a charge would be", () => {
+    expect(denyUncounted([chargeOf(0)], NOW, 1).verdicts).toMatchObject([{ allowed: false, remaining: 0 }])
+  })
+})
+
+it("a block that nobody can look up is not given as the reason of a denial", () => {
+  const charge = { space, key: "key", policy: blockPolicy, cost: 0 }
+  expect(denyUncounted([charge], NOW, 1)).toMatchObject({ allowed: false, verdicts: [{ allowed: true }] })
+})

@@ -1,0 +1,284 @@
+// Stands between a limiter and a store that may fail: whatever happens to the store, a decision comes back, and it says
+// how it was made.
+//
+// Time: calls without `at` are decided locally by a clock that never steps. Calls with `at` are decided at that time, by
+// the local counters too. Both kinds may meet on one key; its counters then follow the rule of every store that time
+// never runs backwards for a key, and the seed of a key carries the time its last shared decision was made at, `at` or
+// the local clock.
+
+import type { Verdict } from "../../algorithms/algorithm.js"
+import { SluiceError } from "../../errors.js"
+import { checkInWaves } from "../sharded-waves.js"
+import type { Charge, Check, Degraded, Outcome, Space, Store } from "../store.js"
+import { allowUncounted, denyUncounted } from "./canned-outcomes.js"
+import { LocalFallback } from "./local-fallback.js"
+import { tell } from "./notify.js"
+import type { FailureKind } from "./store-failure.js"
+import { StoreFailure } from "./store-failure.js"
+import { messageOf } from "./thrown.js"
+import { monotonicNow } from "./timers.js"
+
+/** What decides when the store cannot: nothing (`allow`, `deny`), or this instance's share of the limit (`local`). */
+export type OnStoreFailure = Degraded
+
+export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
+
+export interface StoreFailureEvent {
+  readonly operation: StoreOperation
+  readonly failure: StoreFailure
+  /** What was done instead. `dropped`: a charge, refund or reset that had no counter to go to. */
+  readonly instead: Degraded | "dropped"
+}
+
+export interface GuardedCheck extends Check {
+  readonly onStoreFailure?: OnStoreFailure | undefined
+}
+
+export interface StoreGuardOptions {
+  /** For calls that do not say. Default: `"local"`. */
+  onStoreFailure?: OnStoreFailure
+  /** Keys whose last shared decision is remembered, to start from when the store fails. Default: 10,000, about 0.4 MB. */
+  maxSeeds?: number
+  /** Keys counted locally while the store is away. Default: 1,000,000. */
+  maxKeys?: number
+  /** When a denied client should come back if only the return of the store can help. Default: 1,000. */
+  retryAfterMs?: number
+  /** Told of every call that the store did not answer, also of those that the breaker kept away from it. */
+  onFailure?: (event: StoreFailureEvent) => void
+  /** A clock that never steps, in ms since 1970. Default: the system's monotonic clock. */
+  clock?: { now(): number }
+}
+
+export interface StoreGuardStats {
+  /** Calls that the store did not answer, by reason. */
+  readonly failures: Readonly<Partial<Record<FailureKind, number>>>
+  /** Decisions made without it, by kind. */
+  readonly degraded: Readonly<Record<Degraded, number>>
+  /** Failures after which nobody knows whether the charge has happened. */
+  readonly ambiguous: number
+  /** Charges, refunds and resets that had no counter to go to. */
+  readonly dropped: number
+}
+
+export class StoreGuard implements Store {
+  readonly #store: Store
+  readonly #local: LocalFallback
+  readonly #onStoreFailure: OnStoreFailure
+  readonly #retryAfter: number
+  readonly #onFailure: ((event: StoreFailureEvent) => void) | undefined
+  readonly #now: () => number
+  readonly #failures: Partial<Record<FailureKind, number>> = {}
+  readonly #degraded: Record<Degraded, number> = { allow: 0, deny: 0, local: 0 }
+  #ambiguous = 0
+  #dropped = 0
+  #underWay = 0
+  #onIdle: (() => void) | undefined
+
+  constructor(store: Store, options: StoreGuardOptions = {}) {
+    const { clock } = options
+    this.#store = store
+    this.#onStoreFailure = options.onStoreFailure ?? "local"
+    this.#retryAfter = Math.ceil((options.retryAfterMs ?? 1_000) * 1000)
+    this.#onFailure = options.onFailure
+    this.#now = clock === undefined ? monotonicNow : () => clock.now()
+    this.#local = new LocalFallback({
+      mostSeeds: options.maxSeeds ?? 10_000,
+      mostKeys: options.maxKeys ?? 1_000_000,
+      retryAfter: this.#retryAfter,
+      now: this.#now,
+    })
+  }
+
+  get stats(): StoreGuardStats {
+    return {
+      failures: { ...this.#failures },
+      degraded: { ...this.#degraded },
+      ambiguous: this.#ambiguous,
+      dropped: this.#dropped,
+    }
+  }
+
+  get instances(): number {
+    const { instances = 1 } = this.#store
+    return instances >= 1 ? Math.floor(instances) : 1
+  }
+
+  async check(
+    charges: readonly Charge[],
+    at?: number,
+    onStoreFailure = this.#onStoreFailure,
+  ): Promise<Outcome> {
+    let outcome: Outcome
+    this.#underWay++
+    try {
+      outcome = await this.#store.check(charges, at)
+    } catch (error) {
+      return await this.#instead("check", error, charges, at, onStoreFailure)
+    } finally {
+      if (--this.#underWay === 0) this.#onIdle?.()
+    }
+    if (onStoreFailure === "local") this.#remember(charges, outcome, at)
+    return outcome
+  }
+
+  async decide(
+    charges: readonly Charge[],
+    at?: number,
+    onStoreFailure = this.#onStoreFailure,
+  ): Promise<Outcome> {
+    let outcome: Outcome
+    try {
+      outcome = await this.#store.decide(charges, at)
+    } catch (error) {
+      return await this.#instead("decide", error, charges, at, onStoreFailure)
+    }
+    if (onStoreFailure === "local") this.#remember(charges, outcome, at)
+    return outcome
+  }
+
+  /**
+   * One by one, since each may fail by itself: a dead server of several degrades only its own. A store that puts the checks
+   * of one tick into one call loses nothing by it.
+   */
+  wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
+    return this.#store.wavesOf?.(checks)
+  }
+
+  checkMany(checks: readonly GuardedCheck[], onStoreFailure = this.#onStoreFailure): Promise<Outcome[]> {
+    return checkInWaves(checks, this.#store.wavesOf?.(checks), (check) =>
+      this.check(check.charges, check.at, check.onStoreFailure ?? onStoreFailure),
+    )
+  }
+
+  async charge(
+    charges: readonly Charge[],
+    at?: number,
+    onStoreFailure = this.#onStoreFailure,
+  ): Promise<void> {
+    try {
+      await this.#store.charge(charges, at)
+    } catch (error) {
+      if (this.#isLocal("charge", error, onStoreFailure))
+        await this.#local.charge(charges, at, this.instances)
+      return
+    }
+    if (onStoreFailure === "local") this.#local.rememberBlocks(charges, at)
+  }
+
+  async refund(
+    charges: readonly Charge[],
+    at?: number,
+    onStoreFailure = this.#onStoreFailure,
+  ): Promise<void> {
+    try {
+      await this.#store.refund(charges, at)
+    } catch (error) {
+      if (this.#isLocal("refund", error, onStoreFailure))
+        await this.#local.refund(charges, at, this.instances)
+    }
+  }
+
+  async reset(charges: readonly Charge[], onStoreFailure = this.#onStoreFailure): Promise<void> {
+    try {
+      await this.#store.reset(charges)
+    } catch (error) {
+      if (!this.#isLocal("reset", error, onStoreFailure)) return
+    }
+    // A key that was reset must not be found used when the store fails later.
+    await this.#local.reset(charges)
+  }
+
+  mayBlock(space: Space): boolean {
+    return this.#store.mayBlock(space) || this.#local.mayBlock(space)
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#store.close()
+    } finally {
+      // Checks under way still get their answer, from the local counters if need be.
+      if (this.#underWay > 0) await this.#idle()
+      await this.#local.close()
+    }
+  }
+
+  #remember(charges: readonly Charge[], outcome: Outcome, at: number | undefined): void {
+    if (outcome.degraded === undefined) this.#local.remember(charges, outcome, at)
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve
+    })
+  }
+
+  #instead(
+    operation: "check" | "decide",
+    error: unknown,
+    charges: readonly Charge[],
+    at: number | undefined,
+    onStoreFailure: OnStoreFailure,
+  ): Promise<Outcome> | Outcome {
+    const way = strictest(charges, onStoreFailure)
+    this.#count(operation, error, way)
+    this.#degraded[way]++
+    if (charges.some((charge) => (charge.onStoreFailure ?? onStoreFailure) !== way))
+      return this.#mixed(operation, charges, at, onStoreFailure)
+    if (way === "local") return this.#local[operation](charges, at, this.instances)
+    const now = at ?? Math.round(this.#now() * 1000)
+    return way === "allow" ? allowUncounted(charges, now) : denyUncounted(charges, now, this.#retryAfter)
+  }
+
+  /** Charges of rules that fail differently: each is decided its own way, and still all pass or none. */
+  async #mixed(
+    operation: "check" | "decide",
+    charges: readonly Charge[],
+    at: number | undefined,
+    onStoreFailure: OnStoreFailure,
+  ): Promise<Outcome> {
+    const now = at ?? Math.round(this.#now() * 1000)
+    const ways = charges.map((charge) => charge.onStoreFailure ?? onStoreFailure)
+    const of = (way: Degraded) => charges.filter((_, i) => ways[i] === way)
+    const allow = allowUncounted(of("allow"), now).verdicts
+    const deny = denyUncounted(of("deny"), now, this.#retryAfter).verdicts
+    const passes = [...allow, ...deny].every((verdict) => verdict.allowed)
+    // What another charge denies must not be counted here.
+    const local = await this.#local[passes ? operation : "decide"](of("local"), at, this.instances)
+    const decided = { allow: [...allow], deny: [...deny], local: [...local.verdicts] }
+    const verdicts = ways.map((way) => decided[way].shift() as Verdict)
+    const degraded = strictest(charges, onStoreFailure)
+    return { allowed: passes && local.allowed, now: local.now, verdicts, degraded }
+  }
+
+  /** Whether the local counters take what the store could not. If not, it is lost, and counted. */
+  #isLocal(operation: StoreOperation, error: unknown, onStoreFailure: OnStoreFailure): boolean {
+    const isLocal = onStoreFailure === "local"
+    this.#count(operation, error, isLocal ? "local" : "dropped")
+    if (!isLocal) this.#dropped++
+    return isLocal
+  }
+
+  #count(operation: StoreOperation, error: unknown, instead: Degraded | "dropped"): void {
+    // A mistake by the caller is the caller's to know, and a denial never comes here: it is an answer.
+    if (error instanceof SluiceError) throw error
+    const failure = error instanceof StoreFailure ? error : unexpected(error)
+    this.#failures[failure.kind] = (this.#failures[failure.kind] ?? 0) + 1
+    if (failure.ambiguous) this.#ambiguous++
+    tell(this.#onFailure, { operation, failure, instead })
+  }
+}
+
+/** Of several ways to fail, the one that lets the least through. */
+function strictest(charges: readonly Charge[], otherwise: OnStoreFailure): OnStoreFailure {
+  let way: OnStoreFailure | undefined
+  for (const charge of charges) {
+    const own = charge.onStoreFailure ?? otherwise
+    if (own === "deny") return own
+    if (way === undefined || own === "local") way = own
+  }
+  return way ?? otherwise
+}
+
+function unexpected(cause: unknown): StoreFailure {
+  return new StoreFailure("other", messageOf(cause), { ambiguous: true, cause })
+}

@@ -1,0 +1,187 @@
+import { setImmediate as turn } from "node:timers/promises"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { compilePolicy } from "../../policy.js"
+import type { Outcome } from "../store.js"
+import { Space } from "../store.js"
+import { Lane } from "./batcher.js"
+import type { RedisConnection } from "./client.js"
+import type { Message } from "./codec.js"
+import { CHECK } from "./codec.js"
+
+const FULL = 32
+const NOW = Date.UTC(2026, 0, 1) * 1000
+const policy = compilePolicy({ algorithm: "token-bucket", limit: 1_000, window: "1m" }, "test")
+const charges = [{ space: new Space("test"), key: "key", policy, cost: 1 }]
+
+/** A connection on which the test answers. */
+class Wire implements RedisConnection {
+  readonly isCluster = false
+  keepsOrder = true
+  /** What happened, in order. */
+  readonly events: string[] = []
+  readonly calls: { answer: (reply: unknown) => void; refuse: (error: Error) => void }[] = []
+
+  runScript(
+    _digest: string,
+    _message: Message,
+    answered: (reply: unknown) => void,
+    refused: (error: unknown) => void,
+  ): void {
+    this.#sent("evalsha").then(answered, refused)
+  }
+
+  send(_key: string | undefined, [command]: (string | Buffer)[]): Promise<unknown> {
+    return this.#sent(String(command).toLowerCase())
+  }
+
+  ready(): undefined {}
+
+  #sent(command: string): Promise<unknown> {
+    this.events.push(command)
+    return new Promise((answer, refuse) => this.calls.push({ answer, refuse }))
+  }
+}
+
+/** What the script replies to so many checks of an unused bucket. */
+function reply(checks: number): Buffer {
+  return Buffer.from(new Float64Array([NOW, ...Array<number>(checks * 2).fill(0)]).buffer)
+}
+
+let wire: Wire
+let lane: Lane
+
+function openLane(deadlineMs = 10_000): void {
+  lane = new Lane(wire, { deadlineMs, expiryBufferMs: 1_000, leastExpiryMs: 1_000 })
+}
+
+function check(): Promise<Outcome> {
+  return lane.submit(CHECK, charges, ["key"], undefined)
+}
+
+/** So many checks, which nobody waits for. */
+function checks(count: number): void {
+  for (let i = 0; i < count; i++) check().catch(() => undefined)
+}
+
+beforeEach(() => {
+  wire = new Wire()
+  openLane()
+})
+afterEach(() => lane.close())
+
+describe("a call", () => {
+  it("leaves when the tick is over", async () => {
+    checks(FULL - 1)
+    expect(wire.calls).toHaveLength(0)
+    await turn()
+    expect(wire.calls).toHaveLength(1)
+  })
+
+  it("leaves at once when it is full, and the rest when the tick is over", async () => {
+    checks(FULL + 8)
+    expect(wire.calls).toHaveLength(1)
+    await turn()
+    expect(wire.calls).toHaveLength(2)
+  })
+
+  it("waits for the end of the tick where others of this tick could pass it", async () => {
+    wire.keepsOrder = false
+    checks(FULL + 8)
+    expect(wire.calls).toHaveLength(0)
+    await turn()
+    expect(wire.calls).toHaveLength(2)
+  })
+})
+
+describe("answers that come at once", () => {
+  it("are given one after the other, so that those who ask again leave in between", async () => {
+    for (const name of ["first", "second"]) {
+      for (let i = 0; i < FULL; i++) {
+        void check().then(() => {
+          wire.events.push(name)
+          checks(1)
+        })
+      }
+    }
+    expect(wire.events).toEqual(["evalsha", "evalsha"])
+    for (const { answer } of [...wire.calls]) answer(reply(FULL))
+    await turn()
+    const given = (name: string) => Array<string>(FULL).fill(name)
+    expect(wire.events.slice(2)).toEqual([...given("first"), "evalsha", ...given("second"), "evalsha"])
+  })
+
+  it("are all given, also when nobody asks again", async () => {
+    const answers = Promise.all(Array.from({ length: 5 * FULL }, check))
+    for (const { answer } of [...wire.calls]) answer(reply(FULL))
+    expect((await answers).every(({ allowed }) => allowed)).toBe(true)
+  })
+})
+
+describe("a server without the script", () => {
+  const noScript = new Error("NOSCRIPT No matching script.")
+  /** The source is sent when everything that has arrived was read: one turn for the answer, one for that. */
+  const sentAgain = async () => {
+    await turn()
+    await turn()
+  }
+
+  it("is sent its source", async () => {
+    const answer = check()
+    await turn()
+    wire.calls[0]?.refuse(noScript)
+    await sentAgain()
+    expect(wire.events).toEqual(["evalsha", "eval"])
+    wire.calls[1]?.answer(reply(1))
+    expect((await answer).allowed).toBe(true)
+  })
+
+  it("is sent it once, and believed", async () => {
+    const answer = check()
+    await turn()
+    wire.calls[0]?.refuse(noScript)
+    await sentAgain()
+    wire.calls[1]?.refuse(noScript)
+    await expect(answer).rejects.toMatchObject({ name: "StoreFailure" })
+    expect(wire.events).toEqual(["evalsha", "eval"])
+  })
+
+  it("is not sent it for a check that nobody waits for any more", async () => {
+    openLane(1)
+    await expect(check()).rejects.toMatchObject({ kind: "timeout", ambiguous: true })
+    const sent = wire.events.length
+    wire.calls[0]?.refuse(noScript)
+    await sentAgain()
+    expect(wire.events.slice(sent).filter((command) => command === "eval")).toEqual([])
+  })
+})
+
+it("a reply that cannot be read fails the check, and not the process", async () => {
+  const answer = check()
+  await turn()
+  wire.calls[0]?.answer(null)
+  await expect(answer).rejects.toMatchObject({ name: "StoreFailure", kind: "other" })
+})
+
+it("a request that cannot be encoded fails alone, with a typed failure that charged nothing", async () => {
+  const broken = [{ ...(charges[0] as (typeof charges)[0]), policy: undefined as unknown as typeof policy }]
+  const asked = Promise.allSettled([check(), lane.submit(CHECK, broken, ["key"], undefined), check()])
+  await turn()
+  for (const call of wire.calls) call.answer(reply(1))
+  const [first, second, third] = await asked
+  expect(first).toMatchObject({ status: "fulfilled", value: { allowed: true } })
+  expect(third).toMatchObject({ status: "fulfilled", value: { allowed: true } })
+  expect(second).toMatchObject({
+    status: "rejected",
+    reason: { name: "StoreFailure", kind: "other", ambiguous: false },
+  })
+})
+
+it("a client that throws when it is sent the source fails the call, and nothing else", async () => {
+  const asked = check()
+  await turn()
+  wire.send = () => {
+    throw new Error("Connection is closed.")
+  }
+  wire.calls[0]?.refuse(new Error("NOSCRIPT No matching script."))
+  await expect(asked).rejects.toMatchObject({ name: "StoreFailure", kind: "connection" })
+})

@@ -1,0 +1,57 @@
+import type { Outcome } from "../store.js"
+
+interface Entry {
+  readonly outcome: Outcome
+  /** When it was learnt and until when it holds, on the monotonic clock, in ms. */
+  readonly since: number
+  readonly until: number
+}
+
+const MOST_ENTRIES = 10_000
+
+/**
+ * Answers a denied check again without asking, until its retry time or for `capMs`, whichever is sooner. What it may miss
+ * meanwhile, and no longer than the cap: a refund, a reset, an unblock, a limit raised elsewhere.
+ */
+export class DenyCache {
+  readonly #capMs: number
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(capMs: number) {
+    this.#capMs = capMs
+  }
+
+  get(name: string): Outcome | undefined {
+    const entry = this.#entries.get(name)
+    if (entry === undefined) return undefined
+    const now = performance.now()
+    if (now >= entry.until) {
+      this.#entries.delete(name)
+      return undefined
+    }
+    const passed = Math.floor((now - entry.since) * 1000)
+    const verdicts = entry.outcome.verdicts.map((verdict) => ({
+      ...verdict,
+      retryAfter: verdict.allowed ? 0 : Math.max(verdict.retryAfter - passed, 1),
+      resetAfter: Math.max(verdict.resetAfter - passed, 0),
+    }))
+    return { ...entry.outcome, now: entry.outcome.now + passed, verdicts }
+  }
+
+  /** Keeps a denial that time will lift. */
+  put(name: string, outcome: Outcome): void {
+    if (outcome.allowed) return
+    let wait = 0
+    for (const verdict of outcome.verdicts) if (!verdict.allowed) wait = Math.max(wait, verdict.retryAfter)
+    const since = performance.now()
+    if (this.#entries.size >= MOST_ENTRIES) {
+      const oldest = this.#entries.keys().next()
+      if (!oldest.done) this.#entries.delete(oldest.value)
+    }
+    this.#entries.set(name, { outcome, since, until: since + Math.min(wait / 1000, this.#capMs) })
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+}

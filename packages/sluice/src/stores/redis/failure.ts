@@ -1,0 +1,61 @@
+import type { FailureKind } from "../fallback/store-failure.js"
+import { StoreFailure } from "../fallback/store-failure.js"
+import { messageOf } from "../fallback/thrown.js"
+
+/** What Redis calls its errors, by the first word of the message. */
+const KINDS: Record<string, FailureKind> = {
+  READONLY: "readonly",
+  LOADING: "loading",
+  MASTERDOWN: "loading",
+  CLUSTERDOWN: "cluster-down",
+  TRYAGAIN: "cluster-down",
+  MOVED: "cluster-down",
+  ASK: "cluster-down",
+  CROSSSLOT: "cluster-down",
+  OOM: "out-of-memory",
+  BUSY: "busy",
+  UNKILLABLE: "busy",
+  NOAUTH: "no-auth",
+  WRONGPASS: "no-auth",
+  NOPERM: "no-permission",
+  WRONGTYPE: "wrong-type",
+  MISCONF: "not-writable",
+  NOREPLICAS: "not-writable",
+}
+
+export function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("NOSCRIPT")
+}
+
+/** A command that the user may not run, met inside a script: an ERR, in the words of Redis 7.0 and of later ones. */
+const SCRIPT_NOT_PERMITTED = /^ERR (The user executing the script can't|ACL failure in script)/
+
+/** How the system and the clients name what happens to a connection: by code, and by name or message. */
+const CONNECTION_CODE = /^(E(?!RR)[A-Z]+$|ERR_(SOCKET|STREAM|SSL|TLS)|CONNECTION_|NR_)/
+const CONNECTION =
+  /Socket|Connection|Disconnect|ClientClosed|ClientOffline|MaxRetries|closed|offline|timed? ?out|Stream isn't writeable/i
+
+/** Any error of a client as a typed failure. Messages of servers carry no passwords; those of sockets only an address. */
+export function failureOf(error: unknown): StoreFailure {
+  if (error instanceof StoreFailure) return error
+  const message = messageOf(error)
+  const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? ""
+  const kind = SCRIPT_NOT_PERMITTED.test(message) ? "no-permission" : KINDS[word]
+  if (kind !== undefined) return new StoreFailure(kind, message, { cause: error })
+  const { code = "", name = "" } = error instanceof Error ? (error as Error & { code?: string }) : {}
+  // What was already sent when a connection broke may have been carried out.
+  if (
+    word !== "ERR" &&
+    (CONNECTION_CODE.test(String(code)) || CONNECTION.test(name) || CONNECTION.test(message))
+  ) {
+    return new StoreFailure("connection", message, { ambiguous: true, cause: error })
+  }
+  return new StoreFailure("other", message, { ambiguous: word !== "ERR", cause: error })
+}
+
+/** What kept a request from being sent at all: a mistake in it, or in this library. Nothing was charged. */
+export function unsent(error: unknown): StoreFailure {
+  return error instanceof StoreFailure
+    ? error
+    : new StoreFailure("other", `not sent: ${messageOf(error)}`, { cause: error })
+}

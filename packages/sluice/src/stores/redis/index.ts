@@ -1,0 +1,13 @@
+export type { BreakerState } from "../fallback/breaker.js"
+export { type FailureKind, StoreFailure } from "../fallback/store-failure.js"
+export type { StoreFailureEvent, StoreGuardStats } from "../fallback/store-guard.js"
+export {
+  type ShardedNode,
+  type ShardedStore,
+  type ShardedStoreOptions,
+  shardedStore,
+} from "../sharded.js"
+export type { UserClient } from "./client.js"
+export { connectRedis, openRedisClient } from "./connect.js"
+export { type RedisStore, type RedisStoreOptions, redisStore } from "./redis-store.js"
+export { redactUrl } from "./url.js"

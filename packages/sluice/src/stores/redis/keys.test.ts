@@ -1,0 +1,90 @@
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { compilePolicy } from "../../policy.js"
+import { Space } from "../store.js"
+import { encodeKey, storageKey } from "./keys.js"
+
+const policy = compilePolicy({ limit: 1, window: "1m" }, "test")
+
+function stored(space: string, key: string): string {
+  return storageKey({ space: new Space(space), key, policy, cost: 1 })
+}
+
+/** What Redis takes for the hash tag of a key, told from its documentation and not from ours. */
+function hashTag(key: string): string | undefined {
+  return /^[^{]*\{([^}]+)\}/.exec(key)?.[1]
+}
+
+/** Few characters, all of them able to pass for another: collisions would be found at once. */
+const oddText = fc
+  .array(
+    fc.constantFrom(
+      ..."a{}%#:7bd83 \0\n\u007f",
+      "%7b",
+      "%d83d",
+      "\ud83d",
+      "\ude00",
+      "\ud83e",
+      "\ufffd",
+      "é",
+      "e\u0301",
+    ),
+    { maxLength: 6 },
+  )
+  .map((parts) => parts.join(""))
+
+describe("a storage key", () => {
+  it.each([
+    ["sluice:gcra:60000000us", "user:42", "s1:sluice:gcra:60000000us:{user:42}"],
+    ["login", "2001:db8::/64", "s1:login:{2001:db8::/64}"],
+    ["login", "{a}", "s1:login:{%7ba%7d}"],
+    ["login", "a b\n\0%#", "s1:login:{a%20b%0a%00%25%23}"],
+    ["login", "漢字😀", "s1:login:{漢字😀}"],
+    ["login", "half \ud83d", "s1:login:{half%20%d83d}"],
+    ["login", "", "s1:login:{%}"],
+    ["{pick}a slot", "key", "s1:%7bpick%7da%20slot:{key}"],
+  ])("of %j and %j is %s", (space, key, expected) => {
+    expect(stored(space, key)).toBe(expected)
+  })
+
+  it("of a key over 128 characters is short, and no key can be chosen to meet it", () => {
+    const long = "x".repeat(10_000)
+    expect(stored("login", long)).toMatch(/^s1:login:\{#[\w-]{43}\}$/)
+    expect(stored("login", "x".repeat(128))).toBe(`s1:login:{${"x".repeat(128)}}`)
+    expect(stored("login", encodeKey(long))).not.toBe(stored("login", long))
+    expect(stored("login", `${long}y`)).not.toBe(stored("login", long))
+    const halves = ["\ud83d", "\ud83e", "\ufffd"].map((half) => stored("login", long + half))
+    expect(new Set(halves).size).toBe(3)
+  })
+
+  it("has the encoded key, and nothing else, as its hash tag", () => {
+    const names = fc.oneof(oddText, fc.string({ unit: "binary" }))
+    fc.assert(
+      fc.property(names, names, (space, key) => {
+        expect(hashTag(stored(space, key))).toBe(encodeKey(key))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it("never belongs to two keys or two spaces, in the bytes that reach Redis", () => {
+    const pair = fc.tuple(oddText, oddText)
+    fc.assert(
+      fc.property(pair, pair, (a, b) => {
+        const same = Buffer.from(stored(...a)).equals(Buffer.from(stored(...b)))
+        expect(same).toBe(a[0] === b[0] && a[1] === b[1])
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it("holds no line break, no space and no other control character", () => {
+    fc.assert(
+      fc.property(oddText, fc.string({ unit: "binary" }), (space, key) => {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+        expect(stored(space, key)).not.toMatch(/[\u0000-\u0020\u007f]/)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
