@@ -52,7 +52,7 @@ function exportsOf(project: string, names: readonly string[]): Record<string, Ex
 
 describe("with nothing else installed", () => {
   // The classes of nest's middleware are nest's, and rules have dependencies of their own.
-  const alone = subpaths.filter((name) => name !== "sluice/nest" && name !== "sluice/rules")
+  const alone = subpaths.filter((name) => name !== "sluice/nest" && !name.endsWith("/rules"))
   it("every other subpath loads, because it imports what it is for as types only", () => {
     expect(Object.keys(exportsOf("alone", alone))).toEqual(alone)
   }, 20_000)

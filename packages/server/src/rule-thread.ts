@@ -46,10 +46,11 @@ export interface RuleThreadBounds {
 /** How long a thread without work is kept. Starting one takes a tenth of a second. */
 const IDLE_MS = 30_000
 
-/** The file that a thread loads. None where all of this was bundled into one file, without the library beside it. */
-export const LIBRARY = ((): string | undefined => {
+/** The files that a thread loads. None where all of this was bundled into one file, without the library beside it. */
+export const LIBRARY = ((): readonly string[] | undefined => {
   try {
-    return pathToFileURL(createRequire(import.meta.url).resolve("sluice/rules")).href
+    const require = createRequire(import.meta.url)
+    return ["sluice/rules", "sluice/internal/rules"].map((name) => pathToFileURL(require.resolve(name)).href)
   } catch {
     return undefined
   }
@@ -60,7 +61,7 @@ const TOO_MUCH: RuleProblem = { code: "RULES_SYNTAX", path: "", message: "takes 
 /** Given as text, so that it needs no file of its own beside what is built. */
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
-const loading = import(workerData.library)
+const loading = Promise.all(workerData.library.map((file) => import(file))).then((modules) => Object.assign({}, ...modules))
 parentPort.on("message", async ({ job, bounds }) => {
   const rules = await loading
   const work = {
