@@ -4,7 +4,7 @@
 import fc from "fast-check"
 import type { Charge, Outcome, Store } from "sluice"
 import { memoryStore } from "sluice"
-import { Space } from "sluice/internal"
+import { Namespace } from "sluice/internal"
 import { redisStore, shardedStore } from "sluice/redis"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
@@ -88,17 +88,17 @@ const calls = (after: readonly number[]): fc.Arbitrary<JunkCall[]> =>
 
 /** Everything a store answers to the calls, one after the other. */
 async function answersOf(store: Store, calls: readonly JunkCall[], name: string): Promise<string[]> {
-  // A space for each key: memory may forget an expired key when another comes in its space, and then the clock may step back.
-  const spaces = new Map<string, Space>()
-  const spaceOf = (policy: number, key: string): Space => {
+  // A namespace for each key: memory may forget an expired key when another comes in its namespace, and then the clock may step back.
+  const namespaces = new Map<string, Namespace>()
+  const namespaceOf = (policy: number, key: string): Namespace => {
     const id = `${name}:${policy}:${key}`
-    const space = spaces.get(id) ?? new Space(id)
-    spaces.set(id, space)
-    return space
+    const namespace = namespaces.get(id) ?? new Namespace(id)
+    namespaces.set(id, namespace)
+    return namespace
   }
   const chargesOf = (list: readonly JunkCharge[], call: JunkCall["call"]): Charge[] =>
     list.map(({ policy, key, cost }) => ({
-      space: spaceOf(policy, key),
+      namespace: namespaceOf(policy, key),
       key,
       policy: policies[policy] as Charge["policy"],
       // What is charged without asking may not go beyond what a log can count, and nobody asks for a block by a check.
@@ -141,10 +141,10 @@ describe.each([
     let run = 0
     await fc.assert(
       fc.asyncProperty(calls(after), async (calls) => {
-        const space = `junk ${name} ${run++}`
+        const namespace = `junk ${name} ${run++}`
         const memory = memoryStore({ clock: { now: () => 0 } })
-        const expected = await answersOf(memory, calls, space)
-        expect(await answersOf(stores.get(name) as Store, calls, space)).toEqual(expected)
+        const expected = await answersOf(memory, calls, namespace)
+        expect(await answersOf(stores.get(name) as Store, calls, namespace)).toEqual(expected)
         await memory.close()
       }),
       { numRuns: RUNS, endOnFailure: true },

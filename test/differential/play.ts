@@ -1,6 +1,6 @@
 import type { Charge, Outcome, Store } from "sluice"
 import type { Policy } from "../../packages/sluice/src/algorithms/algorithm.js"
-import { Space } from "../../packages/sluice/src/stores/store.js"
+import { Namespace } from "../../packages/sluice/src/stores/store.js"
 import type { Trace, TraceCharge, TraceStep } from "./trace.js"
 
 /** What a call answered, as text: every field of every verdict, or nothing for a call without an answer. */
@@ -9,7 +9,7 @@ export type Answer = string | undefined
 /** The counters of a trace on one store, under names that nobody else uses. */
 export class Counters {
   readonly #name: string
-  readonly #spaces = new Map<string, Space>()
+  readonly #namespaces = new Map<string, Namespace>()
 
   constructor(name: string) {
     this.#name = name
@@ -18,12 +18,12 @@ export class Counters {
   charges(policies: readonly Policy[], charges: readonly TraceCharge[]): Charge[] {
     return charges.map(([counter, policy, cost]) => {
       const [name = "", key = "key"] = counter.split("/")
-      let space = this.#spaces.get(name)
-      if (space === undefined) {
-        space = new Space(`${this.#name}:${name}`)
-        this.#spaces.set(name, space)
+      let namespace = this.#namespaces.get(name)
+      if (namespace === undefined) {
+        namespace = new Namespace(`${this.#name}:${name}`)
+        this.#namespaces.set(name, namespace)
       }
-      return { space, key, policy: policies[policy] as Policy, cost }
+      return { namespace, key, policy: policies[policy] as Policy, cost }
     })
   }
 }

@@ -14,9 +14,9 @@ export interface Recording {
 }
 
 /**
- * The memory store sweeps expired keys when a new one comes in its space; Redis drops them by real time. A clock that then
+ * The memory store sweeps expired keys when a new one comes in its namespace; Redis drops them by real time. A clock that then
  * steps back finds a state in one and none in the other, which is allowed. Here the store's own clock stands at 0, and where
- * a space has several keys all of them come at the start and stay, so that neither happens and all answers must agree.
+ * a namespace has several keys all of them come at the start and stay, so that neither happens and all answers must agree.
  */
 export function forgetful() {
   return memoryStore({ clock: { now: () => 0 } })

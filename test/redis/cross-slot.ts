@@ -1,6 +1,6 @@
 import { memoryStore, type Store } from "sluice"
 import { describe, expect, it } from "vitest"
-import { Space } from "../../packages/sluice/src/stores/store.js"
+import { Namespace } from "../../packages/sluice/src/stores/store.js"
 import { variants } from "../../packages/sluice/src/testing/contract/policies.js"
 import { keyslot } from "../support/redis/keyslot.js"
 import type { RedisServer } from "../support/redis/single.js"
@@ -128,7 +128,7 @@ export function describeCrossSlot(open: () => Store, nodes: () => readonly Redis
     const store = open()
     const names = ["plain", "{a}", "}{", "{", "x{}y", "%", "{other}"]
     const limits = names.map((name) => {
-      return new Counter(store, { limit: 2, window: "1h" }, new Space(`${crypto.randomUUID()}${name}`))
+      return new Counter(store, { limit: 2, window: "1h" }, new Namespace(`${crypto.randomUUID()}${name}`))
     })
     for (const key of ["user", "", "{}", "{a}", "}"]) {
       await limits[0]?.peek(AT, key)

@@ -4,7 +4,7 @@ import { createRuleEngine } from "sluice/rules"
 import { describe, expect, it } from "vitest"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
 import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
-import { Space } from "../../packages/sluice/src/stores/store.js"
+import { Namespace } from "../../packages/sluice/src/stores/store.js"
 import { eventually } from "../support/eventually.js"
 import { openSingle } from "./clients.js"
 import { PATIENT } from "./contract.js"
@@ -106,7 +106,7 @@ describe("prefixes", () => {
 
   it("a block under one prefix makes no other fleet ask for blocks", async () => {
     await forgetFleet()
-    const blocks = (prefix: string) => new Space(`${prefix}:block`, prefix)
+    const blocks = (prefix: string) => new Namespace(`${prefix}:block`, prefix)
     const [one, same, other] = [await beats("one"), await beats("one"), await beats("other")]
     await eventually(() => !same.store.mayBlock(blocks("one")) && !other.store.mayBlock(blocks("other")), {
       what: "nothing is blocked",
@@ -141,16 +141,20 @@ describe("prefixes", () => {
 })
 
 describe("a block", () => {
-  const space = new Space("heartbeat:block")
+  const namespace = new Namespace("heartbeat:block")
 
   it("is known to other instances within a beat", async () => {
     await forgetFleet()
     const [one, other] = [await beating(), await beating()]
-    await eventually(() => !other.mayBlock(space), { what: "nothing is blocked" })
+    await eventually(() => !other.mayBlock(namespace), { what: "nothing is blocked" })
     const counter = new Counter(one, limit)
     await one.charge([chargeOf(counter, blockPolicy, 60_000_000)])
-    expect(one.mayBlock(space)).toBe(true)
-    await eventually(() => other.mayBlock(space), { within: 10 * EVERY, every: 2, what: "the other knows" })
+    expect(one.mayBlock(namespace)).toBe(true)
+    await eventually(() => other.mayBlock(namespace), {
+      within: 10 * EVERY,
+      every: 2,
+      what: "the other knows",
+    })
   })
 
   it("denies on other instances, and ends with unblock", async () => {
@@ -177,13 +181,13 @@ describe("a block", () => {
     const counter = new Counter(await beating(), limit)
     await counter.store.charge([chargeOf(counter, blockPolicy, 60_000_000)])
     const late = await redis.store({ heartbeat: "1h" })
-    expect(late.mayBlock(space)).toBe(true)
+    expect(late.mayBlock(namespace)).toBe(true)
   })
 
   it("is not missed by an instance without a heartbeat", async () => {
     await forgetFleet()
     const silent = await beating(0)
-    expect(silent.mayBlock(space)).toBe(true)
+    expect(silent.mayBlock(namespace)).toBe(true)
   })
 
   it("is forgotten by the fleet when its time is over", async () => {
@@ -191,8 +195,8 @@ describe("a block", () => {
     const store = await beating()
     const counter = new Counter(store, limit)
     await store.charge([chargeOf(counter, blockPolicy, 90_000)])
-    expect(store.mayBlock(space)).toBe(true)
-    await eventually(() => !store.mayBlock(space), { what: "nothing is blocked any more" })
+    expect(store.mayBlock(namespace)).toBe(true)
+    await eventually(() => !store.mayBlock(namespace), { what: "nothing is blocked any more" })
   })
 
   it("that is short does not end the notice of a longer one", async () => {

@@ -31,17 +31,17 @@ it("the slot of any key is the one that Redis says", async () => {
 })
 
 it("all limits of one caller have one slot, whatever the caller and the limits are called", async () => {
-  const slotOf = (space: string, key: string) => {
+  const slotOf = (namespace: string, key: string) => {
     const { policy } = new Counter({} as never, { limit: 1, window: "1m" })
     return connection.command(
       "CLUSTER",
       "KEYSLOT",
-      storageKey({ space: { name: space } as never, key, policy, cost: 1 }),
+      storageKey({ namespace: { name: namespace } as never, key, policy, cost: 1 }),
     )
   }
   await fc.assert(
-    fc.asyncProperty(texts, texts, texts, async (key, space, other) => {
-      expect(await slotOf(space, key)).toBe(await slotOf(other, key))
+    fc.asyncProperty(texts, texts, texts, async (key, namespace, other) => {
+      expect(await slotOf(namespace, key)).toBe(await slotOf(other, key))
     }),
     { numRuns: 1_000 },
   )

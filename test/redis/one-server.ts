@@ -62,7 +62,7 @@ export function nameOf(counter: Counter, key = "key"): string {
 }
 
 export function chargeOf(counter: Counter, policy: Policy, cost = 1, key = "key"): Charge {
-  return { space: counter.space, key, policy, cost }
+  return { namespace: counter.namespace, key, policy, cost }
 }
 
 /** How often the server ran a command since it was last asked to forget. */

@@ -49,9 +49,11 @@ describe("a store of one copy under a limiter of the other", () => {
     const limiters = stores.map((store) => other.sluice.createLimiter({ store, prefix: "copies", ...limit }))
     const isBlocked = async (index: number) => (await limiters[index]?.check("bad"))?.deniedBy === "block"
     // No check may find a block until somebody has set one, and each instance knows that there is none.
-    const space = new other.internal.Space("copies:block", "copies")
+    const namespace = new other.internal.Namespace("copies:block", "copies")
     await Promise.all([isBlocked(0), isBlocked(1)])
-    await eventually(() => stores.every((store) => !store.mayBlock(space)), { what: "nothing is blocked" })
+    await eventually(() => stores.every((store) => !store.mayBlock(namespace)), {
+      what: "nothing is blocked",
+    })
     await limiters[0]?.block("bad", "1m")
     expect(await isBlocked(0)).toBe(true)
     await eventually(() => isBlocked(1), { what: "the other instance denies it" })

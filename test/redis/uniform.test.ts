@@ -5,7 +5,7 @@ import { memoryStore } from "sluice"
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { compilePolicy } from "../../packages/sluice/src/policy.js"
-import { type Check, type Outcome, Space } from "../../packages/sluice/src/stores/store.js"
+import { type Check, Namespace, type Outcome } from "../../packages/sluice/src/stores/store.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"
 
 const STEPS = 8_000
@@ -63,11 +63,11 @@ it(`decides as memory does over ${STEPS} checks (SLUICE_SEED=${seed})`, async ()
     const options = { ...kind, window, limit: pick(1, 12), ...(hasBurst ? { burst: pick(1, 20) } : {}) }
     const policy = compilePolicy(options, "")
     const changed = compilePolicy({ ...options, limit: pick(1, 12) }, "")
-    const space = new Space(`trial ${trial}`)
+    const namespace = new Namespace(`trial ${trial}`)
     // Keys are touched first, and its clock stands still: memory must not sweep what a step back would revive.
     const memory = memoryStore({ clock: { now: () => 0 } })
     let now = 1_700_000_000_000_000 + pick(0, 1_000_000)
-    const first = KEYS.map((key) => ({ space, key, policy, cost: 1 }))
+    const first = KEYS.map((key) => ({ namespace, key, policy, cost: 1 }))
     await Promise.all([memory.charge(first, now), store.charge(first, now)])
     for (let call = 0; call < 25; call++) {
       const gaps = [
@@ -86,7 +86,7 @@ it(`decides as memory does over ${STEPS} checks (SLUICE_SEED=${seed})`, async ()
       const checks: Check[] = Array.from({ length: pick(1, isPlain ? KEYS.length : 6) }, (_, i) => ({
         charges: [
           {
-            space,
+            namespace,
             key: KEYS[isPlain ? i : pick(0, 3)] as string,
             policy: used,
             cost: isPlain ? 1 : ([0, 1, 1, 2, 3, 200][pick(0, 5)] as number),
@@ -108,7 +108,7 @@ it("decides a lone check by the server's clock as memory does at that time", asy
   for (const [place, kind] of ALGORITHMS.entries()) {
     for (const window of WINDOWS_MS) {
       const policy = compilePolicy({ ...kind, window, limit: 7 }, "")
-      const charges = [{ space: new Space(`lone ${place} ${window}`), key: "k", policy, cost: 1 }]
+      const charges = [{ namespace: new Namespace(`lone ${place} ${window}`), key: "k", policy, cost: 1 }]
       const memory = memoryStore({ clock: { now: () => 0 } })
       for (let i = 0; i < 40; i++) {
         const outcome = await store.check(charges)
@@ -139,8 +139,8 @@ it.each(ALGORITHMS)("$algorithm $anchor takes the short form for one check and f
   })
   const store = redisStore(watched, { deadline: "10s", heartbeat: 0 })
   const policy = compilePolicy({ ...kind, limit: 5, window: "1m" }, "")
-  const space = new Space(`short ${kind.algorithm} ${"anchor" in kind}`)
-  const check = (key: string) => ({ charges: [{ space, key, policy, cost: 1 }] })
+  const namespace = new Namespace(`short ${kind.algorithm} ${"anchor" in kind}`)
+  const check = (key: string) => ({ charges: [{ namespace, key, policy, cost: 1 }] })
   for (let i = 0; i < 3; i++) {
     await store.checkMany([check("a")])
     await store.checkMany([check("a"), check("b"), check("c"), check("a")])
@@ -152,9 +152,9 @@ it.each(ALGORITHMS)("$algorithm $anchor takes the short form for one check and f
 it("leaves a key of another type alone, and fails only the checks on it", async () => {
   const store = redisStore(client, { deadline: "10s", heartbeat: 0 })
   const policy = compilePolicy({ algorithm: "token-bucket", limit: 5, window: "1m" }, "")
-  const space = new Space("foreign")
+  const namespace = new Namespace("foreign")
   await client.rpush("s1:foreign:{list}", "not ours")
-  const check = (key: string) => ({ charges: [{ space, key, policy, cost: 1 }] })
+  const check = (key: string) => ({ charges: [{ namespace, key, policy, cost: 1 }] })
   const [good, bad, again] = await store.checkMany([check("good"), check("list"), check("good")])
   expect([good?.degraded, bad?.degraded, again?.degraded]).toEqual([undefined, "local", undefined])
   expect(again?.verdicts[0]?.remaining).toBe(3)
@@ -166,7 +166,7 @@ it("leaves a key of another type alone, and fails only the checks on it", async 
 it("gives a key that somebody made permanent its expiry back when it is denied", async () => {
   const store = redisStore(client, { deadline: "10s", heartbeat: 0 })
   const policy = compilePolicy({ algorithm: "token-bucket", limit: 1, window: "1m" }, "")
-  const charges = [{ space: new Space("permanent"), key: "k", policy, cost: 1 }]
+  const charges = [{ namespace: new Namespace("permanent"), key: "k", policy, cost: 1 }]
   await store.check(charges)
   await client.persist("s1:permanent:{k}")
   expect((await store.check(charges)).allowed).toBe(false)
@@ -178,7 +178,7 @@ it("charges a counter's next bucket from exactly its first microsecond on, as me
   const store = redisStore(client, { deadline: "10s", expiryBuffer: "5m", heartbeat: 0 })
   const memory = memoryStore({ clock: { now: () => 0 } })
   const policy = compilePolicy({ algorithm: "sliding-window-counter", limit: 10, window: 1_000 }, "")
-  const space = new Space("boundary")
+  const namespace = new Namespace("boundary")
   const start = 1_700_000_000_000_000
   // The charge on the boundary belongs to the bucket that begins there: a microsecond earlier it would fade with the last.
   const steps = [
@@ -190,7 +190,7 @@ it("charges a counter's next bucket from exactly its first microsecond on, as me
     { at: start + 3_000_000, cost: 1, remaining: 7 },
   ]
   for (const { at, cost, remaining } of steps) {
-    const checks = [{ charges: [{ space, key: "k", policy, cost }], at }]
+    const checks = [{ charges: [{ namespace, key: "k", policy, cost }], at }]
     const found = await store.checkMany(checks)
     expect(found[0]?.verdicts[0]?.remaining).toBe(remaining)
     expect(fields(found)).toEqual(fields(await memory.checkMany(checks)))

@@ -23,9 +23,9 @@ export type {
   Charge,
   Check,
   Degraded,
+  Namespace,
   Outcome,
   SingleVerdict,
-  Space,
   Store,
   SyncStore,
 } from "./stores/store.js"

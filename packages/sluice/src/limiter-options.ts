@@ -29,8 +29,8 @@ export type LimiterOptions =
 
 export interface CompiledLimit {
   readonly name: string
-  /** The name of the space its counters live in. */
-  readonly space: string
+  /** The name of the namespace its counters live in. */
+  readonly namespace: string
   readonly policy: Policy
 }
 
@@ -86,7 +86,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
 /** Refuses limits that nobody could tell apart, or that would share a counter. */
 export function checkDistinct(limits: readonly CompiledLimit[], place: string): void {
   limits.forEach((limit, i) => {
-    if (limits.findIndex(({ name, space }) => name === limit.name || space === limit.space) < i) {
+    if (limits.findIndex(({ name, namespace }) => name === limit.name || namespace === limit.namespace) < i) {
       throw new SluiceError("LIMIT_NAME_DUPLICATE", {
         place: `${place}[${i}].name`,
         expected: "must be unique where algorithm and window are the same",
@@ -103,7 +103,7 @@ export function compileLimit(options: LimitOptions, place: string, prefix: strin
   // An unnamed limit is known by what does not change when somebody raises it.
   const id = options.name ?? formatDuration(window / 1000)
   const shape = CODES[algorithm.name] + (buckets > 1 ? buckets : "")
-  return { name: options.name ?? defaultName(policy), space: `${prefix}:${shape}:${id}`, policy }
+  return { name: options.name ?? defaultName(policy), namespace: `${prefix}:${shape}:${id}`, policy }
 }
 
 function isName(value: unknown): boolean {

@@ -15,7 +15,7 @@ import { overridePolicy } from "./policy.js"
 import { giveBack } from "./refund.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "./stores/store.js"
-import { isSyncStore, Space } from "./stores/store.js"
+import { isSyncStore, Namespace } from "./stores/store.js"
 import type { Turnstile, WaitOptions } from "./wait-queue.js"
 
 export interface CheckOptions {
@@ -40,9 +40,9 @@ export interface LimitPolicy {
   readonly windowMs: number
 }
 
-/** One limit of a limiter, with the space its counters live in. */
+/** One limit of a limiter, with the namespace its counters live in. */
 interface Limit extends NamedPolicy {
-  readonly space: Space
+  readonly namespace: Namespace
   readonly overrides: Map<unknown, Policy>
 }
 
@@ -61,7 +61,7 @@ export class Limiter {
   readonly #only: Limit | undefined
   /** The same, when the store answers at once by its own clock: nothing is left to work out for a check of a key. */
   readonly #plain: Limit | undefined
-  readonly #blocks: Space
+  readonly #blocks: Namespace
   readonly #store: Store
   readonly #sync: SyncStore | undefined
   readonly #ownsStore: boolean
@@ -73,11 +73,11 @@ export class Limiter {
     const { limits, prefix } = compileLimits(options)
     this.#limits = limits.map((limit) => ({
       ...limit,
-      space: new Space(limit.space, prefix),
+      namespace: new Namespace(limit.namespace, prefix),
       overrides: new Map(),
     }))
     this.#only = this.#limits.length === 1 ? this.#limits[0] : undefined
-    this.#blocks = new Space(`${prefix}:block`, prefix)
+    this.#blocks = new Namespace(`${prefix}:block`, prefix)
     this.#clock = options.clock
     this.#onStoreFailure = options.onStoreFailure ?? "local"
     this.#ownsStore = options.store === undefined
@@ -128,7 +128,7 @@ export class Limiter {
       return this.#checkWith(key, options)
     }
     const { policy } = plain
-    const verdict = store.checkOneSync(plain.space, key, policy, 1)
+    const verdict = store.checkOneSync(plain.namespace, key, policy, 1)
     return verdict.allowed
       ? admission(policy, verdict, verdict)
       : denial(plain.name, policy, verdict, verdict)
@@ -148,7 +148,7 @@ export class Limiter {
       return this.#checkWith(key, options)
     }
     const { policy } = plain
-    const verdict = store.checkOneSync(plain.space, key, policy, 1)
+    const verdict = store.checkOneSync(plain.namespace, key, policy, 1)
     return verdict.allowed
       ? admission(policy, verdict, verdict)
       : denial(plain.name, policy, verdict, verdict)
@@ -243,7 +243,7 @@ export class Limiter {
     checkKey(key)
     checkCallOptions(options)
     const policy = this.#policyFor(only, options)
-    const verdict = store.checkOneSync(only.space, key, policy, costOf(options?.cost), this.#at(options))
+    const verdict = store.checkOneSync(only.namespace, key, policy, costOf(options?.cost), this.#at(options))
     return decisionOfOne(only.name, policy, verdict, verdict)
   }
 
@@ -272,7 +272,7 @@ export class Limiter {
     checkCallOptions(options)
     const cost = costOf(options?.cost)
     return this.#limits.map((limit) => ({
-      space: limit.space,
+      namespace: limit.namespace,
       key,
       policy: this.#policyFor(limit, options),
       cost,
@@ -281,7 +281,7 @@ export class Limiter {
 
   #blockCharge(key: string): Charge {
     checkKey(key)
-    return { space: this.#blocks, key, policy: blockPolicy, cost: 0 }
+    return { namespace: this.#blocks, key, policy: blockPolicy, cost: 0 }
   }
 
   #policyFor(limit: Limit, options: CheckOptions | undefined): Policy {

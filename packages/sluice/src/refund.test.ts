@@ -32,7 +32,7 @@ function remote(store: Store): Store {
     charge: (...args) => store.charge(...args),
     refund: (...args) => store.refund(...args),
     reset: (...args) => store.reset(...args),
-    mayBlock: (space) => store.mayBlock(space),
+    mayBlock: (namespace) => store.mayBlock(namespace),
     close: () => store.close(),
   }
 }

@@ -1,5 +1,5 @@
 import { memoryStore } from "sluice"
-import { Space } from "sluice/internal"
+import { Namespace } from "sluice/internal"
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"
 import { TermsCache, TermsError } from "./terms.js"
@@ -48,14 +48,14 @@ describe("the terms of a command", () => {
     expect(get).toThrow(expect.objectContaining({ code: "POLICY_TOO_LARGE" }))
   })
 
-  it("let keys of a fast limit be forgotten soon, though a slow one shares their space", () => {
+  it("let keys of a fast limit be forgotten soon, though a slow one shares their namespace", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const cache = new TermsCache()
-    const space = new Space("test")
+    const namespace = new Namespace("test")
     const slow = cache.get(4, 5, 86_400).policy
     const fast = cache.get(99, 100, 1).policy
-    const ask = (key: string, policy: typeof slow) => store.checkOneSync(space, key, policy, 3)
+    const ask = (key: string, policy: typeof slow) => store.checkOneSync(namespace, key, policy, 3)
     ask("slow", slow)
     for (let n = 0; n < 1_000; n++) ask(`old:${n}`, fast)
     clock.advance(60_000)

@@ -50,8 +50,8 @@ export class TermsCache {
 }
 
 /**
- * Limits of every speed share one space, since a key is one key whatever its limit is. A store keeps a state as long as the
- * slowest limit of its space would count it: one limit by the day would keep the keys of all limits by the second for days.
+ * Limits of every speed share one namespace, since a key is one key whatever its limit is. A store keeps a state as long as the
+ * slowest limit of its namespace would count it: one limit by the day would keep the keys of all limits by the second for days.
  * As in redis-cell, a key is forgotten when the limit that charged it last has: `token`, in its state, tells which.
  */
 function forgetful(): (policy: Policy) => Policy {

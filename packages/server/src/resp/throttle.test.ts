@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { createLimiter, memoryStore } from "sluice"
-import { Space } from "sluice/internal"
+import { Namespace } from "sluice/internal"
 import { redisStore } from "sluice/redis"
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"
@@ -77,12 +77,12 @@ describe("CL.THROTTLE", () => {
     }
   })
 
-  it("meets the counters that the same key has elsewhere in its space", () => {
+  it("meets the counters that the same key has elsewhere in its namespace", () => {
     const store = memoryStore({ clock: new ManualClock() })
     const asked = asking(new Throttle(store, "sluice"))
     const { policy } = new TermsCache().get(9, 10, 60)
     asked("CL.THROTTLE", "user", 9, 10, 60, 4)
-    expect(store.checkOneSync(new Space("sluice:cl"), "user", policy, 0).remaining).toBe(6)
+    expect(store.checkOneSync(new Namespace("sluice:cl"), "user", policy, 0).remaining).toBe(6)
   })
 
   it("refuses a key that is no text", async () => {

@@ -10,7 +10,7 @@
 
 import { isUtf8 } from "node:buffer"
 import type { Charge, Outcome, Store, SyncStore } from "sluice"
-import { type ByteKeys, byteKeys, Space } from "sluice/internal"
+import { type ByteKeys, byteKeys, Namespace } from "sluice/internal"
 import { parseInteger } from "./integer.js"
 import { RepeatedThrottle } from "./repeated-throttle.js"
 import type { ReplyWriter } from "./reply-writer.js"
@@ -40,16 +40,16 @@ export class Throttle {
   readonly #bytes: ByteKeys | undefined
   readonly #terms = new TermsCache()
   readonly #repeated = new RepeatedThrottle()
-  readonly #spaces: readonly Space[]
+  readonly #namespaces: readonly Namespace[]
   #counts: ThrottleCounts = { allowed: 0, denied: 0, degraded: 0 }
 
   constructor(store: Store, prefix: string) {
     this.#store = store
     this.#sync = "checkOneSync" in store ? (store as SyncStore) : undefined
     this.#bytes = byteKeys(store)
-    this.#spaces = Array.from(
+    this.#namespaces = Array.from(
       { length: DATABASES },
-      (_, database) => new Space(database === 0 ? `${prefix}:cl` : `${prefix}:cl:${database}`, prefix),
+      (_, database) => new Namespace(database === 0 ? `${prefix}:cl` : `${prefix}:cl:${database}`, prefix),
     )
   }
 
@@ -95,19 +95,19 @@ export class Throttle {
     reply: ReplyWriter,
   ): Promise<Answer> | undefined {
     const { policy } = terms
-    const space = this.#spaces[database] as Space
-    const verdict = this.#bytes?.checkOneSync(space, bytes, start, end, policy, cost)
+    const namespace = this.#namespaces[database] as Namespace
+    const verdict = this.#bytes?.checkOneSync(namespace, bytes, start, end, policy, cost)
     if (verdict !== undefined) {
       this.#answer(reply, terms, cost, verdict, verdict.degraded)
       return undefined
     }
     const key = keyOf(bytes.subarray(start, end))
     if (this.#sync !== undefined) {
-      const single = this.#sync.checkOneSync(space, key, policy, cost)
+      const single = this.#sync.checkOneSync(namespace, key, policy, cost)
       this.#answer(reply, terms, cost, single, single.degraded)
       return undefined
     }
-    return this.#ask({ space, key, policy, cost }, terms)
+    return this.#ask({ namespace, key, policy, cost }, terms)
   }
 
   async #ask(charge: Charge, terms: Terms): Promise<Answer> {

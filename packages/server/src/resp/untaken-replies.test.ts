@@ -18,7 +18,7 @@ function remoteStore(): Store {
     charge: (charges, at) => store.charge(charges, at),
     refund: (charges, at) => store.refund(charges, at),
     reset: (charges) => store.reset(charges),
-    mayBlock: (space) => store.mayBlock(space),
+    mayBlock: (namespace) => store.mayBlock(namespace),
     close: () => store.close(),
   }
 }

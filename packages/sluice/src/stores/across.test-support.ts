@@ -5,7 +5,7 @@ import { ManualClock } from "../testing/manual-clock.js"
 import type { Group } from "./across.js"
 import { StoreFailure } from "./fallback/store-failure.js"
 import { type MemoryStore, memoryStore } from "./memory/memory-store.js"
-import { type Charge, Space, type Store } from "./store.js"
+import { type Charge, Namespace, type Store } from "./store.js"
 
 export const T = Date.UTC(2026, 0, 1) * 1000
 export const minutely = { algorithm: "fixed-window", limit: 10, window: "1m" } as const
@@ -19,7 +19,7 @@ export function stillStore(): MemoryStore {
 export class Corner {
   readonly memory: Store
   place: Store
-  readonly #space = new Space("across")
+  readonly #namespace = new Namespace("across")
   readonly #policy
   readonly #key: string
 
@@ -31,7 +31,7 @@ export class Corner {
   }
 
   charge(cost = 1): Charge {
-    return { space: this.#space, key: this.#key, policy: this.#policy, cost }
+    return { namespace: this.#namespace, key: this.#key, policy: this.#policy, cost }
   }
 
   async take(cost: number, at: number | undefined = T): Promise<boolean> {
@@ -98,7 +98,7 @@ export function withMethods(store: Store, methods: Partial<Store>): Store {
     charge: (...args) => store.charge(...args),
     refund: (...args) => store.refund(...args),
     reset: (...args) => store.reset(...args),
-    mayBlock: (space) => store.mayBlock(space),
+    mayBlock: (namespace) => store.mayBlock(namespace),
     close: () => store.close(),
     ...methods,
   }

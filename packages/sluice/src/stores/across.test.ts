@@ -15,7 +15,7 @@ import {
 } from "./across.test-support.js"
 import { StoreFailure } from "./fallback/store-failure.js"
 import { memoryStore } from "./memory/memory-store.js"
-import { type Charge, type Outcome, Space, type Store } from "./store.js"
+import { type Charge, Namespace, type Outcome, type Store } from "./store.js"
 
 async function failure(call: Promise<unknown>): Promise<unknown> {
   return call.then(
@@ -27,9 +27,9 @@ async function failure(call: Promise<unknown>): Promise<unknown> {
 describe("what comes back", () => {
   it("keeps the order of the charges, however they are spread", async () => {
     const places = [stillStore(), stillStore()]
-    const space = new Space("order")
+    const namespace = new Namespace("order")
     const charges = [5, 6, 7, 8, 9].map((limit, i) => ({
-      space,
+      namespace,
       key: `key ${i}`,
       policy: compilePolicy({ limit, window: "1m" }, "test"),
       cost: 1,

@@ -6,7 +6,7 @@ import type { Policy } from "../algorithms/algorithm.js"
 import { compilePolicy, type LimitOptions } from "../policy.js"
 import { remoteStore, stillStore, T } from "./across.test-support.js"
 import { shardedStore } from "./sharded.js"
-import { type Charge, type Check, Space, type Store } from "./store.js"
+import { type Charge, type Check, Namespace, type Store } from "./store.js"
 
 const KEYS = ["ada", "bob", "cleo", "dan", "eve", "fay"]
 
@@ -21,13 +21,13 @@ const limits: LimitOptions[] = [
   { algorithm: "gcra", limit: 10, window: "10s", maxBurst: 4 },
 ]
 const policies = limits.map((limit) => compilePolicy(limit, "test"))
-const spaces = limits.map((_, i) => new Space(`limit ${i}`))
+const namespaces = limits.map((_, i) => new Namespace(`limit ${i}`))
 
 /** A charge as the generators make them, short to read when one fails. */
 type Plain = [limit: number, key: string, cost: number]
 
 function charge([limit, key, cost]: Plain): Charge {
-  return { space: spaces[limit] as Space, key, policy: policies[limit] as Policy, cost }
+  return { namespace: namespaces[limit] as Namespace, key, policy: policies[limit] as Policy, cost }
 }
 
 function ringOf(wrap: (store: Store) => Store = (store) => store) {
@@ -155,7 +155,7 @@ describe("all at once", () => {
           const { allowed } = await ring.check(charges, T)
           if (!allowed) return
           for (const one of charges) {
-            const name = `${one.space.name} ${one.key}`
+            const name = `${one.namespace.name} ${one.key}`
             used.set(name, (used.get(name) ?? 0) + one.cost)
           }
         })

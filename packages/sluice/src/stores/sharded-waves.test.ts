@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../policy.js"
 import { planWaves } from "./sharded-waves.js"
-import { type Check, Space } from "./store.js"
+import { type Check, Namespace } from "./store.js"
 
-const space = new Space("waves")
+const namespace = new Namespace("waves")
 const policy = compilePolicy({ limit: 1, window: "1m" }, "test")
 
 /** `"a1 b2"` is a check on key a1 of node a and on key b2 of node b. */
 function check(keys: string): Check {
   const list = keys === "" ? [] : keys.split(" ")
-  return { charges: list.map((key) => ({ space, key, policy, cost: 1 })) }
+  return { charges: list.map((key) => ({ namespace, key, policy, cost: 1 })) }
 }
 
 function plan(...checks: string[]) {

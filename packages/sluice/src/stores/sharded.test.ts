@@ -10,7 +10,7 @@ import { StoreFailure } from "./fallback/store-failure.js"
 import { StoreGuard } from "./fallback/store-guard.js"
 import { memoryStore } from "./memory/memory-store.js"
 import { type ShardedNode, shardedStore } from "./sharded.js"
-import { type Charge, Space, type Store } from "./store.js"
+import { type Charge, Namespace, type Store } from "./store.js"
 
 describeStoreContract({
   name: "a ring of three memory stores",
@@ -19,11 +19,11 @@ describeStoreContract({
   it,
 })
 
-const space = new Space("sharded")
+const namespace = new Namespace("sharded")
 const policy = compilePolicy({ algorithm: "token-bucket", limit: 10, window: "1m" }, "test")
 
 function charge(key: string, cost = 1): Charge {
-  return { space, key, policy, cost }
+  return { namespace, key, policy, cost }
 }
 
 function ring(...names: string[]): ShardedNode[] {
@@ -82,7 +82,7 @@ describe("where a key lives", () => {
     for (let i = 0; i < 30; i++) {
       const charges = ["minute", "hour", "day"].map((name) => ({
         ...charge(`key ${i}`),
-        space: new Space(name),
+        namespace: new Namespace(name),
       }))
       expect((await store.check(charges, T)).verdicts.map((verdict) => verdict.remaining)).toEqual([9, 9, 9])
     }
@@ -242,10 +242,10 @@ describe("a dead node", () => {
 describe("the store as a whole", () => {
   it("may block when any node may", async () => {
     const { store, keyOn } = laidOut(ring("a", "b", "c"))
-    expect(store.mayBlock(space)).toBe(false)
-    await store.charge([{ space, key: keyOn("c"), policy: blockPolicy, cost: 3_600e6 }])
-    expect(store.mayBlock(space)).toBe(true)
-    expect(store.mayBlock(new Space("other"))).toBe(false)
+    expect(store.mayBlock(namespace)).toBe(false)
+    await store.charge([{ namespace, key: keyOn("c"), policy: blockPolicy, cost: 3_600e6 }])
+    expect(store.mayBlock(namespace)).toBe(true)
+    expect(store.mayBlock(new Namespace("other"))).toBe(false)
   })
 
   it("has the breakers of all nodes that have any", () => {

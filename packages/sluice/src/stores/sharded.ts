@@ -5,7 +5,7 @@ import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
 import type { BreakerState } from "./fallback/breaker.js"
 import { HashRing, VIRTUAL_NODES } from "./hash-ring.js"
 import { planWaves } from "./sharded-waves.js"
-import type { Charge, Check, Degraded, Outcome, Space, Store } from "./store.js"
+import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "./store.js"
 
 export interface ShardedNode {
   /** What the node is known by in the whole fleet, usually its host and port. Another name is another node. */
@@ -115,8 +115,8 @@ export class ShardedStore implements Store {
     await this.#onEach(charges, (store, own) => store.reset(own, onStoreFailure))
   }
 
-  mayBlock(space: Space): boolean {
-    return this.#nodes.some(({ store }) => store.mayBlock(space))
+  mayBlock(namespace: Namespace): boolean {
+    return this.#nodes.some(({ store }) => store.mayBlock(namespace))
   }
 
   /** The most that any node knows of: one that was away may have lost count. */

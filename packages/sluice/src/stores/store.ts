@@ -10,7 +10,7 @@ export const DEFAULT_PREFIX = "sluice"
  * A name for the counters of one limit, so that the same key under another limit is another counter. Make it once and
  * keep it: a store may leave its own handle on it to find its counters without a look-up.
  */
-export class Space {
+export class Namespace {
   readonly name: string
   /** The prefix of the limiter: instances with the same one share counters, and count as one fleet. */
   readonly prefix: string
@@ -23,7 +23,7 @@ export class Space {
 }
 
 export interface Charge {
-  readonly space: Space
+  readonly namespace: Namespace
   readonly key: string
   readonly policy: Policy
   /** Whole units, 0 to look only. */
@@ -76,8 +76,8 @@ export interface Store {
   refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
   /** Forgets the keys. */
   reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void>
-  /** False when it is certain that a space of blocks is empty, so that a check need not ask for one. */
-  mayBlock(space: Space): boolean
+  /** False when it is certain that a namespace of blocks is empty, so that a check need not ask for one. */
+  mayBlock(namespace: Namespace): boolean
   /** How many instances share this store, as last known. Without it the store is this process's alone. */
   readonly instances?: number
   /** Lets go of timers, connections and files. Calls after it fail with STORE_CLOSED. */
@@ -94,7 +94,7 @@ export interface SingleVerdict extends Verdict {
 export interface SyncStore extends Store {
   checkSync(charges: readonly Charge[], at?: number): Outcome
   /** `checkSync` of a single charge without allocating: the verdict is reused by the next call. */
-  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): SingleVerdict
+  checkOneSync(namespace: Namespace, key: string, policy: Policy, cost: number, at?: number): SingleVerdict
 }
 
 export function isSyncStore(store: Store): store is SyncStore {

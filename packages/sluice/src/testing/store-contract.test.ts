@@ -9,7 +9,7 @@ import { promisify } from "node:util"
 import { rolldown } from "rolldown"
 import { describe, expect, it } from "vitest"
 import { memoryStore } from "../stores/memory/memory-store.js"
-import { type Charge, type Check, type Outcome, Space, type Store } from "../stores/store.js"
+import { type Charge, type Check, Namespace, type Outcome, type Store } from "../stores/store.js"
 import { describeStoreContract } from "./store-contract.js"
 
 /** Runs the contract with a test runner that only takes notes, and returns the names of the tests that failed. */
@@ -57,11 +57,11 @@ function changing(change: (charge: Charge) => Charge): () => Store {
   }))
 }
 
-const spaces = new Map<string, Space>()
-function spaceNamed(name: string): Space {
-  const space = spaces.get(name) ?? new Space(name)
-  spaces.set(name, space)
-  return space
+const namespaces = new Map<string, Namespace>()
+function namespaceNamed(name: string): Namespace {
+  const namespace = namespaces.get(name) ?? new Namespace(name)
+  namespaces.set(name, namespace)
+  return namespace
 }
 
 const faults: [fault: string, open: () => Store, caughtBy: string][] = [
@@ -110,13 +110,13 @@ const faults: [fault: string, open: () => Store, caughtBy: string][] = [
     "fixed-window: a cost of 0 only looks",
   ],
   [
-    "joins space and key by a colon",
+    "joins namespace and key by a colon",
     changing((charge) => ({
       ...charge,
-      space: spaceNamed("all"),
-      key: `${charge.space.name}:${charge.key}`,
+      namespace: namespaceNamed("all"),
+      key: `${charge.namespace.name}:${charge.key}`,
     })),
-    "two spaces never mix",
+    "two namespaces never mix",
   ],
   [
     "cuts long keys off",
@@ -163,7 +163,7 @@ const faults: [fault: string, open: () => Store, caughtBy: string][] = [
     "starts anew when a limit changes",
     changing((charge) => ({
       ...charge,
-      space: spaceNamed(`${charge.space.name} ${charge.policy.limit} ${charge.policy.capacity}`),
+      namespace: namespaceNamed(`${charge.namespace.name} ${charge.policy.limit} ${charge.policy.capacity}`),
     })),
     "token-bucket: a changed limit keeps what was charged",
   ],

@@ -9,7 +9,7 @@ import type { FailedListen } from "../listen-error.js"
 export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
 
 /** A charge on the wire. `policy` is an index into the batch's list: most charges of a batch share a few. */
-export type WireCharge = readonly [space: string, key: string, policy: number, cost: number]
+export type WireCharge = readonly [namespace: string, key: string, policy: number, cost: number]
 
 export interface WireCall {
   readonly operation: StoreOperation

@@ -2,7 +2,7 @@
 // counter whichever worker its requests come to, and a check of several keys is all or nothing as it is in one process.
 
 import { type Charge, type Check, type Outcome, SluiceError, type Store } from "sluice"
-import { type SavedPolicy, type Space, savePolicy } from "sluice/internal"
+import { type Namespace, type SavedPolicy, savePolicy } from "sluice/internal"
 import type { StoreBatch, StoreOperation, WireCall, WireCharge, WireResult } from "./messages.js"
 
 interface Waiting {
@@ -50,7 +50,7 @@ export class RemoteStore implements Store {
   }
 
   /** Another worker may have blocked a key a moment ago: the primary is asked each time. */
-  mayBlock(_space: Space): boolean {
+  mayBlock(_namespace: Namespace): boolean {
     return true
   }
 
@@ -79,13 +79,13 @@ export class RemoteStore implements Store {
     })
   }
 
-  #wire({ space, key, policy, cost }: Charge): WireCharge {
+  #wire({ namespace, key, policy, cost }: Charge): WireCharge {
     let index = this.#policies.get(policy)
     if (index === undefined) {
       index = this.#saved.push(savePolicy(policy)) - 1
       this.#policies.set(policy, index)
     }
-    return [space.name, key, index, cost]
+    return [namespace.name, key, index, cost]
   }
 
   #flush(): void {

@@ -1,14 +1,14 @@
 import type { Charge, Store } from "sluice"
-import { restorePolicy, type SavedPolicy, Space } from "sluice/internal"
+import { Namespace, restorePolicy, type SavedPolicy } from "sluice/internal"
 import type { StoreBatch, WireCall, WireResult } from "./messages.js"
 
-/** More spaces and policies than rule sets have. Those of CL.THROTTLE come from clients and have no end. */
+/** More namespaces and policies than rule sets have. Those of CL.THROTTLE come from clients and have no end. */
 const MOST_KEPT = 10_000
 
 /** Answers workers from the store of this process. */
 export class StoreOwner {
   readonly #store: Store
-  readonly #spaces = new Map<string, Space>()
+  readonly #namespaces = new Map<string, Namespace>()
   readonly #policies = new Map<string, Charge["policy"]>()
 
   constructor(store: Store) {
@@ -32,8 +32,8 @@ export class StoreOwner {
 
   #run({ operation, charges, at }: WireCall, policies: readonly Charge["policy"][]): Promise<unknown> {
     const own = charges.map(
-      ([space, key, policy, cost]): Charge => ({
-        space: this.#space(space),
+      ([namespace, key, policy, cost]): Charge => ({
+        namespace: this.#namespace(namespace),
         key,
         policy: policies[policy] as Charge["policy"],
         cost,
@@ -42,13 +42,13 @@ export class StoreOwner {
     return operation === "reset" ? this.#store.reset(own) : this.#store[operation](own, at)
   }
 
-  #space(name: string): Space {
-    let space = this.#spaces.get(name)
-    if (space === undefined) {
-      space = new Space(name)
-      keep(this.#spaces, name, space)
+  #namespace(name: string): Namespace {
+    let namespace = this.#namespaces.get(name)
+    if (namespace === undefined) {
+      namespace = new Namespace(name)
+      keep(this.#namespaces, name, namespace)
     }
-    return space
+    return namespace
   }
 
   #policy(saved: SavedPolicy): Charge["policy"] {

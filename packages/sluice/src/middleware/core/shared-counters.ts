@@ -2,7 +2,7 @@ import { SluiceError } from "../../errors.js"
 import type { CompiledLimit } from "../../limiter-options.js"
 import type { Store } from "../../stores/store.js"
 
-/** What the middlewares of this process count in each store: by space and key, the limit. */
+/** What the middlewares of this process count in each store: by namespace and key, the limit. */
 const counted = new WeakMap<Store, Map<string, number>>()
 
 /**
@@ -15,8 +15,8 @@ export function warnOfSharedCounters(store: Store, limits: readonly CompiledLimi
     known = new Map()
     counted.set(store, known)
   }
-  for (const { name, space, policy } of limits) {
-    const id = `${space} ${keyBy}`
+  for (const { name, namespace, policy } of limits) {
+    const id = `${namespace} ${keyBy}`
     const other = known.get(id)
     known.set(id, policy.limit)
     if (other === undefined || other === policy.limit) continue

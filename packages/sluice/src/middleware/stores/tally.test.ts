@@ -15,7 +15,7 @@ function awayStore(): Store {
     charge: away,
     refund: away,
     reset: away,
-    mayBlock: (space) => store.mayBlock(space),
+    mayBlock: (namespace) => store.mayBlock(namespace),
     instances: 3,
     close: () => store.close(),
   })

@@ -8,7 +8,7 @@ import type { CompiledRule } from "./rule-set.js"
 const NO_RULES: readonly CompiledRule[] = []
 
 export function chargesOfStep({ limits, key, cost }: Step): Charge[] {
-  return limits.map(({ space, policy }) => ({ space, key, policy, cost }))
+  return limits.map(({ namespace, policy }) => ({ namespace, key, policy, cost }))
 }
 
 /** What the steps charge, and behind it the blocks of their keys where there may be any. */
@@ -20,11 +20,11 @@ export function chargesOfSteps(
   const way = steps[0]?.rule.onStoreFailure
   const isMixed = steps.some((step) => step.rule.onStoreFailure !== way)
   for (const { rule, key, limits, cost } of steps) {
-    for (const { space, policy } of limits) {
+    for (const { namespace, policy } of limits) {
       charges.push(
         isMixed || way !== "local"
-          ? { space, key, policy, cost, onStoreFailure: rule.onStoreFailure }
-          : { space, key, policy, cost },
+          ? { namespace, key, policy, cost, onStoreFailure: rule.onStoreFailure }
+          : { namespace, key, policy, cost },
       )
     }
   }
@@ -33,7 +33,7 @@ export function chargesOfSteps(
     if (!store.mayBlock(rule.blocks)) continue
     blocked = [...blocked, rule]
     charges.push({
-      space: rule.blocks,
+      namespace: rule.blocks,
       key,
       policy: blockPolicy,
       cost: 0,

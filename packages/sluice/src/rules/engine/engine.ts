@@ -312,13 +312,13 @@ export class RuleEngine {
     checkKey(key)
     const { blocks } = this.#rule(this.#set, rule)
     const cost = Math.round(parseDuration(duration, "blockKey") * 1000)
-    await this.#store.charge([{ space: blocks, key, policy: blockPolicy, cost }], this.#at(undefined))
+    await this.#store.charge([{ namespace: blocks, key, policy: blockPolicy, cost }], this.#at(undefined))
   }
 
   async unblockKey(rule: string, key: string): Promise<void> {
     checkKey(key)
     const { blocks } = this.#rule(this.#set, rule)
-    await this.#store.reset([{ space: blocks, key, policy: blockPolicy, cost: 0 }])
+    await this.#store.reset([{ namespace: blocks, key, policy: blockPolicy, cost: 0 }])
   }
 
   /** Stops following its rules, and lets go of the store if the engine made it. */
@@ -421,8 +421,8 @@ export class RuleEngine {
   ): RuleDecision {
     const at = this.#at(options)
     if (isStep(planned) && !store.mayBlock(planned.rule.blocks)) {
-      const { space, policy } = planned.limits[0] as Step["limits"][number]
-      const verdict = store.checkOneSync(space, planned.key, policy, planned.cost, at)
+      const { namespace, policy } = planned.limits[0] as Step["limits"][number]
+      const verdict = store.checkOneSync(namespace, planned.key, policy, planned.cost, at)
       const policies = this.#policies.ofOne(planned)
       // Whoever is told of decisions may keep them, and so does an answer that is still to come.
       const isKept = this.#onDecision !== undefined || planned.rule.settlement !== undefined

@@ -119,7 +119,12 @@ async function explainRule(
 
 async function stateOf(context: ExplainContext, step: Step): Promise<readonly RuleLimit[]> {
   if (step.limits.length === 0) return []
-  const charges = step.limits.map(({ space, policy }) => ({ space, key: step.key, policy, cost: step.cost }))
+  const charges = step.limits.map(({ namespace, policy }) => ({
+    namespace,
+    key: step.key,
+    policy,
+    cost: step.cost,
+  }))
   const { verdicts, now } = await context.decide(charges)
   return ruleOutcome(step, verdicts, 0, now, "enforce").limits
 }

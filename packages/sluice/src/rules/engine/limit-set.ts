@@ -3,13 +3,13 @@
 import type { Policy } from "../../algorithms/algorithm.js"
 import { checkDistinct, compileLimit } from "../../limiter-options.js"
 import type { LimitOptions } from "../../policy.js"
-import { Space } from "../../stores/store.js"
+import { Namespace } from "../../stores/store.js"
 import type { LimitSpec } from "../language/schema.js"
 
 export interface RuleLimitPolicy {
   readonly name: string
   readonly policy: Policy
-  readonly space: Space
+  readonly namespace: Namespace
   readonly windowMs: number
 }
 
@@ -22,16 +22,16 @@ export type LimitSet = readonly RuleLimitPolicy[] | "unlimited"
  */
 export function compileLimitSet(
   limits: readonly LimitSpec[],
-  spaces: string,
+  namespaces: string,
   place: string,
   prefix?: string,
 ): RuleLimitPolicy[] {
-  const compiled = limits.map((limit, i) => compileLimit(limit as LimitOptions, `${place}[${i}]`, spaces))
+  const compiled = limits.map((limit, i) => compileLimit(limit as LimitOptions, `${place}[${i}]`, namespaces))
   checkDistinct(compiled, place)
-  return compiled.map(({ name, policy, space }) => ({
+  return compiled.map(({ name, policy, namespace }) => ({
     name,
     policy,
-    space: new Space(space, prefix),
+    namespace: new Namespace(namespace, prefix),
     windowMs: policy.window / 1000,
   }))
 }

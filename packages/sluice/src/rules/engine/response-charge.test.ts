@@ -106,7 +106,7 @@ describe("refundOn", () => {
       charge: (...args) => memory.charge(...args),
       refund: (...args) => memory.refund(...args),
       reset: (...args) => memory.reset(...args),
-      mayBlock: (space) => memory.mayBlock(space),
+      mayBlock: (namespace) => memory.mayBlock(namespace),
       close: () => memory.close(),
     }
     const { engine, left } = start([{ ...rule, onStoreFailure: "allow" }], { store })

@@ -23,8 +23,8 @@ export async function settle(
       const missing = settledCost(unsettled, answer) - step.cost
       if (missing === 0) return []
       const { onStoreFailure } = step.rule
-      const given = step.limits.map(({ space, policy }, i) => ({
-        charge: { space, key: step.key, policy, cost: Math.abs(missing) },
+      const given = step.limits.map(({ namespace, policy }, i) => ({
+        charge: { namespace, key: step.key, policy, cost: Math.abs(missing) },
         forgottenAt: forgottenAt[i] as number,
       }))
       if (missing > 0) return given.map(({ charge }) => take(charge, onStoreFailure, options))

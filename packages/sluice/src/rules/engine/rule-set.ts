@@ -5,7 +5,7 @@ import type { HeaderPolicy, HeaderStyle } from "../../middleware/headers/headers
 import { parseCidr } from "../../request/address/cidr.js"
 import { formatIp } from "../../request/address/ip-address.js"
 import type { Degraded } from "../../stores/store.js"
-import { Space } from "../../stores/store.js"
+import { Namespace } from "../../stores/store.js"
 import { endOf } from "../language/check-rules.js"
 import type { LimitSpec, OverrideSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
@@ -38,7 +38,7 @@ export interface CompiledRule {
   readonly deny: ClientMap<string>
   readonly overrides: ClientMap<readonly Override[]>
   /** Where blocks of its keys are kept. */
-  readonly blocks: Space
+  readonly blocks: Namespace
   readonly headers: HeaderStyle
   readonly response: ResponseSpec | undefined
 }
@@ -190,9 +190,9 @@ export class RuleSet {
     let applying = known.get(name)
     if (applying === undefined) {
       const spec = { limit: limit === 0 ? 1 : limit, window: windowMs, algorithm: "fixed-window" as const }
-      const spaces = spacesOf(this.#prefix, rule.id, rule.mode)
+      const namespaces = namespacesOf(this.#prefix, rule.id, rule.mode)
       applying = {
-        limits: compileLimitSet([spec], spaces, "descriptor.limit", this.#prefix),
+        limits: compileLimitSet([spec], namespaces, "descriptor.limit", this.#prefix),
         from: "override",
       }
       // Whoever may ask for any limit must not fill the memory by it.
@@ -204,7 +204,7 @@ export class RuleSet {
 }
 
 /** A rule that only looks has counters of its own: what it saw is not held against anybody once it is enforced. */
-function spacesOf(prefix: string, id: string, mode: Mode): string {
+function namespacesOf(prefix: string, id: string, mode: Mode): string {
   return `${prefix}:${id}${mode === "shadow" ? "~" : ""}`
 }
 
@@ -228,9 +228,9 @@ function* compileRule(
   const { defaults = {} } = document
   const mode = spec.mode ?? "enforce"
   const keyBy = spec.keyBy ?? defaults.keyBy ?? "ip"
-  const spaces = spacesOf(prefix, spec.id, mode)
+  const namespaces = namespacesOf(prefix, spec.id, mode)
   const compile = (limits: readonly LimitSpec[] | "unlimited", where: string) =>
-    compileLimits(limits, document, spaces, `${place}.${where}`, prefix)
+    compileLimits(limits, document, namespaces, `${place}.${where}`, prefix)
   const tiers = new Map<string, Applying>()
   for (const [tier, own] of Object.entries(spec.tiers ?? {})) {
     const limits = compile(own === "unlimited" ? own : own.limits, `tiers.${tier}.limits`)
@@ -264,7 +264,7 @@ function* compileRule(
     allow: yield* clientList(spec.allow, `${place}.allow`),
     deny: yield* clientList(spec.deny, `${place}.deny`),
     overrides,
-    blocks: new Space(`${prefix}:${spec.id}:block`, prefix),
+    blocks: new Namespace(`${prefix}:${spec.id}:block`, prefix),
     headers: spec.headers ?? defaults.headers ?? "both",
     response: spec.response ?? defaults.response,
   }
@@ -273,14 +273,14 @@ function* compileRule(
 function compileLimits(
   limits: readonly LimitSpec[] | "unlimited",
   document: RuleSetDocument,
-  spaces: string,
+  namespaces: string,
   place: string,
   prefix: string,
 ): LimitSet {
   if (limits === "unlimited") return limits
   const algorithm = document.defaults?.algorithm
   const complete = algorithm === undefined ? limits : limits.map((limit) => ({ algorithm, ...limit }))
-  return compileLimitSet(complete, spaces, place, prefix)
+  return compileLimitSet(complete, namespaces, place, prefix)
 }
 
 /** The first tier that lists a client is its tier. */
@@ -349,12 +349,12 @@ function compileOverride(spec: OverrideSpec, document: RuleSetDocument, prefix: 
     spec,
     limitsFor({ id, mode }) {
       // The counters of the rule itself: an override that ends leaves its client with what it has used.
-      const spaces = spacesOf(prefix, id, mode)
-      let applying = compiled.get(spaces)
+      const namespaces = namespacesOf(prefix, id, mode)
+      let applying = compiled.get(namespaces)
       if (applying === undefined) {
-        const limits = compileLimits(spec.limits, document, spaces, "overrides.limits", prefix)
+        const limits = compileLimits(spec.limits, document, namespaces, "overrides.limits", prefix)
         applying = { limits, from: "override" }
-        compiled.set(spaces, applying)
+        compiled.set(namespaces, applying)
       }
       return applying
     },

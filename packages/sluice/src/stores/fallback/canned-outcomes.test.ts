@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest"
 import { blockPolicy } from "../../algorithms/block.js"
 import { compilePolicy } from "../../policy.js"
 import { CAPACITY, variants } from "../../testing/contract/policies.js"
-import { type Charge, Space } from "../store.js"
+import { type Charge, Namespace } from "../store.js"
 import { allowUncounted, denyUncounted } from "./canned-outcomes.js"
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
-const space = new Space("test")
+const namespace = new Namespace("test")
 
 describe.each(variants)("$title", ({ limit }) => {
   const policy = compilePolicy(limit, "test")
-  const chargeOf = (cost: number): Charge => ({ space, key: "key", policy, cost })
+  const chargeOf = (cost: number): Charge => ({ namespace, key: "key", policy, cost })
 
   it("allowed without counting shows an unused key", () => {
     const outcome = allowUncounted([chargeOf(3)], NOW)
@@ -40,6 +40,6 @@ describe.each(variants)("$title", ({ limit }) => {
 })
 
 it("a block that nobody can look up is not given as the reason of a denial", () => {
-  const charge = { space, key: "key", policy: blockPolicy, cost: 0 }
+  const charge = { namespace, key: "key", policy: blockPolicy, cost: 0 }
   expect(denyUncounted([charge], NOW, 1)).toMatchObject({ allowed: false, verdicts: [{ allowed: true }] })
 })

@@ -1,5 +1,5 @@
 import type { MemoryStore } from "../memory/memory-store.js"
-import type { Charge, Check, Outcome, Space, Store } from "../store.js"
+import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
 
 /** One instance's way to a shared store, which the test cuts and mends. */
 export class FlakyStore implements Store {
@@ -39,8 +39,8 @@ export class FlakyStore implements Store {
     return this.#ask((store) => store.reset(charges))
   }
 
-  mayBlock(space: Space): boolean {
-    return this.#shared.mayBlock(space)
+  mayBlock(namespace: Namespace): boolean {
+    return this.#shared.mayBlock(namespace)
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { variants } from "../../testing/contract/policies.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { memoryStore } from "../memory/memory-store.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { FlakyStore } from "./flaky-store.test-support.js"
 import { StoreFailure } from "./store-failure.js"
 import { StoreGuard } from "./store-guard.js"
@@ -36,7 +36,7 @@ class Fleet {
 
   constructor(limit: LimitOptions) {
     const policy = compilePolicy(limit, "test")
-    this.#charge = { space: new Space("fleet"), key: "key", policy, cost: 1 }
+    this.#charge = { namespace: new Namespace("fleet"), key: "key", policy, cost: 1 }
   }
 
   set away(isAway: boolean) {

@@ -10,7 +10,7 @@ import { isBlock } from "../../algorithms/block.js"
 import { KeyHash } from "../memory/key-hash.js"
 import { MemoryStore } from "../memory/memory-store.js"
 import type { Charge, Outcome } from "../store.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { Seeds } from "./last-usage.js"
 import { Shares } from "./policy-share.js"
 
@@ -31,10 +31,10 @@ export interface LocalFallbackOptions {
   readonly now: () => number
 }
 
-/** The local twin of a space, with a hash that tells its keys from those of others. */
-interface LocalSpace {
-  readonly shared: Space
-  readonly space: Space
+/** The local twin of a namespace, with a hash that tells its keys from those of others. */
+interface LocalNamespace {
+  readonly shared: Namespace
+  readonly namespace: Namespace
   readonly low: number
   readonly high: number
 }
@@ -46,9 +46,9 @@ export class LocalFallback {
   readonly #seeds: Seeds
   readonly #shares = new Shares()
   readonly #hash = new KeyHash()
-  /** Spaces of its own: the shared store may keep its handle on the others. */
-  readonly #spaces = new WeakMap<Space, LocalSpace>()
-  #lastLocal: LocalSpace | undefined
+  /** Namespaces of its own: the shared store may keep its handle on the others. */
+  readonly #namespaces = new WeakMap<Namespace, LocalNamespace>()
+  #lastLocal: LocalNamespace | undefined
   /** Where the charge located last is. */
   #low = 0
   #high = 0
@@ -125,8 +125,8 @@ export class LocalFallback {
     await this.#store.reset(charges.map((charge) => this.#twin(charge, charge.policy)))
   }
 
-  mayBlock(space: Space): boolean {
-    return this.#store.mayBlock(space)
+  mayBlock(namespace: Namespace): boolean {
+    return this.#store.mayBlock(namespace)
   }
 
   close(): Promise<void> {
@@ -173,27 +173,32 @@ export class LocalFallback {
   }
 
   #twin(charge: Charge, policy: Policy): Charge {
-    return { space: this.#localSpace(charge.space).space, key: charge.key, policy, cost: charge.cost }
+    return {
+      namespace: this.#localNamespace(charge.namespace).namespace,
+      key: charge.key,
+      policy,
+      cost: charge.cost,
+    }
   }
 
-  /** Leaves the hash of a charge's space and key in `low` and `high`. */
+  /** Leaves the hash of a charge's namespace and key in `low` and `high`. */
   #locate(charge: Charge): void {
-    const space = this.#localSpace(charge.space)
+    const namespace = this.#localNamespace(charge.namespace)
     const hash = this.#hash
     if (charge.key !== hash.text) hash.hash(charge.key)
-    // A product on one side only: a key named like its space must not cancel out.
-    this.#low = (Math.imul(hash.low, 0x9e3779b1) + space.low) | 0
-    this.#high = (Math.imul(hash.high, 0x85ebca6b) + space.high) | 0
+    // A product on one side only: a key named like its namespace must not cancel out.
+    this.#low = (Math.imul(hash.low, 0x9e3779b1) + namespace.low) | 0
+    this.#high = (Math.imul(hash.high, 0x85ebca6b) + namespace.high) | 0
   }
 
-  #localSpace(space: Space): LocalSpace {
-    if (this.#lastLocal?.shared === space) return this.#lastLocal
-    let local = this.#spaces.get(space)
+  #localNamespace(namespace: Namespace): LocalNamespace {
+    if (this.#lastLocal?.shared === namespace) return this.#lastLocal
+    let local = this.#namespaces.get(namespace)
     if (local === undefined) {
-      this.#hash.hash(space.name)
+      this.#hash.hash(namespace.name)
       const { low, high } = this.#hash
-      local = { shared: space, space: new Space(space.name, space.prefix), low, high }
-      this.#spaces.set(space, local)
+      local = { shared: namespace, namespace: new Namespace(namespace.name, namespace.prefix), low, high }
+      this.#namespaces.set(namespace, local)
     }
     this.#lastLocal = local
     return local

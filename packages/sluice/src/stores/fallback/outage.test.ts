@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { memoryStore } from "../memory/memory-store.js"
-import { type Charge, type Degraded, type Outcome, Space } from "../store.js"
+import { type Charge, type Degraded, Namespace, type Outcome } from "../store.js"
 import { Breaker } from "./breaker.js"
 import { withDeadline } from "./deadline.js"
 import { FlakyStore } from "./flaky-store.test-support.js"
@@ -59,7 +59,7 @@ describe.each<Degraded>(["allow", "deny", "local"])("a frozen server with %s", (
     const store = new FrozenStore(clock)
     const guard = new StoreGuard(store, { clock, onStoreFailure: mode })
     const policy = compilePolicy({ limit: 1_000_000, window: "1h" }, "test")
-    const charge: Charge = { space: new Space("test"), key: "key", policy, cost: 1 }
+    const charge: Charge = { namespace: new Namespace("test"), key: "key", policy, cost: 1 }
     const start = clock.now()
     const calls: { at: number; tookMs: number; outcome: Outcome }[] = []
     for (let at = 0; at < END; at++) {

@@ -8,7 +8,7 @@ import { CAPACITY, variants } from "../../testing/contract/policies.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { describeStoreContract } from "../../testing/store-contract.js"
 import { memoryStore } from "../memory/memory-store.js"
-import { type Charge, type Degraded, type Outcome, Space } from "../store.js"
+import { type Charge, type Degraded, Namespace, type Outcome } from "../store.js"
 import { FlakyStore } from "./flaky-store.test-support.js"
 import { StoreFailure } from "./store-failure.js"
 import { type StoreFailureEvent, StoreGuard, type StoreGuardOptions } from "./store-guard.js"
@@ -47,9 +47,9 @@ function setUp(options: StoreGuardOptions & { instances?: number } = {}) {
 const minutely = { algorithm: "token-bucket", limit: 100, window: "1m" } as const
 
 function chargesOf(limit: LimitOptions = minutely, name = "test") {
-  const space = new Space(name)
+  const namespace = new Namespace(name)
   const policy = compilePolicy(limit, "test")
-  return (cost = 1, key = "key"): Charge => ({ space, key, policy, cost })
+  return (cost = 1, key = "key"): Charge => ({ namespace, key, policy, cost })
 }
 
 function only(outcome: Outcome): Verdict {
@@ -346,7 +346,7 @@ describe("a seed", () => {
     expect(only(await guard.check([charge(0)])).remaining).toBe(100)
   })
 
-  it("is told apart by space and key", async () => {
+  it("is told apart by namespace and key", async () => {
     const { guard, store } = setUp()
     const one = chargesOf(minutely, "one")
     const other = chargesOf(minutely, "other")
@@ -388,7 +388,7 @@ describe("a seed", () => {
 
   it("of a block seen with a check keeps it too", async () => {
     const { clock, guard, shared, store } = setUp()
-    const blocked = { space: new Space("blocks"), key: "key", policy: blockPolicy, cost: 0 }
+    const blocked = { namespace: new Namespace("blocks"), key: "key", policy: blockPolicy, cost: 0 }
     await shared.charge([{ ...blocked, cost: 10 * second }])
     await guard.check([blocked])
     store.failure = away
@@ -398,7 +398,7 @@ describe("a seed", () => {
 
   it("of a block is gone when a check has seen it lifted", async () => {
     const { guard, shared, store } = setUp()
-    const blocked = { space: new Space("blocks"), key: "key", policy: blockPolicy, cost: 0 }
+    const blocked = { namespace: new Namespace("blocks"), key: "key", policy: blockPolicy, cost: 0 }
     await guard.charge([{ ...blocked, cost: 10 * second }])
     await shared.reset([blocked])
     await guard.check([blocked])

@@ -9,7 +9,7 @@
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { SluiceError } from "../../errors.js"
 import { checkInWaves } from "../sharded-waves.js"
-import type { Charge, Check, Degraded, Outcome, Space, Store } from "../store.js"
+import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "../store.js"
 import { allowUncounted, denyUncounted } from "./canned-outcomes.js"
 import { LocalFallback } from "./local-fallback.js"
 import { tell } from "./notify.js"
@@ -188,8 +188,8 @@ export class StoreGuard implements Store {
     await this.#local.reset(charges)
   }
 
-  mayBlock(space: Space): boolean {
-    return this.#store.mayBlock(space) || this.#local.mayBlock(space)
+  mayBlock(namespace: Namespace): boolean {
+    return this.#store.mayBlock(namespace) || this.#local.mayBlock(namespace)
   }
 
   async close(): Promise<void> {

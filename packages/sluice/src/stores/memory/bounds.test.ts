@@ -2,12 +2,15 @@ import { describe, expect, it } from "vitest"
 import { createLimiter } from "../../limiter.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { type Charge, Space } from "../store.js"
+import { type Charge, Namespace } from "../store.js"
 import { memoryStore } from "./memory-store.js"
 
-function chargesOf(limit: LimitOptions, space = new Space("bounds")): (key: string, cost?: number) => Charge {
+function chargesOf(
+  limit: LimitOptions,
+  namespace = new Namespace("bounds"),
+): (key: string, cost?: number) => Charge {
   const policy = compilePolicy(limit, "bounds")
-  return (key, cost = 1) => ({ space, key, policy, cost })
+  return (key, cost = 1) => ({ namespace, key, policy, cost })
 }
 
 const variants: LimitOptions[] = [
@@ -48,7 +51,7 @@ describe.each(variants)("a flood of new keys under $algorithm", (limit) => {
       const single = charge(`flood ${i}`, 2)
       const { allowed, verdicts, degraded } = store.checkSync([single])
       expect([allowed, degraded]).toEqual([onFull === "allow", onFull])
-      const verdict = { ...store.checkOneSync(single.space, single.key, single.policy, single.cost) }
+      const verdict = { ...store.checkOneSync(single.namespace, single.key, single.policy, single.cost) }
       expect(verdict).toMatchObject({ ...verdicts[0], allowed, degraded })
       if (onFull === "deny") expect(verdict).toMatchObject({ remaining: 0, retryAfter: expect.any(Number) })
       if (onFull === "deny") expect(verdict.retryAfter).toBeGreaterThan(0)
@@ -106,7 +109,7 @@ describe("a full store", () => {
   it("of several charges on new keys takes all or none", () => {
     const store = memoryStore({ maxKeys: 10, clock: new ManualClock() })
     const charge = chargesOf({ limit: 10, window: "1h" })
-    const other = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1h" }, new Space("other"))
+    const other = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1h" }, new Namespace("other"))
     for (let i = 0; i < 9; i++) store.checkSync([charge(`held ${i}`, 10)])
     expect(store.checkSync([charge("new"), other("new")])).toMatchObject({ allowed: false, degraded: "deny" })
     expect(store.stats).toMatchObject({ keys: 9, refused: 1 })
@@ -117,7 +120,7 @@ describe("a full store", () => {
   it("never holds more than maxKeys, also when a check finds one key and brings another", () => {
     const store = memoryStore({ maxKeys: 50, clock: new ManualClock() })
     const charge = chargesOf({ limit: 10, window: "1h" })
-    const other = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1h" }, new Space("other"))
+    const other = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1h" }, new Namespace("other"))
     for (let i = 0; i < 50; i++) store.checkSync([charge(`key ${i}`)])
     for (let i = 0; i < 5_000; i++) {
       store.checkSync([charge(`key ${i % 60}`), other(`key ${i % 70}`)])
@@ -135,13 +138,13 @@ describe("a full store", () => {
     expect(store.checkSync([charge("key", 0)]).verdicts[0]?.remaining).toBe(5)
   })
 
-  it("shares its bound over all spaces", () => {
+  it("shares its bound over all namespaces", () => {
     const store = memoryStore({ maxKeys: 300, clock: new ManualClock() })
-    const spaces = Array.from({ length: 30 }, (_, i) =>
-      chargesOf({ limit: 10, window: "1h" }, new Space(`${i}`)),
+    const namespaces = Array.from({ length: 30 }, (_, i) =>
+      chargesOf({ limit: 10, window: "1h" }, new Namespace(`${i}`)),
     )
     for (let i = 0; i < 30_000; i++) {
-      const charge = spaces[i % 30] as (key: string) => Charge
+      const charge = namespaces[i % 30] as (key: string) => Charge
       if (!store.checkSync([charge(`key ${i}`)]).allowed) expect.fail(`key ${i} was denied`)
     }
     expect(store.stats.keys).toBeLessThanOrEqual(300)

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { expectProperty, printSeed } from "../../algorithms/replay.test-support.js"
 import { compilePolicy } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { byteKeys } from "./byte-keys.js"
 import { memoryStore } from "./memory-store.js"
 
@@ -15,12 +15,12 @@ function open() {
   const store = memoryStore({ clock: new ManualClock() })
   const keys = byteKeys(store)
   if (keys === undefined) throw new Error("a memory store takes bytes")
-  const space = new Space("test")
+  const namespace = new Namespace("test")
   return {
     store,
-    ofText: (key: string) => store.checkOneSync(space, key, policy, 1).remaining,
+    ofText: (key: string) => store.checkOneSync(namespace, key, policy, 1).remaining,
     ofBytes: (bytes: Uint8Array, start = 0, end = bytes.length) =>
-      keys.checkOneSync(space, bytes, start, end, policy, 1)?.remaining,
+      keys.checkOneSync(namespace, bytes, start, end, policy, 1)?.remaining,
   }
 }
 

@@ -2,7 +2,7 @@
 // of it. A string costs more to make than the check itself.
 
 import type { Policy } from "../../algorithms/algorithm.js"
-import type { SingleVerdict, Space, Store } from "../store.js"
+import type { Namespace, SingleVerdict, Store } from "../store.js"
 import type { KeyHash } from "./key-hash.js"
 import type { MemoryStore } from "./memory-store.js"
 
@@ -34,7 +34,7 @@ export class ByteKeys {
    * then bytes are not the characters, and it takes a string after all.
    */
   checkOneSync(
-    space: Space,
+    namespace: Namespace,
     bytes: Uint8Array,
     start: number,
     end: number,
@@ -66,7 +66,7 @@ export class ByteKeys {
     hash.high = b
     hash.low = (a | b) === 0 ? 1 : a
     // Under the text hashed last the store takes the hash as it finds it. It gets its own back.
-    const verdict = this.#store.checkOneSync(space, hash.text, policy, cost, at)
+    const verdict = this.#store.checkOneSync(namespace, hash.text, policy, cost, at)
     hash.low = low
     hash.high = high
     return verdict

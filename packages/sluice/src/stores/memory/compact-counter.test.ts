@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { newVerdict, type Policy } from "../../algorithms/algorithm.js"
 import { slidingWindowCounter } from "../../algorithms/sliding-window-counter.js"
 import { compilePolicy } from "../../policy.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { compactCounter, fitsCompactCounter, isCompact, widen } from "./compact-counter.js"
 import { memoryStore } from "./memory-store.js"
 
@@ -124,8 +124,8 @@ describe("the compact counter", () => {
       const policy = counter(limit, 60_000)
       const store = memoryStore({ clock: { now: () => 0 } })
       const full = new Float64Array(4)
-      const charge = (cost: number, key = "key") => ({ space, key, policy, cost })
-      const space = new Space("clipped")
+      const charge = (cost: number, key = "key") => ({ namespace, key, policy, cost })
+      const namespace = new Namespace("clipped")
       await store.charge([charge(3, "another")], START)
       for (const cost of [5, 2 ** 25, 2 ** 26, 2 ** 30]) {
         await store.charge([charge(cost)], START)

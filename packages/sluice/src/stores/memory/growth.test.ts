@@ -7,7 +7,7 @@ import { newVerdict } from "../../algorithms/algorithm.js"
 import { initLog, logCells } from "../../algorithms/sliding-window-log.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { memoryStore } from "./memory-store.js"
 import { Table } from "./table.js"
 
@@ -86,7 +86,7 @@ describe.each(loads)("$keys keys under $limit", ({ keys, limit }) => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
     const number = numbersFrom(keys)
     const policy = compilePolicy(limit, "growth")
-    const space = new Space("growth")
+    const namespace = new Namespace("growth")
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const model = new Model(policy)
@@ -99,7 +99,7 @@ describe.each(loads)("$keys keys under $limit", ({ keys, limit }) => {
       const what = number(100)
       const cost = number(4)
       if (what < 90) {
-        const verdict = store.checkOneSync(space, key, policy, cost)
+        const verdict = store.checkOneSync(namespace, key, policy, cost)
         const expected = model.check(key, cost, now())
         if (!expected.allowed) denied++
         // Compared by hand first: a matcher for each of a million steps would take minutes.
@@ -108,7 +108,7 @@ describe.each(loads)("$keys keys under $limit", ({ keys, limit }) => {
         }
         return undefined
       }
-      const charges = [{ space, key, policy, cost }]
+      const charges = [{ namespace, key, policy, cost }]
       if (what < 95) {
         model.refund(key, cost, now())
         return store.refund(charges)

@@ -3,14 +3,17 @@ import { type ErrorCode, SluiceError } from "../../errors.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { describeStoreContract } from "../../testing/store-contract.js"
-import { type Charge, Space } from "../store.js"
+import { type Charge, Namespace } from "../store.js"
 import { memoryStore } from "./memory-store.js"
 
 describeStoreContract({ name: "the memory store", open: () => memoryStore(), describe, it })
 
-function chargesOf(limit: LimitOptions, space = new Space("test")): (key: string, cost?: number) => Charge {
+function chargesOf(
+  limit: LimitOptions,
+  namespace = new Namespace("test"),
+): (key: string, cost?: number) => Charge {
   const policy = compilePolicy(limit, "test")
-  return (key, cost = 1) => ({ space, key, policy, cost })
+  return (key, cost = 1) => ({ namespace, key, policy, cost })
 }
 
 const minutely = { limit: 10, window: "1m" } as const
@@ -61,7 +64,7 @@ describe("what it holds", () => {
   it("nothing for a check that another charge denied", () => {
     const store = memoryStore()
     const charge = chargesOf(minutely)
-    const tight = chargesOf({ limit: 1, window: "1m" }, new Space("tight"))
+    const tight = chargesOf({ limit: 1, window: "1m" }, new Namespace("tight"))
     store.checkSync([charge("one"), tight("one")])
     for (let i = 0; i < 50; i++) store.checkSync([charge(`new ${i}`), tight("one")])
     expect(store.stats.keys).toBe(2)
@@ -132,8 +135,9 @@ describe("the timer", () => {
   it("moves a key between two checks of it, and the second finds its state", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
-    const { space, policy } = chargesOf({ algorithm: "token-bucket", limit: 60, window: "1m" })("")
-    const remaining = (key: string, cost: number) => store.checkOneSync(space, key, policy, cost).remaining
+    const { namespace, policy } = chargesOf({ algorithm: "token-bucket", limit: 60, window: "1m" })("")
+    const remaining = (key: string, cost: number) =>
+      store.checkOneSync(namespace, key, policy, cost).remaining
     for (let round = 0; round < 200; round++) {
       for (let i = 0; i < 12; i++) remaining(`short ${round}.${i}`, 1)
       expect(remaining(`long ${round}`, 30)).toBe(30)
@@ -148,11 +152,11 @@ describe("the timer", () => {
     const { policy } = chargesOf({ algorithm: "token-bucket", limit: 1_000, window: "1d" })("")
     for (let round = 0; round < 200; round++) {
       const store = memoryStore({ clock: new ManualClock() })
-      const space = new Space("test")
+      const namespace = new Namespace("test")
       const counts: number[] = []
       const check = (key: number) => {
         counts[key] = (counts[key] ?? 0) + 1
-        const { remaining } = store.checkOneSync(space, `key ${key}`, policy, 1)
+        const { remaining } = store.checkOneSync(namespace, `key ${key}`, policy, 1)
         expect(remaining).toBe(1_000 - (counts[key] as number))
       }
       // Each new key may start a larger table or sweep the old one.
@@ -170,11 +174,14 @@ describe("the timer", () => {
     }
   })
 
-  it("goes through all spaces", () => {
+  it("goes through all namespaces", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     for (let i = 0; i < 500; i++) {
-      const charge = chargesOf({ limit: 10, window: 1_000 * (1 + (i % 2) * 3_600) }, new Space(`space ${i}`))
+      const charge = chargesOf(
+        { limit: 10, window: 1_000 * (1 + (i % 2) * 3_600) },
+        new Namespace(`namespace ${i}`),
+      )
       store.checkSync([charge("key")])
     }
     clock.advance(10_000)
@@ -185,9 +192,9 @@ describe("the timer", () => {
   it("never forgets what a larger burst has lent because a call had a smaller one", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
-    const space = new Space("bursts")
-    const wide = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1m", burst: 1_000 }, space)
-    const narrow = chargesOf({ algorithm: "token-bucket", limit: 9, window: "1m", burst: 1 }, space)
+    const namespace = new Namespace("bursts")
+    const wide = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1m", burst: 1_000 }, namespace)
+    const narrow = chargesOf({ algorithm: "token-bucket", limit: 9, window: "1m", burst: 1 }, namespace)
     store.checkSync([wide("greedy", 1_000)])
     store.checkSync([narrow("modest")])
     clock.advance(60_000)
@@ -198,9 +205,9 @@ describe("the timer", () => {
   it("never forgets what a slow limit counts because a call had a fast one", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
-    const space = new Space("rates")
-    const slow = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1h" }, space)
-    const fast = chargesOf({ algorithm: "token-bucket", limit: 1_000, window: "1s" }, space)
+    const namespace = new Namespace("rates")
+    const slow = chargesOf({ algorithm: "token-bucket", limit: 10, window: "1h" }, namespace)
+    const fast = chargesOf({ algorithm: "token-bucket", limit: 1_000, window: "1s" }, namespace)
     store.checkSync([slow("key", 10)])
     store.checkSync([fast("other")])
     clock.advance(1_000)
@@ -213,13 +220,13 @@ describe("close", () => {
   it("gives STORE_CLOSED to every later call, with and without a time", async () => {
     const store = memoryStore()
     const charge = chargesOf(minutely)("key")
-    const { space, key, policy } = charge
+    const { namespace, key, policy } = charge
     store.checkSync([charge])
     await store.close()
     const refused = expect.objectContaining({ code: "STORE_CLOSED" })
     for (const at of [undefined, Date.now() * 1000]) {
       expect(() => store.checkSync([charge], at)).toThrow(refused)
-      expect(() => store.checkOneSync(space, key, policy, 1, at)).toThrow(refused)
+      expect(() => store.checkOneSync(namespace, key, policy, 1, at)).toThrow(refused)
       await expect(store.check([charge], at)).rejects.toThrow(refused)
       await expect(store.checkMany([{ charges: [charge], at }])).rejects.toThrow(refused)
       await expect(store.charge([charge], at)).rejects.toThrow(refused)
@@ -238,7 +245,7 @@ describe("close", () => {
   })
 })
 
-it("spaces keep working when two stores take turns with them", () => {
+it("namespaces keep working when two stores take turns with them", () => {
   const [one, other] = [memoryStore(), memoryStore()]
   const charge = chargesOf(minutely)
   for (let i = 1; i <= 5; i++) {
@@ -257,9 +264,9 @@ it("an empty key is a key", () => {
 
 it("a counter whose limit is raised beyond 2^26 keeps every count", () => {
   const store = memoryStore({ clock: new ManualClock() })
-  const space = new Space("raised")
-  const small = chargesOf({ limit: 1_000, window: "1m" }, space)
-  const large = chargesOf({ limit: 2 ** 40, window: "1m" }, space)
+  const namespace = new Namespace("raised")
+  const small = chargesOf({ limit: 1_000, window: "1m" }, namespace)
+  const large = chargesOf({ limit: 2 ** 40, window: "1m" }, namespace)
   for (let i = 0; i < 10_000; i++) store.checkSync([small(`key ${i}`, 1 + (i % 1_000))])
   for (let i = 0; i < 10_000; i++) {
     const { verdicts } = store.checkSync([large(`key ${i}`, 2 ** 39)])
@@ -272,11 +279,11 @@ it("a check of one charge and of a list decide the same", () => {
   const [one, list] = [memoryStore(), memoryStore()]
   const start = Date.UTC(2026, 0, 1) * 1000
   for (const limit of [minutely, { ...minutely, algorithm: "gcra" }] as const) {
-    const charge = chargesOf(limit, new Space(JSON.stringify(limit)))("key")
+    const charge = chargesOf(limit, new Namespace(JSON.stringify(limit)))("key")
     for (let i = 0; i < 500; i++) {
       const at = start + ((i * 7_919) % 400) * 1_000_000
       const cost = i % 4
-      const single = one.checkOneSync(charge.space, charge.key, charge.policy, cost, at)
+      const single = one.checkOneSync(charge.namespace, charge.key, charge.policy, cost, at)
       const { now, degraded, verdicts } = list.checkSync([{ ...charge, cost }], at)
       expect(single).toEqual({ now, degraded, ...verdicts[0] })
     }

@@ -6,7 +6,7 @@ import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
-import type { Charge, Check, Degraded, Outcome, SingleVerdict, Space, SyncStore } from "../store.js"
+import type { Charge, Check, Degraded, Namespace, Outcome, SingleVerdict, SyncStore } from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import type { Snapshot } from "./snapshot.js"
 import type { Table } from "./table.js"
@@ -87,29 +87,29 @@ export class MemoryStore implements SyncStore {
     return this.#hash
   }
 
-  checkOneSync(space: Space, key: string, policy: Policy, cost: number, at?: number): SingleVerdict {
+  checkOneSync(namespace: Namespace, key: string, policy: Policy, cost: number, at?: number): SingleVerdict {
     const now = at ?? this.#now()
     const verdict = this.#verdict
     const hash = this.#hash
     verdict.now = now
     if (key !== hash.text) hash.hash(key)
-    const table = space.handle as Table | undefined
+    const table = namespace.handle as Table | undefined
     if (
       table?.owner !== this.#tables ||
       table.low !== hash.low ||
       table.high !== hash.high ||
       table.policy !== policy
     ) {
-      return this.#checkHashed(space, policy, cost, now)
+      return this.#checkHashed(namespace, policy, cost, now)
     }
     table.algorithm.check(policy, table.cells, table.at, cost, now, verdict)
     return verdict
   }
 
   /** The verdict on the key hashed last. */
-  #checkHashed(space: Space, policy: Policy, cost: number, now: number): SingleVerdict {
+  #checkHashed(namespace: Namespace, policy: Policy, cost: number, now: number): SingleVerdict {
     const verdict = this.#verdict
-    const table = this.#tables.open(space, policy)
+    const table = this.#tables.open(namespace, policy)
     if (table.check(this.#hash, policy, cost, now, verdict)) return verdict
     this.#assertOpen()
     policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
@@ -217,9 +217,9 @@ export class MemoryStore implements SyncStore {
     for (const charge of charges) this.#find(charge)?.remove()
   }
 
-  mayBlock(space: Space): boolean {
+  mayBlock(namespace: Namespace): boolean {
     const tables = this.#tables
-    return tables.blocks > 0 && tables.keysIn(space) > 0
+    return tables.blocks > 0 && tables.keysIn(namespace) > 0
   }
 
   async close(): Promise<void> {
@@ -239,7 +239,7 @@ export class MemoryStore implements SyncStore {
 
   /** The table pointed to the charge's state, or undefined when it has none. */
   #find(charge: Charge): Table | undefined {
-    const table = this.#tables.open(charge.space, charge.policy)
+    const table = this.#tables.open(charge.namespace, charge.policy)
     if (charge.key !== this.#hash.text) this.#hash.hash(charge.key)
     return table.find(this.#hash.low, this.#hash.high) ? table : undefined
   }
@@ -247,7 +247,7 @@ export class MemoryStore implements SyncStore {
   #chargeOne(charge: Charge, now: number): void {
     const table = this.#find(charge)
     if (table !== undefined) table.charge(charge.policy, charge.cost, now)
-    else this.#add(this.#tables.open(charge.space, charge.policy), charge.policy, charge.cost, now)
+    else this.#add(this.#tables.open(charge.namespace, charge.policy), charge.policy, charge.cost, now)
   }
 
   /** Adds the key hashed last. */
@@ -263,7 +263,7 @@ export class MemoryStore implements SyncStore {
       const missing = new Set<string>()
       for (const charge of charges) {
         if (charge.cost > 0 && this.#find(charge) === undefined)
-          missing.add(`${charge.space.name}\n${charge.key}`)
+          missing.add(`${charge.namespace.name}\n${charge.key}`)
       }
       if (this.#tables.keys + missing.size <= this.#tables.maxKeys) return true
       if (!this.#tables.makeRoom(missing.size, now)) return false
@@ -319,9 +319,10 @@ export class MemoryStore implements SyncStore {
   }
 }
 
-function costOnSameKey(charges: readonly Charge[], { key, space }: Charge): number {
+function costOnSameKey(charges: readonly Charge[], { key, namespace }: Charge): number {
   let cost = 0
-  for (const other of charges) if (other.key === key && other.space.name === space.name) cost += other.cost
+  for (const other of charges)
+    if (other.key === key && other.namespace.name === namespace.name) cost += other.cost
   return cost
 }
 

@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { memoryStore } from "./memory-store.js"
 
 const ATTEMPTS = 3
@@ -36,8 +36,8 @@ function open(limit: LimitOptions) {
   const clock = new ManualClock()
   const store = memoryStore({ clock, maxKeys: 2_000_000 })
   const policy = compilePolicy(limit, "pauses")
-  const space = new Space("pauses")
-  return { clock, store, check: (key: string, cost = 1) => store.checkOneSync(space, key, policy, cost) }
+  const namespace = new Namespace("pauses")
+  return { clock, store, check: (key: string, cost = 1) => store.checkOneSync(namespace, key, policy, cost) }
 }
 
 describe.each([

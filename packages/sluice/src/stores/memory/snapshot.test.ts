@@ -17,7 +17,7 @@ import type { SluiceError } from "../../errors.js"
 import { createLimiter } from "../../limiter.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { type Charge, Space } from "../store.js"
+import { type Charge, Namespace } from "../store.js"
 import { type MemoryStoreOptions, memoryStore } from "./memory-store.js"
 import { fileSnapshot } from "./snapshot.js"
 
@@ -66,8 +66,8 @@ function chargesOf(
   name = JSON.stringify(limit),
 ): (key: string, cost?: number) => Charge {
   const policy = compilePolicy(limit, "snapshot")
-  const space = new Space(name)
-  return (key, cost = 1) => ({ space, key, policy, cost })
+  const namespace = new Namespace(name)
+  return (key, cost = 1) => ({ namespace, key, policy, cost })
 }
 
 describe("a store that is closed and opened again", () => {
@@ -150,14 +150,14 @@ describe("a store that is closed and opened again", () => {
     const slow = { algorithm: "token-bucket", limit: 10, window: "1h" } as const
     const fast = { algorithm: "token-bucket", limit: 1_000, window: "1s" } as const
     const store = open()
-    store.checkSync([chargesOf(slow, "space")("key", 10)])
+    store.checkSync([chargesOf(slow, "namespace")("key", 10)])
     // The last policy seen before the end is not the one that the key was charged under.
-    store.checkSync([chargesOf(fast, "space")("other")])
+    store.checkSync([chargesOf(fast, "namespace")("other")])
     await store.close()
     const again = open()
     clock.advance(2_000)
     vi.advanceTimersByTime(2_000)
-    expect(again.checkSync([chargesOf(slow, "space")("key")]).allowed).toBe(false)
+    expect(again.checkSync([chargesOf(slow, "namespace")("key")]).allowed).toBe(false)
     clock.advance(3_600_000)
     vi.advanceTimersByTime(2_000)
     expect(again.stats.keys).toBe(0)

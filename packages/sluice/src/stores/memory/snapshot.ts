@@ -17,6 +17,7 @@ const DIGEST_BYTES = 32
 const STATE_HEADER = 3
 
 interface SavedTable {
+  /** The name of the namespace. Version 1 of the file calls it `space`. */
   readonly space: string
   readonly policy: SavedPolicy
   readonly keys: number
@@ -50,7 +51,7 @@ export function fileSnapshot(path: string): Snapshot {
 function writeSnapshot(path: string, tables: Tables, hashKey: HashKey, now: number): void {
   const saved: SavedTable[] = []
   const parts: Uint8Array[] = []
-  for (const [space, table] of tables.entries()) {
+  for (const [namespace, table] of tables.entries()) {
     let keys = 0
     let bytes = 0
     table.forEach(now, (low, high, state) => {
@@ -61,7 +62,7 @@ function writeSnapshot(path: string, tables: Tables, hashKey: HashKey, now: numb
       bytes += part.byteLength
       keys++
     })
-    saved.push({ space, policy: savePolicy(table.policy), keys, bytes })
+    saved.push({ space: namespace, policy: savePolicy(table.policy), keys, bytes })
   }
   const header: Header = { hashKey, tables: saved }
   const body = Buffer.concat([Buffer.from(`${MAGIC}${JSON.stringify(header)}\n`), ...parts])

@@ -1,4 +1,4 @@
-// The counters of one space. Grows in small steps: while a larger segment fills, the old one is emptied a few slots per
+// The counters of one namespace. Grows in small steps: while a larger segment fills, the old one is emptied a few slots per
 // check, so that no single check pays for the growth.
 
 import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"

@@ -1,7 +1,7 @@
-// All counters of a memory store: one table per space, held together by one bound on the number of keys.
+// All counters of a memory store: one table per namespace, held together by one bound on the number of keys.
 
 import type { Policy } from "../../algorithms/algorithm.js"
-import type { Space } from "../store.js"
+import type { Namespace } from "../store.js"
 import { Table } from "./table.js"
 
 /** Slots looked at for a key that may go before a new key is refused: at most about 0.1 ms. */
@@ -13,7 +13,7 @@ const GIVEN_SHARE = 64
 /** Slots looked at per round of tidying: about 1 ms. */
 const TIDY = 65_536
 
-/** The owner of a table that was dropped: no space's handle leads to it any more. */
+/** The owner of a table that was dropped: no namespace's handle leads to it any more. */
 const NOBODY = { keys: 0, blocks: 0, slots: 0 }
 
 export class Tables {
@@ -24,7 +24,7 @@ export class Tables {
   slots = 0
   /** Keys dropped to make room for new ones. */
   evicted = 0
-  readonly #bySpace = new Map<string, Table>()
+  readonly #byNamespace = new Map<string, Table>()
   /** The same tables in a row, for the hand that looks for keys that may go. */
   #row: Table[] = []
   #hand = 0
@@ -44,29 +44,29 @@ export class Tables {
   }
 
   entries(): IterableIterator<[string, Table]> {
-    return this.#bySpace.entries()
+    return this.#byNamespace.entries()
   }
 
-  open(space: Space, policy: Policy): Table {
-    let table = space.handle as Table | undefined
+  open(namespace: Namespace, policy: Policy): Table {
+    let table = namespace.handle as Table | undefined
     if (table?.owner !== this) {
-      table = this.named(space.name, policy)
-      space.handle = table
+      table = this.named(namespace.name, policy)
+      namespace.handle = table
     } else if (table.policy !== policy) table.meet(policy)
     return table
   }
 
-  keysIn(space: Space): number {
-    const { handle } = space
-    const table = handle?.owner === this ? (handle as Table) : this.#bySpace.get(space.name)
+  keysIn(namespace: Namespace): number {
+    const { handle } = namespace
+    const table = handle?.owner === this ? (handle as Table) : this.#byNamespace.get(namespace.name)
     return table?.count ?? 0
   }
 
   named(name: string, policy: Policy): Table {
-    let table = this.#bySpace.get(name)
+    let table = this.#byNamespace.get(name)
     if (table === undefined) {
       table = new Table(this, policy)
-      this.#bySpace.set(name, table)
+      this.#byNamespace.set(name, table)
       this.#row.push(table)
     }
     if (table.policy !== policy) table.meet(policy)
@@ -106,13 +106,13 @@ export class Tables {
       table.shrink()
       budget -= step
     }
-    for (const [name, table] of this.#bySpace) {
+    for (const [name, table] of this.#byNamespace) {
       if (table.count > 0) continue
       this.slots -= table.slots
       table.owner = NOBODY
-      this.#bySpace.delete(name)
+      this.#byNamespace.delete(name)
     }
-    if (this.#row.length > this.#bySpace.size) this.#row = [...this.#bySpace.values()]
+    if (this.#row.length > this.#byNamespace.size) this.#row = [...this.#byNamespace.values()]
     return this.keys > 0
   }
 }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { compilePolicy } from "../../policy.js"
 import type { Outcome } from "../store.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { Lane } from "./batcher.js"
 import type { RedisConnection } from "./client.js"
 import type { Message } from "./codec.js"
@@ -11,7 +11,7 @@ import { CHECK } from "./codec.js"
 const FULL = 32
 const NOW = Date.UTC(2026, 0, 1) * 1000
 const policy = compilePolicy({ algorithm: "token-bucket", limit: 1_000, window: "1m" }, "test")
-const charges = [{ space: new Space("test"), key: "key", policy, cost: 1 }]
+const charges = [{ namespace: new Namespace("test"), key: "key", policy, cost: 1 }]
 
 /** A connection on which the test answers. */
 class Wire implements RedisConnection {

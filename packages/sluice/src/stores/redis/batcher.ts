@@ -10,7 +10,7 @@ import { withDeadline } from "../fallback/deadline.js"
 import { Deadlines } from "../fallback/deadlines.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import type { Charge, Outcome } from "../store.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import type { CallLane, Pending } from "./call.js"
 import { Call } from "./call.js"
 import type { RedisConnection } from "./client.js"
@@ -36,7 +36,7 @@ export interface LaneOptions {
   readonly onSilence?: () => void
 }
 
-const PROBE = new Space("probe")
+const PROBE = new Namespace("probe")
 
 const soon: (callback: () => void) => void =
   typeof process === "object" && typeof process.nextTick === "function" ? process.nextTick : queueMicrotask
@@ -231,7 +231,7 @@ export class Lane implements CallLane {
 
   /** The smallest real call: the same script, with a write, so that it fails for the same reasons as a check would. */
   async #probe(key: string): Promise<void> {
-    const charges = [{ space: PROBE, key, policy: blockPolicy, cost: 1 }]
+    const charges = [{ namespace: PROBE, key, policy: blockPolicy, cost: 1 }]
     const request = { operation: CHARGE, charges, keys: [key], at: undefined } as const
     const { args } = encode([request], this.expiryBufferMs, this.leastExpiryMs)
     const rest = ["1", key, ...args]

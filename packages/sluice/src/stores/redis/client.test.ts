@@ -1,13 +1,13 @@
 import { tracingChannel } from "node:diagnostics_channel"
 import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../../policy.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { ScriptedStore } from "./raw-redis-store.js"
 import { redisStore } from "./redis-store.js"
 import type { ScriptCommand } from "./script-command.js"
 
 const policy = compilePolicy({ algorithm: "gcra", limit: 1, window: "1m" }, "test")
-const charges = [{ space: new Space("test"), key: "key", policy, cost: 1 }]
+const charges = [{ namespace: new Namespace("test"), key: "key", policy, cost: 1 }]
 
 /** An ioredis client as far as the store can tell, which writes down what it is sent and never answers. */
 function silentClient(status = "ready") {
@@ -105,7 +105,7 @@ describe("a check by ioredis", () => {
 
   async function sentBy(client: object, key = "key", cost = 1): Promise<ScriptedStore> {
     const store = new ScriptedStore(client, { heartbeat: 0 })
-    store.check([{ space: new Space("test"), key, policy, cost }]).catch(() => undefined)
+    store.check([{ namespace: new Namespace("test"), key, policy, cost }]).catch(() => undefined)
     await turnOfTheLoop()
     return store
   }

@@ -5,7 +5,7 @@ import { FlakyStore } from "../fallback/flaky-store.test-support.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import { StoreGuard } from "../fallback/store-guard.js"
 import { memoryStore } from "../memory/memory-store.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { FleetSize } from "./fleet-size.js"
 import { Heartbeat, type HeartbeatLane } from "./heartbeat.js"
 
@@ -128,7 +128,7 @@ async function worstOf(phases: readonly Phase[], isEmptied: boolean, seed: numbe
   const redis = new ModelRedis()
   const fleet = Array.from({ length: INSTANCES }, () => new Instance(redis, random))
   const policy = compilePolicy({ algorithm: "fixed-window", limit: LIMIT, window: WINDOW_MS }, "test")
-  const charge = { space: new Space("model"), key: "key", policy, cost: 1 }
+  const charge = { namespace: new Namespace("model"), key: "key", policy, cost: 1 }
   let worst = 0
   let lowest = INSTANCES
   for (const instance of fleet) instance.heartbeat.start()

@@ -1,4 +1,4 @@
-import type { Space } from "../store.js"
+import type { Namespace } from "../store.js"
 import { DEFAULT_PREFIX } from "../store.js"
 import type { HeartbeatLane } from "./heartbeat.js"
 import { Heartbeat } from "./heartbeat.js"
@@ -20,10 +20,10 @@ export class Fleets {
     this.#onFirst = onFirst
   }
 
-  /** The fleet whose limiters count in a space. Its heartbeat starts with its first check. */
-  of(space: Space): Heartbeat {
-    // A space of another copy of this library, from before it had a prefix.
-    const prefix = space.prefix ?? DEFAULT_PREFIX
+  /** The fleet whose limiters count in a namespace. Its heartbeat starts with its first check. */
+  of(namespace: Namespace): Heartbeat {
+    // A namespace of another copy of this library, from before it had a prefix.
+    const prefix = namespace.prefix ?? DEFAULT_PREFIX
     if (prefix !== this.#lastPrefix) {
       this.#last = this.#byPrefix.get(prefix) ?? this.#found(prefix)
       this.#lastPrefix = prefix

@@ -1,13 +1,13 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../../policy.js"
-import { Space } from "../store.js"
+import { Namespace } from "../store.js"
 import { encodeKey, storageKey } from "./keys.js"
 
 const policy = compilePolicy({ limit: 1, window: "1m" }, "test")
 
-function stored(space: string, key: string): string {
-  return storageKey({ space: new Space(space), key, policy, cost: 1 })
+function stored(namespace: string, key: string): string {
+  return storageKey({ namespace: new Namespace(namespace), key, policy, cost: 1 })
 }
 
 /** What Redis takes for the hash tag of a key, told from its documentation and not from ours. */
@@ -43,8 +43,8 @@ describe("a storage key", () => {
     ["login", "half \ud83d", "s1:login:{half%20%d83d}"],
     ["login", "", "s1:login:{%}"],
     ["{pick}a slot", "key", "s1:%7bpick%7da%20slot:{key}"],
-  ])("of %j and %j is %s", (space, key, expected) => {
-    expect(stored(space, key)).toBe(expected)
+  ])("of %j and %j is %s", (namespace, key, expected) => {
+    expect(stored(namespace, key)).toBe(expected)
   })
 
   it("of a key over 128 characters is short, and no key can be chosen to meet it", () => {
@@ -60,14 +60,14 @@ describe("a storage key", () => {
   it("has the encoded key, and nothing else, as its hash tag", () => {
     const names = fc.oneof(oddText, fc.string({ unit: "binary" }))
     fc.assert(
-      fc.property(names, names, (space, key) => {
-        expect(hashTag(stored(space, key))).toBe(encodeKey(key))
+      fc.property(names, names, (namespace, key) => {
+        expect(hashTag(stored(namespace, key))).toBe(encodeKey(key))
       }),
       { numRuns: 2_000 },
     )
   })
 
-  it("never belongs to two keys or two spaces, in the bytes that reach Redis", () => {
+  it("never belongs to two keys or two namespaces, in the bytes that reach Redis", () => {
     const pair = fc.tuple(oddText, oddText)
     fc.assert(
       fc.property(pair, pair, (a, b) => {
@@ -80,9 +80,9 @@ describe("a storage key", () => {
 
   it("holds no line break, no space and no other control character", () => {
     fc.assert(
-      fc.property(oddText, fc.string({ unit: "binary" }), (space, key) => {
+      fc.property(oddText, fc.string({ unit: "binary" }), (namespace, key) => {
         // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-        expect(stored(space, key)).not.toMatch(/[\u0000-\u0020\u007f]/)
+        expect(stored(namespace, key)).not.toMatch(/[\u0000-\u0020\u007f]/)
       }),
       { numRuns: 2_000 },
     )

@@ -1,7 +1,7 @@
-// Storage keys: `s1:` + space + `:{` + the caller's key + `}`. The version comes first, so that another layout can live beside
+// Storage keys: `s1:` + namespace + `:{` + the caller's key + `}`. The version comes first, so that another layout can live beside
 // it. The braces make the caller's key the hash tag: all limits of one key share a slot of a Cluster.
 
-import type { Charge, Space } from "../store.js"
+import type { Charge, Namespace } from "../store.js"
 
 /** Longer keys are stored by their SHA-256, so that nobody fills Redis with the length of a header. */
 const LONGEST = 128
@@ -17,23 +17,23 @@ const UNSAFE = /[{}%#\u0000-\u0020\u007f\p{Surrogate}]/gu
 /** Nearly every key: printable, and nothing to encode in it. */
 const SAFE = /^[!"$&-z|~]*$/
 
-const prefixes = new WeakMap<Space, string>()
+const prefixes = new WeakMap<Namespace, string>()
 
 export function storageKey(charge: Charge): string {
-  return `${prefixOf(charge.space)}${encodeKey(charge.key)}}`
+  return `${prefixOf(charge.namespace)}${encodeKey(charge.key)}}`
 }
 
-function prefixOf(space: Space): string {
-  let prefix = prefixes.get(space)
+function prefixOf(namespace: Namespace): string {
+  let prefix = prefixes.get(namespace)
   if (prefix === undefined) {
-    prefix = `s1:${percentEncode(space.name)}:{`
-    prefixes.set(space, prefix)
+    prefix = `s1:${percentEncode(namespace.name)}:{`
+    prefixes.set(namespace, prefix)
   }
   return prefix
 }
 
 export function encodeKey(key: string): string {
-  // An empty hash tag is none: the slot would depend on the space.
+  // An empty hash tag is none: the slot would depend on the namespace.
   if (key === "") return "%"
   if (key.length > LONGEST) return `#${sha256(percentEncode(key))}`
   return percentEncode(key)

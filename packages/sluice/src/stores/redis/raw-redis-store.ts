@@ -10,7 +10,7 @@ import type { Group, Place } from "../across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../across.js"
 import type { BreakerState } from "../fallback/breaker.js"
 import { checkInWaves, planWaves } from "../sharded-waves.js"
-import type { Charge, Check, Outcome, Space, Store } from "../store.js"
+import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
 import { outcomeOfNothing } from "../store.js"
 import { Lane } from "./batcher.js"
 import type { UserClient } from "./client.js"
@@ -149,7 +149,9 @@ export class ScriptedStore implements Store {
   async charge(charges: readonly Charge[], at?: number): Promise<void> {
     await this.#each(CHARGE, charges, at)
     const blocks = charges.filter(({ policy, cost }) => isBlock(policy) && cost > 0)
-    await Promise.all(blocks.map(({ space, cost }) => this.#fleets.of(space).announceBlock(cost / 1000)))
+    await Promise.all(
+      blocks.map(({ namespace, cost }) => this.#fleets.of(namespace).announceBlock(cost / 1000)),
+    )
   }
 
   async refund(charges: readonly Charge[], at?: number): Promise<void> {
@@ -165,8 +167,8 @@ export class ScriptedStore implements Store {
     this.#denials?.clear()
   }
 
-  mayBlock(space: Space): boolean {
-    return this.#fleets.of(space).anyBlocks
+  mayBlock(namespace: Namespace): boolean {
+    return this.#fleets.of(namespace).anyBlocks
   }
 
   async close(): Promise<void> {
@@ -201,7 +203,7 @@ export class ScriptedStore implements Store {
   #start(charges: readonly Charge[]): void {
     if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
     const first = charges[0]
-    if (first !== undefined) this.#fleets.of(first.space).start()
+    if (first !== undefined) this.#fleets.of(first.namespace).start()
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { blockPolicy } from "../../algorithms/block.js"
 import { createLimiter } from "../../limiter.js"
-import { Space, type Store } from "../../stores/store.js"
+import { Namespace, type Store } from "../../stores/store.js"
 import { ManualClock } from "../manual-clock.js"
 import type { DefineTest } from "../store-contract.js"
 import { freshName, second } from "./counter.js"
@@ -92,11 +92,11 @@ export function blocking(test: DefineTest): void {
       "denied by",
     )
   })
-  test("mayBlock is true while a space holds a block", async (store) => {
-    const space = new Space(freshName())
-    const charge = { space, key: "bad", policy: blockPolicy, cost: 3_600_000_000 }
+  test("mayBlock is true while a namespace holds a block", async (store) => {
+    const namespace = new Namespace(freshName())
+    const charge = { namespace, key: "bad", policy: blockPolicy, cost: 3_600_000_000 }
     await store.charge([charge], second(1))
-    expectSame(store.mayBlock(space), true, "of the space used")
-    expectSame(store.mayBlock(new Space(space.name)), true, "of another object of the same name")
+    expectSame(store.mayBlock(namespace), true, "of the namespace used")
+    expectSame(store.mayBlock(new Namespace(namespace.name)), true, "of another object of the same name")
   })
 }

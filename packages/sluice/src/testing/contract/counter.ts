@@ -1,6 +1,6 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
-import { type Charge, Space, type Store } from "../../stores/store.js"
+import { type Charge, Namespace, type Store } from "../../stores/store.js"
 
 /** What a verdict tells the caller. */
 export type Answer = Pick<Verdict, "allowed" | "remaining" | "retryAfter" | "resetAfter" | "delay">
@@ -22,20 +22,20 @@ export function freshName(): string {
   return `contract:${globalThis.crypto.randomUUID()}`
 }
 
-/** One limit on the store under test, in a space of its own. */
+/** One limit on the store under test, in a namespace of its own. */
 export class Counter {
   readonly store: Store
   readonly policy: Policy
-  readonly space: Space
+  readonly namespace: Namespace
 
-  constructor(store: Store, limit: LimitOptions, space = new Space(freshName())) {
+  constructor(store: Store, limit: LimitOptions, namespace = new Namespace(freshName())) {
     this.store = store
     this.policy = compilePolicy(limit, "contract")
-    this.space = space
+    this.namespace = namespace
   }
 
   charge(cost = 1, key = "key"): Charge {
-    return { space: this.space, key, policy: this.policy, cost }
+    return { namespace: this.namespace, key, policy: this.policy, cost }
   }
 
   async check(at: number, cost = 1, key = "key"): Promise<Answer> {
@@ -49,7 +49,7 @@ export class Counter {
 
   /** The same counter seen under another limit. */
   under(limit: LimitOptions): Counter {
-    return new Counter(this.store, limit, this.space)
+    return new Counter(this.store, limit, this.namespace)
   }
 }
 

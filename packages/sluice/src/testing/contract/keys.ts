@@ -1,6 +1,6 @@
 // Any text is a key, and no two of them share a counter.
 
-import { Space } from "../../stores/store.js"
+import { Namespace } from "../../stores/store.js"
 import type { DefineTest } from "../store-contract.js"
 import { Counter, freshName, second } from "./counter.js"
 import { expectFields, expectSame } from "./expect.js"
@@ -60,10 +60,10 @@ export function keys(test: DefineTest): void {
     expectFields(await counter.check(second(1), 1, "a\ud83d"), { allowed: false }, "second")
   })
 
-  test("two spaces never mix", async (store) => {
+  test("two namespaces never mix", async (store) => {
     const limit = { algorithm: "fixed-window", limit: 1, window: "1m" } as const
     const name = freshName()
-    // The last two read the same once space and key are joined.
+    // The last two read the same once namespace and key are joined.
     const pairs = [
       [name, "key"],
       [`${name}x`, "key"],
@@ -72,23 +72,27 @@ export function keys(test: DefineTest): void {
       [`${name}:a`, "b"],
       [name, "a:b"],
     ] as const
-    for (const [space, key] of pairs) {
-      const counter = new Counter(store, limit, new Space(space))
-      expectFields(await counter.check(second(1), 1, key), { allowed: true }, `first on ${space} ${key}`)
+    for (const [namespace, key] of pairs) {
+      const counter = new Counter(store, limit, new Namespace(namespace))
+      expectFields(await counter.check(second(1), 1, key), { allowed: true }, `first on ${namespace} ${key}`)
     }
-    for (const [space, key] of pairs) {
-      const counter = new Counter(store, limit, new Space(space))
-      expectFields(await counter.check(second(1), 1, key), { allowed: false }, `second on ${space} ${key}`)
+    for (const [namespace, key] of pairs) {
+      const counter = new Counter(store, limit, new Namespace(namespace))
+      expectFields(
+        await counter.check(second(1), 1, key),
+        { allowed: false },
+        `second on ${namespace} ${key}`,
+      )
     }
   })
 
-  test("a space found by another object of the same name is the same space", async (store) => {
+  test("a namespace found by another object of the same name is the same namespace", async (store) => {
     const counter = new Counter(store, { algorithm: "gcra", limit: 5, window: "1m" })
     await counter.check(second(1), 2)
     const twin = new Counter(
       store,
       { algorithm: "gcra", limit: 5, window: "1m" },
-      new Space(counter.space.name),
+      new Namespace(counter.namespace.name),
     )
     expectFields(await twin.check(second(1), 1), { remaining: 2 }, "the same counter")
   })

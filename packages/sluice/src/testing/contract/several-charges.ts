@@ -1,7 +1,7 @@
 // Several charges in one check: all or nothing. Several checks in one call: each for itself.
 
 import type { Verdict } from "../../algorithms/algorithm.js"
-import { Space } from "../../stores/store.js"
+import { Namespace } from "../../stores/store.js"
 import type { DefineTest } from "../store-contract.js"
 import { answer, Counter, freshName, second } from "./counter.js"
 import { expectFields, expectSame } from "./expect.js"
@@ -90,9 +90,17 @@ export function severalCharges(test: DefineTest): void {
       expectFields(await counter.peek(second(3)), { remaining: CAPACITY }, "after that")
       expectSame(await twice(3, 3), true, "3 and 3 of 10")
       expectFields(await counter.peek(second(3)), { remaining: 4 }, "after that")
-      const sameName = new Counter(store, limit, new Space(counter.space.name))
-      expectSame(await twice(3, 3, sameName), false, "3 and 3 of the 4 left, through two spaces of one name")
-      expectSame(await twice(2, 2, sameName), true, "2 and 2 of the 4 left, through two spaces of one name")
+      const sameName = new Counter(store, limit, new Namespace(counter.namespace.name))
+      expectSame(
+        await twice(3, 3, sameName),
+        false,
+        "3 and 3 of the 4 left, through two namespaces of one name",
+      )
+      expectSame(
+        await twice(2, 2, sameName),
+        true,
+        "2 and 2 of the 4 left, through two namespaces of one name",
+      )
       expectFields(await counter.peek(second(3)), { remaining: 0 }, "at the end")
     })
   }
@@ -130,7 +138,7 @@ export function severalCharges(test: DefineTest): void {
     const keys = ["a", "b", "c"]
     const names = [freshName(), freshName()]
     const [together, apart] = names.map((name) =>
-      variants.map(({ limit }, i) => new Counter(store, limit, new Space(`${name}:${i}`))),
+      variants.map(({ limit }, i) => new Counter(store, limit, new Namespace(`${name}:${i}`))),
     ) as [Counter[], Counter[]]
     const checksOn = (counters: Counter[]) =>
       Array.from({ length: 60 }, (_, i) => ({
