@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core"
 import { toolPath } from "../support/tool.js"
 
 export type { Page } from "playwright-core"
@@ -147,6 +147,26 @@ export async function barriers(page: Page): Promise<string[]> {
   return found
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
+}
+
+/** The text that the YAML editor in a page, or in a part of it, shows. Folded lines are not in it. */
+export function editorText(page: Page | Locator): Promise<string> {
+  return page
+    .locator(".cm-content")
+    .evaluate((content) =>
+      [...content.querySelectorAll(".cm-line")].map(({ textContent }) => textContent).join("\n"),
+    )
+}
+
+/** Replaces the text of a YAML editor, by pasting. */
+export async function pasteText(page: Page | Locator, text: string): Promise<void> {
+  const editor = page.locator(".cm-content")
+  await editor.press("Control+a")
+  await editor.evaluate((content, text) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData("text/plain", text)
+    content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }))
+  }, text)
 }
 
 /** Keeps a picture for people to look at, artifacts/dashboard/<name>.png, when SLUICE_PICTURES is set: no test reads it. */

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closePages, isTooWide, look, picture } from "./browser.js"
+import { barriers, closePages, editorText, isTooWide, look, pasteText, picture } from "./browser.js"
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -33,9 +33,8 @@ describe("the replay page", () => {
   it("compares candidates side by side, each with its own line, and shows one in detail", async () => {
     const { page, troubles } = await open()
     await page.getByRole("button", { name: "Half of every limit" }).click()
-    const editor = page.getByRole("textbox", { name: "Rules of Half" })
-    await editor.waitFor()
-    expect(await editor.inputValue()).toContain("limit: 500")
+    await page.getByRole("textbox", { name: "Rules of Half" }).waitFor()
+    expect(await editorText(page)).toContain("limit: 500")
     await page.getByRole("button", { name: "Twice every limit" }).click()
     await page.getByRole("button", { name: "Replay", exact: true }).click()
     const compared = page.getByRole("table", { name: "Side by side" })
@@ -73,8 +72,7 @@ describe("the replay page", () => {
   it("marks mistakes in a candidate as they are typed, and says what the service refuses", async () => {
     const { page } = await open()
     await page.getByRole("button", { name: "A copy of them" }).click()
-    const editor = page.getByRole("textbox", { name: "Rules of Copy" })
-    await editor.fill("version: 1\nrules:\n  - id: login\n    limits: [{ limit: 0, window: 1m }]\n")
+    await pasteText(page, "version: 1\nrules:\n  - id: login\n    limits: [{ limit: 0, window: 1m }]\n")
     await page.getByText("must be an integer ≥ 1, got 0").first().waitFor()
     await page.getByRole("button", { name: "Replay", exact: true }).click()
     await page.getByRole("alert").filter({ hasText: 'candidate "Copy": 1 mistake' }).waitFor()

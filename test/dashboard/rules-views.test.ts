@@ -33,11 +33,11 @@ const PLACES: readonly (readonly [name: string, path: string, arrive: (page: Pag
     "rules/rule/api",
     async (page) => {
       await page.getByText("YAML", { exact: true }).click()
-      await page.locator("textarea").click()
+      await page.locator(".cm-content").click()
       await page.keyboard.press("Control+End")
       await page.keyboard.type("on")
-      await page.locator(".suggestions").waitFor()
-      await page.locator(".yaml-lines .wrong").waitFor()
+      await page.locator(".cm-tooltip-autocomplete").waitFor()
+      await page.locator(".cm-lint-marker-error").waitFor()
     },
   ],
   [
@@ -49,7 +49,7 @@ const PLACES: readonly (readonly [name: string, path: string, arrive: (page: Pag
       await page.locator(".diff tr.added").waitFor()
     },
   ],
-  ["rules-set", "rules/set", (page) => page.locator("textarea").waitFor()],
+  ["rules-set", "rules/set", (page) => page.locator(".cm-content").waitFor()],
   [
     "rules-history",
     "rules/history",
@@ -124,7 +124,7 @@ describe("who may only look", () => {
       await page.getByText("Your token may look at rules, and not change them.").waitFor()
       expect(await page.getByLabel("Description").isDisabled()).toBe(true)
       await page.getByText("YAML", { exact: true }).click()
-      expect(await page.locator("textarea").isEditable()).toBe(false)
+      expect(await page.locator(".cm-content").getAttribute("contenteditable")).toBe("false")
       expect(await page.getByRole("button", { name: /Delete|Review/ }).count()).toBe(0)
       await page.goto(`${own.url}/#/try?method=POST&path=/login`)
       await page.locator(".try-verdict").waitFor()

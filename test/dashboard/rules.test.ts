@@ -34,21 +34,6 @@ async function openList(): Promise<Looked> {
   return looked
 }
 
-/** The editor of a rule, as YAML, with the cursor at the end. */
-async function openYaml(path: string): Promise<Looked & { readonly text: ReturnType<Page["getByRole"]> }> {
-  const looked = await open(path)
-  await looked.page.getByText("YAML", { exact: true }).click()
-  const text = looked.page.locator("textarea")
-  await text.click()
-  await looked.page.keyboard.press("Control+End")
-  return { ...looked, text }
-}
-
-/** What may be typed, below the cursor. */
-function options(page: Page) {
-  return page.getByRole("listbox", { name: "Suggestions" }).getByRole("option")
-}
-
 async function review(page: Page): Promise<ReturnType<Page["getByRole"]>> {
   await page.getByRole("button", { name: "Review and save" }).click()
   return page.getByRole("dialog")
@@ -206,100 +191,6 @@ describe("the form of a rule", () => {
   it("tells of a rule that is not there", async () => {
     const { page } = await open("/rule/nobody")
     await page.getByRole("heading", { name: "There is no rule nobody" }).waitFor()
-  })
-})
-
-describe("the YAML of a rule", () => {
-  it("is completed from the schema with the keyboard", async () => {
-    const { page, text } = await openYaml("/rule/login")
-    await page.keyboard.type("mo")
-    await options(page).filter({ hasText: "mode" }).first().waitFor()
-    expect(await text.getAttribute("role")).toBe("combobox")
-    expect(
-      await options(page)
-        .and(page.getByRole("option", { selected: true }))
-        .innerText(),
-    ).toContain("mode")
-    await page.keyboard.press("Enter")
-    await options(page).filter({ hasText: "shadow" }).first().waitFor()
-    await page.keyboard.press("ArrowDown")
-    await page.keyboard.press("Enter")
-    expect(await text.inputValue()).toMatch(/\nmode: shadow$/)
-    expect(await options(page).count()).toBe(0)
-    expect(await text.getAttribute("role")).toBeNull()
-    await (await review(page)).getByRole("button", { name: "Save" }).click()
-    await page.getByText("login is saved and in force.").waitFor()
-    expect((await rule("login")).mode).toBe("shadow")
-  })
-
-  it("offers the list on request, and puts it away", async () => {
-    const { page } = await openYaml("/rule/login")
-    await page.keyboard.press("Control+Space")
-    await options(page).filter({ hasText: "replaces" }).first().waitFor()
-    await page.keyboard.press("Escape")
-    expect(await options(page).count()).toBe(0)
-  })
-
-  it("marks the line of a mistake, and leads there", async () => {
-    const { page, text } = await openYaml("/rule/login")
-    await page.keyboard.type("limts: 1")
-    await page.getByText("limts does not exist; did you mean limits?").waitFor()
-    const lines = (await text.inputValue()).split("\n").length
-    expect(await page.locator(".yaml-lines .wrong").innerText()).toBe(String(lines))
-    await page.getByLabel("Description").waitFor({ state: "detached" })
-    await page.keyboard.press("Control+Home")
-    await page.getByRole("button", { name: `Line ${lines}` }).click()
-    expect(await text.evaluate((area: HTMLTextAreaElement) => area.value.slice(area.selectionStart))).toBe(
-      "limts: 1",
-    )
-    expect(await page.getByRole("button", { name: "Review and save" }).isEnabled()).toBe(false)
-  })
-
-  it("indents with Tab, can be undone, and lets the keyboard go after Escape", async () => {
-    const { page, text } = await openYaml("/rule/login")
-    const before = await text.inputValue()
-    await page.keyboard.press("Tab")
-    expect(await text.inputValue()).toBe(`${before}  `)
-    await page.keyboard.press("Control+z")
-    expect(await text.inputValue()).toBe(before)
-    await page.keyboard.press("Escape")
-    await page.keyboard.press("Tab")
-    expect(await text.evaluate((area) => document.activeElement === area)).toBe(false)
-  })
-
-  it("becomes the form again with what was typed, once it can be read", async () => {
-    const { page, text } = await openYaml("/rule/login")
-    await page.keyboard.type("description2: x")
-    await page.getByText("1 mistake").first().waitFor()
-    await page.getByText("Form", { exact: true }).click()
-    await page.getByText("Correct the mistakes first").waitFor()
-    await text.fill("id: login\ndescription: Typed as YAML # a comment\nlimits: unlimited\n")
-    await page.getByText("This can be saved.").waitFor()
-    await page.getByText("Form", { exact: true }).click()
-    expect(await page.getByLabel("Description").inputValue()).toBe("Typed as YAML")
-    expect(await page.getByLabel("Unlimited").isChecked()).toBe(true)
-  })
-
-  it("does not give a rule another id", async () => {
-    const { page, text } = await openYaml("/rule/login")
-    await text.fill("id: signin\nlimits: unlimited\n")
-    await page.getByText("A rule keeps its id").waitFor()
-    expect(await page.getByRole("button", { name: "Review and save" }).isEnabled()).toBe(false)
-  })
-})
-
-describe("the whole set as YAML", () => {
-  it("is saved as it was typed", async () => {
-    const { page, troubles } = await open("/set")
-    const text = page.locator("textarea")
-    const before = await text.inputValue()
-    await text.fill(`${before}deny: ["user:mallory"]\n`)
-    const dialog = await review(page)
-    expect(await dialog.locator("tr.added").innerText()).toContain('deny: ["user:mallory"]')
-    await dialog.getByRole("button", { name: "Save" }).click()
-    await page.getByText("The rule set is saved and in force.").waitFor()
-    expect(await bed.ask("GET", "/lists/deny")).toEqual(["user:mallory"])
-    expect(troubles).toEqual([])
   })
 })
 

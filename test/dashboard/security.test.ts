@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { hashToken } from "../../packages/server/src/control/index.js"
 import { type Bed, buildPage, startBed } from "./bed.js"
-import { closePages, type Looked, look, type Page } from "./browser.js"
+import { closePages, type Looked, look, type Page, pasteText } from "./browser.js"
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -122,9 +122,7 @@ describe("text of strangers", () => {
     await page.goto(`${bed.url}/#/replay`)
     await page.reload()
     await page.getByRole("button", { name: "A copy of them" }).click()
-    await page
-      .getByRole("textbox", { name: "Rules of Copy" })
-      .fill(`version: 1\nrules:\n  - id: '${MARKUP}'\n    limits: unlimited\n`)
+    await pasteText(page, `version: 1\nrules:\n  - id: '${MARKUP}'\n    limits: unlimited\n`)
     await page.getByRole("button", { name: "Replay", exact: true }).click()
     await page
       .getByRole("alert")

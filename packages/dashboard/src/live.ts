@@ -1,8 +1,8 @@
 // Live events of the service. Read by fetch, because an EventSource cannot send a token.
 
 import { effect, signal } from "@preact/signals"
+import { createParser } from "eventsource-parser"
 import { request } from "./api.js"
-import { EventReader } from "./event-reader.js"
 import { session } from "./session.js"
 
 export interface LiveEvent {
@@ -68,23 +68,25 @@ async function listenOnce(ended: AbortSignal, seen: { id?: string }, onOpen: () 
     })
     onOpen()
     connection.value = "live"
-    const reader = new EventReader()
+    const parser = createParser({
+      onEvent: ({ id, event = "message", data }) => {
+        if (id !== undefined) seen.id = id
+        notify(event, data)
+      },
+    })
     const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     for (let chunk = await chunks?.read(); chunk?.done === false; chunk = await chunks?.read()) {
       clearTimeout(alarm)
       alarm = setTimeout(() => silent.abort(), SILENCE_MS)
       lastHeard.value = Date.now()
-      for (const { id, type, data } of reader.read(chunk.value)) {
-        if (id !== undefined) seen.id = id
-        tell(type, data)
-      }
+      parser.feed(chunk.value)
     }
   } finally {
     clearTimeout(alarm)
   }
 }
 
-function tell(type: string, data: string): void {
+function notify(type: string, data: string): void {
   const event = { type, ...JSON.parse(data) } as LiveEvent
   for (const listener of listeners.get(type) ?? []) listener(event)
 }

@@ -1,13 +1,11 @@
-// Two texts, and what differs: removed lines with a minus, added ones with a plus.
-
 import "./diff.css"
 import { Fragment } from "preact"
 import { t } from "../i18n.js"
-import { type DiffLine, diffLines, hunksOf } from "../yaml/line-diff.js"
+import { type DiffLine, diffLines } from "./diff-lines.js"
 import { texts } from "./texts.js"
 
 export interface DiffProps {
-  /** What is compared, for who cannot see it. */
+  /** What is compared. Screen readers announce it. */
   readonly label: string
   readonly before: string
   readonly after: string
@@ -15,18 +13,19 @@ export interface DiffProps {
 
 const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { same: " ", removed: "−", added: "+" }
 
+/** The lines that differ between two texts: removed lines with a minus, added lines with a plus. */
 export function Diff({ label, before, after }: DiffProps) {
   const text = t(texts).diff
-  const hunks = hunksOf(diffLines(before, after))
+  const hunks = diffLines(before, after)
   if (hunks.length === 0) return <p class="diff-none">{text.none}</p>
   const said = { same: undefined, removed: text.removed, added: text.added }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a diff wider than its frame is scrolled with the keyboard too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must be able to scroll a diff that is wider than its frame
     <section class="diff" aria-label={label} tabIndex={0}>
       <table>
         <caption class="hidden">{label}</caption>
         <tbody>
-          {hunks.map(({ lines }, i) => (
+          {hunks.map((lines, i) => (
             <Fragment key={lines[0]?.before ?? lines[0]?.after}>
               {i > 0 && (
                 <tr class="diff-gap">

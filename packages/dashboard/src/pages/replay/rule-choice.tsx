@@ -3,9 +3,8 @@
 import { Button } from "../../parts/button.js"
 import { Field } from "../../parts/field.js"
 import { Icon } from "../../parts/icon.js"
-import { YamlEditor } from "../../parts/yaml-editor/yaml-editor.js"
+import { YamlEditor } from "../../yaml-editor/yaml-editor.js"
 import { marksOf } from "../rules/problems.js"
-import { setSchema } from "../rules/schema.js"
 import { useVerdict } from "../rules/use-verdict.js"
 import { type Draft, MOST_CANDIDATES, type Start } from "./candidates.js"
 import type { ReplayText } from "./texts.js"
@@ -94,7 +93,7 @@ function DraftEditor({ draft, isTaken, onChange, onRemove, text }: DraftEditorPr
         label={text.rulesOf(draft.name)}
         value={draft.yaml}
         onInput={(yaml) => onChange({ ...draft, yaml })}
-        schema={setSchema}
+        edits="set"
         marks={marks}
         notes={notes}
       />

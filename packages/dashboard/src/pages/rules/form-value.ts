@@ -1,6 +1,6 @@
 // The value behind a form: plain JSON that is never changed in place, and holds nothing for a field that is empty.
 
-import type { Path } from "../../yaml/place.js"
+import type { Path } from "../../yaml-editor/place.js"
 
 export type FormValue = Readonly<Record<string, unknown>>
 

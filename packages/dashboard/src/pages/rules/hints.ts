@@ -1,7 +1,7 @@
 // Values that the schema does not list, and that somebody who writes rules is glad to be offered.
 
 import type { RuleSetDocument } from "sluice/rules"
-import type { Hints } from "../../yaml/completion.js"
+import type { Hints } from "../../yaml-editor/completion.js"
 
 const KEYS = [
   "ip",

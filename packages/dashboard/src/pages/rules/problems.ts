@@ -1,8 +1,8 @@
 // Mistakes that the service found, for the places where a page shows them.
 
-import type { Mark } from "../../parts/yaml-editor/marks.js"
 import type { RuleProblem } from "../../problem.js"
-import type { Path } from "../../yaml/place.js"
+import type { Path } from "../../yaml-editor/place.js"
+import type { Mark } from "../../yaml-editor/yaml-editor.js"
 
 /** The path inside of its rule: `rules[3].limits[0].limit` → `limits[0].limit`. */
 export function pathInRule({ path }: RuleProblem): string {

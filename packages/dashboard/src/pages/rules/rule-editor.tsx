@@ -9,11 +9,11 @@ import { Button } from "../../parts/button.js"
 import { PageHead } from "../../parts/panel.js"
 import { Segmented } from "../../parts/segmented.js"
 import { toast } from "../../parts/toast.js"
-import { YamlEditor } from "../../parts/yaml-editor/yaml-editor.js"
 import { Problem } from "../../problem.js"
 import { go, href } from "../../router.js"
+import { writeYaml } from "../../rules/write-yaml.js"
 import { mayEdit } from "../../session.js"
-import { writeYaml } from "../../yaml/write.js"
+import { YamlEditor } from "../../yaml-editor/yaml-editor.js"
 import { changeWords } from "./change-words.js"
 import { type Conflict, loadConflict } from "./conflict.js"
 import { DeleteRule } from "./delete-rule.js"
@@ -25,7 +25,6 @@ import { commentQuery, type MetConflict, Review } from "./review.js"
 import { examplePath } from "./rule.js"
 import { RuleForm } from "./rule-form.js"
 import { SaveBar } from "./save-bar.js"
-import { ruleSchema } from "./schema.js"
 import { texts } from "./texts.js"
 import { revisionOf } from "./use-rules.js"
 import { useVerdict } from "./use-verdict.js"
@@ -170,7 +169,7 @@ export function RuleEditor({ id, set, etag }: RuleEditorProps) {
           <YamlEditor
             label={text.yaml}
             value={draft}
-            schema={ruleSchema}
+            edits="rule"
             hints={hintsFor(set)}
             readOnly={!mayEdit.value}
             onInput={setDraft}

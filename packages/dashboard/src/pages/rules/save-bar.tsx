@@ -13,9 +13,10 @@ export interface SaveBarProps {
   readonly onDiscard: () => void
 }
 
-/** Leads to the first field that is wrong. */
+/** Moves the focus to the first invalid field of the form, or to the line of the first mistake in the YAML. */
 function showMistake(): void {
   document.querySelector<HTMLElement>('.rules-editor [aria-invalid="true"]')?.focus()
+  document.querySelector<HTMLElement>(".rules-editor .yaml-state li button")?.click()
 }
 
 /** Whether a draft can be saved, and the buttons that do. */

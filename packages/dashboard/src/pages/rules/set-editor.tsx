@@ -6,18 +6,17 @@ import { ask } from "../../api.js"
 import { t } from "../../i18n.js"
 import { PageHead } from "../../parts/panel.js"
 import { toast } from "../../parts/toast.js"
-import { YamlEditor } from "../../parts/yaml-editor/yaml-editor.js"
 import { Problem } from "../../problem.js"
 import { href } from "../../router.js"
+import { writeYaml } from "../../rules/write-yaml.js"
 import { mayEdit } from "../../session.js"
-import { writeYaml } from "../../yaml/write.js"
+import { YamlEditor } from "../../yaml-editor/yaml-editor.js"
 import { type Conflict, loadConflict } from "./conflict.js"
 import { keptDraft, useKeptDraft } from "./drafts.js"
 import { hintsFor } from "./hints.js"
 import { marksOf } from "./problems.js"
 import { commentQuery, Review } from "./review.js"
 import { SaveBar } from "./save-bar.js"
-import { setSchema } from "./schema.js"
 import { texts } from "./texts.js"
 import { revisionOf } from "./use-rules.js"
 import { useVerdict } from "./use-verdict.js"
@@ -94,7 +93,7 @@ export function SetEditor({ set, etag }: SetEditorProps) {
         <YamlEditor
           label={text.setTitle}
           value={draft}
-          schema={setSchema}
+          edits="set"
           hints={hintsFor(set)}
           readOnly={!mayEdit.value}
           onInput={setDraft}

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
-import { writeYaml } from "./write.js"
+import { writeYaml } from "./write-yaml.js"
 
 /** Half of a character. JSON escapes it, and YAML takes it, but no text of people has one. */
 const LONELY_HALF = /\p{Surrogate}/u

@@ -1,4 +1,4 @@
-// The parts of JSON Schema (draft 7) that the schema of rule sets uses, read for an editor: what may stand where.
+// Reads the parts of JSON Schema (draft 7) that the schema of rule sets uses, to tell an editor what is allowed where.
 
 import type { Path } from "./place.js"
 
@@ -18,21 +18,21 @@ export interface Schema {
   readonly definitions?: Readonly<Record<string, Schema>>
 }
 
-/** A field that a map may have. */
+/** A field that the schema allows in a map. */
 export interface Field {
   readonly name: string
   readonly description: string | undefined
   readonly isRequired: boolean
-  /** What its value begins with, when it is written in lines: `list` of maps, `map`, or a value in the same line. */
+  /** How its value is written: on the same line, or below it as a map or as a list of maps. */
   readonly shape: "value" | "map" | "list"
 }
 
-/** A schema together with the document that its references point into. */
+/** Answers questions about a schema and resolves its references. */
 export class SchemaReader {
   readonly #definitions: Readonly<Record<string, Schema>>
   readonly #root: Schema
 
-  /** `part` is a path into the document, for an editor of only that: `["rules", 0]`. */
+  /** `part` is the path of the value that is edited, if that is not a whole rule set: `["rules", 0]` for a single rule. */
   constructor(document: Schema, part: Path = []) {
     this.#definitions = document.definitions ?? {}
     this.#root = document
@@ -40,6 +40,7 @@ export class SchemaReader {
     this.#root = found ?? {}
   }
 
+  /** The fields that the schema allows in the map at a path. */
   fieldsAt(path: Path): Field[] {
     const fields = new Map<string, Field>()
     for (const { properties = {}, required = [] } of this.#at(path)) {
@@ -52,7 +53,7 @@ export class SchemaReader {
     return [...fields.values()]
   }
 
-  /** The words that may stand at a path. */
+  /** The constants that the schema allows at a path. */
   valuesAt(path: Path): string[] {
     const values = new Set<string>()
     for (const schema of this.#at(path)) {
@@ -61,10 +62,6 @@ export class SchemaReader {
       if (schema.type === "boolean" && schema.const === undefined) values.add("true").add("false")
     }
     return [...values]
-  }
-
-  descriptionAt(path: Path): string | undefined {
-    return this.#at(path).find(({ description }) => description !== undefined)?.description
   }
 
   #about(schema: Schema): Pick<Field, "description" | "shape"> {
@@ -91,7 +88,7 @@ export class SchemaReader {
     return typeof found === "object" ? this.#alternatives(found) : []
   }
 
-  /** A schema and all it may stand for, references resolved. */
+  /** The schema itself and all its alternatives, with references resolved. */
   #alternatives(schema: Schema, depth = 0): Schema[] {
     if (depth > 8) return []
     const { $ref, anyOf = [], oneOf = [], allOf = [] } = schema

@@ -1,51 +1,52 @@
-// What may be typed next, from the schema and from what the page knows besides.
+// Suggestions for the YAML of rules, from the JSON Schema of rule sets and from hints of the page.
 
 import { type Path, type Place, placeOf } from "./place.js"
 import type { Field, SchemaReader } from "./schema.js"
 
 export interface Suggestion {
   readonly label: string
-  /** What it takes the place of what is typed with. */
+  /** The text that replaces the current word. */
   readonly insert: string
   readonly about: string | undefined
   readonly kind: "field" | "value"
 }
 
-export interface Completion {
-  /** What of the text is replaced. */
+export interface Suggestions {
+  /** The range of the text that a suggestion replaces. */
   readonly start: number
   readonly end: number
-  readonly suggestions: readonly Suggestion[]
+  readonly list: readonly Suggestion[]
 }
 
-/** Values beyond those of the schema: ids of rules, usual windows. */
+/** Values that the schema does not list, such as the ids of rules and common windows. */
 export type Hints = (path: Path) => readonly string[]
 
-/** Suggestions for a cursor, the best first; none where there is nothing to say. */
-export function complete(
+/** Suggestions for a cursor, the best one first, or undefined if there are none. */
+export function suggest(
   text: string,
   cursor: number,
   schema: SchemaReader,
   hints: Hints = () => [],
-): Completion | undefined {
+): Suggestions | undefined {
   const place = placeOf(text, cursor)
   if (place === undefined || /^["']/.test(place.typed)) return undefined
   const { path, at, start, typed } = place
   const fields = at === "entry" ? schema.fieldsAt(path).filter(({ name }) => !place.taken.includes(name)) : []
   const values = [...new Set([...schema.valuesAt(path), ...hints(path)])]
-  // Directly behind a colon YAML would read both as one word.
-  const before = text[start - 1] === ":" ? " " : ""
+  // YAML reads `mode:off` as a single word.
+  const blank = text[start - 1] === ":" ? " " : ""
   const all = [
     ...fields.map((field) => fieldSuggestion(field, place, hasColon(text, cursor))),
     ...values.map(
-      (value): Suggestion => ({ label: value, insert: before + value, about: undefined, kind: "value" }),
+      (value): Suggestion => ({ label: value, insert: blank + value, about: undefined, kind: "value" }),
     ),
   ]
-  const suggestions = ranked(all, typed)
-  if (suggestions.length === 0 || suggestions.every(({ insert }) => insert === typed)) return undefined
-  return { start, end: endOfWord(text, cursor), suggestions }
+  const list = ranked(all, typed)
+  if (list.length === 0 || list.every(({ insert }) => insert === typed)) return undefined
+  return { start, end: endOfWord(text, cursor), list }
 }
 
+/** A field name together with the start of its value: `mode: `, `limits:` and the dash of the first item. */
 function fieldSuggestion(
   { name, description, shape }: Field,
   { inFlow, indent }: Place,
@@ -56,17 +57,17 @@ function fieldSuggestion(
   return { label: name, insert: isNamed ? name : name + value, about: description, kind: "field" }
 }
 
-/** Those that begin as typed come first, then those with a part that does, as `store` in `onStoreFailure`. */
+/** Labels that start with the typed text come first, then labels that contain it, as `store` in `onStoreFailure`. */
 function ranked(all: readonly Suggestion[], typed: string): Suggestion[] {
   const wanted = typed.toLowerCase()
   const starts = all.filter(({ label }) => label.toLowerCase().startsWith(wanted))
-  const has = all.filter(
+  const contains = all.filter(
     ({ label }) => !label.toLowerCase().startsWith(wanted) && label.toLowerCase().includes(wanted),
   )
-  return [...starts, ...has]
+  return [...starts, ...contains]
 }
 
-/** Whether the name under the cursor has its colon already. */
+/** Whether a colon already follows the name under the cursor. */
 function hasColon(text: string, cursor: number): boolean {
   return /^[\w-]*[ \t]*:(?:\s|$)/.test(text.slice(cursor, cursor + 80))
 }

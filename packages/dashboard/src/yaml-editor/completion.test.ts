@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { complete } from "./completion.js"
+import { suggest } from "./completion.js"
 import { SchemaReader } from "./schema.js"
 
 const document = JSON.parse(
@@ -11,15 +11,15 @@ const set = new SchemaReader(document)
 
 function labels(marked: string, schema = rule, hints = () => [] as string[]) {
   const cursor = marked.indexOf("‸")
-  return complete(marked.replace("‸", ""), cursor, schema, hints)?.suggestions.map(({ label }) => label)
+  return suggest(marked.replace("‸", ""), cursor, schema, hints)?.list.map(({ label }) => label)
 }
 
 /** The text after the first suggestion is taken. */
 function taken(marked: string, schema = rule) {
   const cursor = marked.indexOf("‸")
   const text = marked.replace("‸", "")
-  const found = complete(text, cursor, schema)
-  return text.slice(0, found?.start) + found?.suggestions[0]?.insert + text.slice(found?.end)
+  const found = suggest(text, cursor, schema)
+  return text.slice(0, found?.start) + found?.list[0]?.insert + text.slice(found?.end)
 }
 
 describe("completion", () => {
@@ -51,8 +51,8 @@ describe("completion", () => {
   })
 
   it("says what a field is for", () => {
-    const found = complete("keyB", 4, rule)
-    expect(found?.suggestions[0]).toMatchObject({ label: "keyBy", about: "Default: ip.", kind: "field" })
+    const found = suggest("keyB", 4, rule)
+    expect(found?.list[0]).toMatchObject({ label: "keyBy", about: "Default: ip.", kind: "field" })
   })
 
   it("writes a name with what its value begins with", () => {
