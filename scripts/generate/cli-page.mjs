@@ -1,9 +1,9 @@
-// docs/cli.md: what the commands say of themselves.
+// docs/cli.md, from the specs of the commands.
 
-import { catalog } from "../../packages/cli/dist/catalog/index.js"
+import { commands } from "../../packages/cli/dist/commands/index.js"
 import { docsPage } from "../../packages/cli/dist/docs-page.js"
 
 /** @returns {Record<string, string>} */
 export function generate() {
-  return { "docs/cli.md": docsPage(catalog) }
+  return { "docs/cli.md": docsPage(commands.map(({ spec }) => spec)) }
 }

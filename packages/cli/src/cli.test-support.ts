@@ -1,11 +1,11 @@
-// The real command in a process of its own, as people run it: by itself, as a service, or in a terminal.
+// Runs the command as users do: in its own process, as a service, or in a terminal.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Readable } from "node:stream"
+import { Readable, Writable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { readConfig } from "@sluice/server/config"
 import { build } from "../../../test/support/build.js"
@@ -13,14 +13,20 @@ import { eventually } from "../../../test/support/eventually.js"
 import { type Service, startService as startInProcess } from "../../server/src/service/service.js"
 import { createLog } from "../../server/src/telemetry/index.js"
 import { runProgram } from "./program.js"
-import { createTerminal } from "./terminal.js"
+import { createStyle, createTerminal } from "./terminal/terminal.js"
 
 export const bin = fileURLToPath(new URL("../bin/sluice.js", import.meta.url))
 const program = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 const running = new Set<ChildProcess>()
 const servicesHere = new Set<Service>()
 
-/** Call it before all tests: a test never runs an old build. */
+// Commands that run in this process would print colours, which the tests of texts do not expect.
+delete process.env.FORCE_COLOR
+
+/** A style without colours. */
+export const plainStyle = createStyle(new Writable())
+
+/** Call it before all tests, so that no test runs an old build. */
 export function buildCli(): void {
   build("packages/cli")
   if (!existsSync(program)) throw new Error("the build failed")
@@ -36,7 +42,7 @@ export async function killAll(): Promise<void> {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** What it reads on standard input. */
+  /** The content of standard input. */
   readonly input?: string
   readonly cwd?: string
 }
@@ -47,7 +53,7 @@ export interface Result {
   readonly stderr: string
 }
 
-/** Runs it to its end. */
+/** Runs the command in its own process until it exits. */
 export async function sluice(args: readonly string[], { env, input, cwd }: RunOptions = {}): Promise<Result> {
   const child = track(spawn(process.execPath, [bin, ...args], { env: environment(env), cwd, stdio: "pipe" }))
   const read = outputOf(child)
@@ -59,8 +65,8 @@ export async function sluice(args: readonly string[], { env, input, cwd }: RunOp
 }
 
 /**
- * The same in this process, on its sources: a third of a second less. For what has been seen to work in a process of its
- * own already, and for mistakes.
+ * Runs the command in this process, from its sources. It takes a third of a second less than `sluice`, so use it for all
+ * but one test of each command.
  */
 export async function sluiceHere(
   args: readonly string[],
@@ -68,20 +74,20 @@ export async function sluiceHere(
 ): Promise<Result> {
   const written = { stdout: "", stderr: "" }
   const stream = (name: "stdout" | "stderr") =>
-    ({
-      isTTY: false,
-      write(text: string) {
+    new Writable({
+      decodeStrings: false,
+      write(text: string, _encoding, done) {
         written[name] += text
-        return true
+        done()
       },
-    }) as NodeJS.WriteStream
+    }) as unknown as NodeJS.WriteStream
   const stdin = Readable.from([Buffer.from(input)]) as unknown as NodeJS.ReadStream
   const terminal = createTerminal({ stdin, stdout: stream("stdout"), stderr: stream("stderr") }, env)
   const code = await runProgram(args, { terminal, env })
   return { code, ...written }
 }
 
-/** Runs it to its end, and reads its JSON. */
+/** Runs the command with --json and parses its output. */
 export async function sluiceJson<T>(args: readonly string[], options?: RunOptions, run = sluice): Promise<T> {
   const { stdout, stderr } = await run([...args, "--json"], options)
   try {
@@ -93,9 +99,9 @@ export async function sluiceJson<T>(args: readonly string[], options?: RunOption
 
 export interface RunningService {
   readonly child: ChildProcess
-  /** Of the data plane. */
+  /** The address of the data plane. */
   readonly url: string
-  /** What other commands need in their environment to find it. */
+  /** The variables by which other commands find this service. */
   readonly env: Readonly<Record<string, string>>
   readonly addresses: Readonly<Record<string, string>>
   readonly stdout: () => string
@@ -104,7 +110,7 @@ export interface RunningService {
 
 const FREE_PORTS = ["--http.port=0", "--grpc.port=0", "--control.port=0", "--resp.port=0", "--control.open"]
 
-/** `sluice serve` (or what else serves) on free ports, once it says that it is ready. */
+/** Starts `sluice serve`, or another command that runs a service, and waits until it is ready. */
 export async function startService(
   args: readonly string[] = [],
   command: readonly string[] = ["serve", ...FREE_PORTS],
@@ -116,10 +122,10 @@ export async function startService(
   const ended = once(child, "close") as RunningService["ended"]
   const ready = await eventually(
     () => {
-      if (child.exitCode !== null) throw new Error(`it ended: ${stderr()}`)
+      if (child.exitCode !== null) throw new Error(`the service exited: ${stderr()}`)
       return lines(stderr()).find(({ msg }) => msg === "ready")
     },
-    { within: 20_000, what: "a service that is ready" },
+    { within: 20_000, what: "the service to be ready" },
   )
   const addresses = ready.addresses as Record<string, string>
   const url = `http://${addresses.http}`
@@ -134,13 +140,13 @@ export async function startService(
 }
 
 /**
- * The same service in this process, on its sources: a second less. For tests of commands that ask a service, and do not
- * care how it was started.
+ * Starts the service in this process, from its sources. It takes a second less than `startService`, so use it for tests of
+ * commands that call a service.
  */
 export async function startServiceHere(
   args: readonly string[] = [],
 ): Promise<Pick<RunningService, "url" | "env">> {
-  // The commands of a test keep connections open, which the service need not wait for.
+  // The commands keep connections open, and the service must not wait for them when it closes.
   const argv = [...FREE_PORTS, "--drain.deadline=100ms", ...args]
   const { config } = readConfig({ argv, env: {} })
   const service = await startInProcess(config, { log: createLog({ level: "silent" }) })
@@ -152,13 +158,13 @@ export async function startServiceHere(
 
 export interface TerminalRun {
   readonly child: ChildProcess
-  /** Every byte that the terminal was sent. */
+  /** Everything that was written to the terminal. */
   readonly output: () => string
   type(keys: string): void
   readonly ended: Promise<[code: number | null, signal: NodeJS.Signals | null]>
 }
 
-/** Runs it in a terminal of its own, by util-linux's `script`. */
+/** Runs the command in a pseudo-terminal, which `script` of util-linux provides. */
 export function inTerminal(args: readonly string[], { env }: RunOptions = {}): TerminalRun {
   const words = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
   const command = `stty rows 24 cols 100; exec ${words.join(" ")}`
@@ -179,7 +185,7 @@ export function inTerminal(args: readonly string[], { env }: RunOptions = {}): T
 
 export interface Folder {
   readonly path: string
-  /** Writes a file, and returns its path. */
+  /** Writes a file and returns its path. */
   write(name: string, content: string): string
   remove(): void
 }
@@ -220,7 +226,7 @@ function lines(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line))
 }
 
-/** Nothing of ours from the surroundings, and none of what switches colours. */
+/** The environment of this process without the variables of Sluice and those that switch colours. */
 function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(SLUICE_|NO_COLOR$|FORCE_COLOR$)/.test(name))
   return { ...Object.fromEntries(kept), ...more }

@@ -1,28 +1,30 @@
-// What a command is: data, from which its help, docs/cli.md, shell completion and the parser are made, and a function
-// that loads its code when it runs.
+// What a command is: a spec, which the parser, the help, docs/cli.md and shell completion read, and a function that loads
+// the command's code when it runs.
 
-import type { Terminal } from "./terminal.js"
+import { SluiceError } from "sluice"
+import type { Terminal } from "./terminal/terminal.js"
 
-/** 0: fine. 1: a problem was found. 2: the command was not used right. */
+/** 0: success. 1: the command found a problem or failed. 2: the command line is wrong, and nothing was done. */
 export type ExitCode = 0 | 1 | 2
 
-/** How a value is read, and completed. A duration ("10m") is given to the command in milliseconds. */
+/** How the parser reads a value and the shell completes it. A command gets a duration ("10m") in milliseconds. */
 export type ValueKind = "text" | "file" | "folder" | "integer" | "number" | "duration"
 
 export interface OptionSpec {
   /** `--rules <file>`, `-n, --limit <count>`, `--shadow`. Its name is the long one, in camel case. */
   readonly flag: string
   readonly description: string
-  /** Default: text. Of no meaning for a switch. */
+  /** Default: text. A switch has none. */
   readonly kind?: ValueKind
   readonly choices?: readonly string[]
-  /** As it would be written. */
+  /** As a user would write it. */
   readonly default?: string
   readonly required?: true
   /** May be given several times. */
   readonly many?: true
-  /** Of a number. */
+  /** The smallest number allowed. */
   readonly min?: number
+  /** The largest number allowed. */
   readonly max?: number
 }
 
@@ -33,7 +35,7 @@ export interface ArgumentSpec {
   readonly choices?: readonly string[]
   /** Default: it is required. */
   readonly optional?: true
-  /** One or more; only the last argument. */
+  /** Takes one or more values. Only the last argument may. */
   readonly many?: true
 }
 
@@ -46,31 +48,31 @@ export interface Example {
 export interface CommandSpec {
   /** `replay`, `rules apply`. */
   readonly name: string
-  /** One line, without a full stop. */
+  /** One line without a full stop. */
   readonly summary: string
   /** More, in whole sentences. */
   readonly description?: string
   readonly arguments?: readonly ArgumentSpec[]
   readonly options?: Readonly<Record<string, OptionSpec>>
   readonly examples: readonly Example[]
-  /** When it ends with 1, if that says more than "it failed". */
+  /** What exit status 1 means, if it says more than "it failed". */
   readonly problem?: string
-  /** Hands every argument on as it is, for a command that reads flags of its own. */
+  /** The command parses its arguments itself and gets them as `rest`. */
   readonly passThrough?: true
-  /** What else `--help` shows, made when somebody asks. */
+  /** More text for `--help`, computed when it is shown. */
   readonly moreHelp?: () => Promise<string>
 }
 
-/** What a command is run with. */
+/** What a command runs with. */
 export interface Invocation<S extends CommandSpec = CommandSpec> {
   readonly args: ArgumentValues<S>
   readonly options: OptionValues<S>
-  /** What was handed on as it is, for a command that asks for that. */
+  /** The arguments as they were given, for a command with `passThrough`. */
   readonly rest: readonly string[]
   readonly terminal: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Every command there is, for one that tells of the others. */
-  readonly catalog: readonly Command[]
+  /** The specs of all commands, for shell completion. */
+  readonly catalog: readonly CommandSpec[]
 }
 
 export interface Command {
@@ -78,17 +80,40 @@ export interface Command {
   readonly run: (invocation: Invocation<never>) => Promise<ExitCode>
 }
 
-/** Keeps the literal types, so that a command knows the types of its options. */
+/** Keeps the literal types of a spec, from which the types of its options and arguments are inferred. */
 export function spec<const S extends CommandSpec>(spec: S): S {
   return spec
 }
 
-/** `run` imports the code of the command: nothing of it is loaded before. */
+/** Joins a spec with its code. `run` imports that code, so that starting the program does not load it. */
 export function command<S extends CommandSpec>(
   spec: S,
   run: (invocation: Invocation<S>) => Promise<ExitCode>,
 ): Command {
   return { spec, run: run as Command["run"] }
+}
+
+/** A mistake on the command line. The program prints it with a pointer to the help and exits with 2. */
+export class UsageError extends SluiceError {
+  constructor(place: string, expected: string, found?: { readonly found: unknown }) {
+    super("USAGE_INVALID", { place, expected, ...found })
+  }
+}
+
+/** The parts of `-n, --limit <count>`. */
+export interface Flag {
+  /** `--limit` */
+  readonly long: string
+  /** `-n` */
+  readonly short: string | undefined
+  /** `count`; undefined for a switch. */
+  readonly value: string | undefined
+}
+
+export function flagOf({ flag }: OptionSpec): Flag {
+  const parts = /^(?:(-\w), )?(--[\w-]+)(?: <([^>]+)>)?$/.exec(flag)
+  if (parts?.[2] === undefined) throw new Error(`not a flag such as "-n, --limit <count>": "${flag}"`)
+  return { long: parts[2], short: parts[1], value: parts[3] }
 }
 
 type Value<K> = K extends "integer" | "number" | "duration" ? number : string

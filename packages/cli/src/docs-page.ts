@@ -1,38 +1,36 @@
-// docs/cli.md, from the specs of the commands: what --help says, for reading.
+// Makes docs/cli.md from the specs of the commands, with the same texts as --help.
 
-import type { Command, CommandSpec } from "./command.js"
+import type { CommandSpec } from "./command.js"
 import { argumentText, optionRows, usageOf } from "./help.js"
 
-export function docsPage(catalog: readonly Command[]): string {
-  return `${[intro(catalog), ...catalog.map(({ spec }) => section(spec))].join("\n\n")}\n`
+export function docsPage(catalog: readonly CommandSpec[]): string {
+  return `${[intro(catalog), ...catalog.map(section)].join("\n\n")}\n`
 }
 
-function intro(catalog: readonly Command[]): string {
-  const rows = catalog.map(
-    ({ spec }) => `| [\`${spec.name}\`](#${anchor(spec.name)}) | ${cell(spec.summary)} |`,
-  )
+function intro(catalog: readonly CommandSpec[]): string {
+  const rows = catalog.map(({ name, summary }) => `| [\`${name}\`](#${anchor(name)}) | ${cell(summary)} |`)
   return `# The command line
 
 <!-- made by npm run generate, do not edit -->
 
-\`sluice\` runs the service and the gateway, asks them, changes their rules, and tries rules on logs. It is in the package \`@sluice/cli\`; here in the repository, \`npm run build\` makes it and \`npx sluice\` runs it.
+\`sluice\` runs the service and the gateway, sends checks to them, manages their rules, and tests rules on access logs. It is part of the package \`@sluice/cli\`. In a clone of the repository, \`npm run build\` builds it and \`npx sluice\` runs it.
 
 | command | |
 |---|---|
 ${rows.join("\n")}
 
-- **Help**: \`sluice --help\`, and \`--help\` behind every command, with examples. A misspelt command or option is answered with the one that was meant.
-- **Output**: results are on standard output, progress and notes on standard error. \`--json\` prints the result for programs. Colours, bars and the like are for terminals only, and none come with \`NO_COLOR\`.
-- **Which service**: commands about rules and keys ask the control plane at \`--url\`, else \`SLUICE_URL\`, else \`http://127.0.0.1:9090\`. If it wants a token: \`--token\`, \`SLUICE_TOKEN\`, or \`SLUICE_TOKEN_FILE\` with the name of a file that holds it; the token that a service on this machine has made for itself is found without. Prefer the variables: a flag can be seen by others on the machine. \`check\` and \`explain\` ask the data plane: \`--url\`, else \`SLUICE_DATA_URL\`, else \`http://127.0.0.1:8080\`.
-- **Files**: \`-\` is standard input. Commands about rules work on a file with \`--file rules.yaml\`; its comments stay, and its history is kept beside it, as the service does.
+- **Help**: \`sluice --help\` lists the commands, and \`--help\` after a command shows its options with examples. If you misspell a command or an option, the error suggests the right one.
+- **Output**: results go to standard output, progress and messages to standard error. \`--json\` prints the result as JSON. Colours and progress bars appear only in a terminal; \`NO_COLOR=1\` turns colours off.
+- **Which service**: commands about rules and keys call the control plane at \`--url\`, else \`SLUICE_URL\`, else \`http://127.0.0.1:9090\`. If the control plane requires a token, pass \`--token\`, \`SLUICE_TOKEN\`, or the name of a file that contains it in \`SLUICE_TOKEN_FILE\`. If a service on this machine has generated its own token, the commands find it. Prefer the variables: other users of the machine can see flags. \`check\` and \`explain\` call the data plane at \`--url\`, else \`SLUICE_DATA_URL\`, else \`http://127.0.0.1:8080\`.
+- **Files**: \`-\` is standard input. With \`--file rules.yaml\`, commands about rules work on a file instead of a service. They keep its comments, and keep its history beside it, as the service does.
 
 | exit status | |
 |---|---|
-| 0 | fine |
-| 1 | a problem was found: a denial, a difference, a mistake in rules, a service that does not answer. Each command says below what it means there |
-| 2 | the command line is wrong: nothing was done |
+| 0 | success |
+| 1 | the command found a problem (a denial, a difference, a mistake in rules) or failed (a service that does not answer). Each command below says what it means there |
+| 2 | the command line is wrong; nothing was done |
 
-Errors are one line with a [code](errors.md#the-command-line).`
+An error is one line that ends with a [code](errors.md#the-command-line).`
 }
 
 function section(spec: CommandSpec): string {
@@ -47,17 +45,17 @@ function section(spec: CommandSpec): string {
     `${summary}.${description === undefined ? "" : ` ${prose(description)}`}`,
     `\`\`\`sh\n${examples.map(({ run, does }) => `${run}   # ${does}`).join("\n")}\n\`\`\``,
     ...(table.length === 0 ? [] : [`| \`${usageOf(spec)}\` | |\n|---|---|\n${table.join("\n")}`]),
-    ...(spec.passThrough ? ["Its settings are listed in [running.md](running.md#configuration)."] : []),
+    ...(spec.passThrough ? ["[running.md](running.md#configuration) lists the settings."] : []),
     ...(problem === undefined ? [] : [`Exit status 1: ${problem}.`]),
   ].join("\n\n")
 }
 
-/** Pages of these docs are links in them. */
+/** Turns the names of pages in docs/ into links. */
 function prose(text: string): string {
   return text.replace(/\bdocs\/([\w-]+\.md)/g, "[$1]($1)")
 }
 
-/** Angle brackets would be taken for HTML, and bars for the next cell. */
+/** Escapes what Markdown would read as HTML or as the next cell. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("<", "&lt;")
 }

@@ -1,19 +1,18 @@
-// Help in a terminal. docs/cli.md is made from the same specs.
+// The help that --help prints. docs-page.ts makes docs/cli.md from the same specs.
 
-import type { ArgumentSpec, Command, CommandSpec, OptionSpec } from "./command.js"
-import { flagOf } from "./flag.js"
-import type { Style } from "./style.js"
+import { type ArgumentSpec, type CommandSpec, flagOf, type OptionSpec } from "./command.js"
+import type { Style } from "./terminal/terminal.js"
 
-/** What `sluice --help` says. A group is one line: its commands have help of their own. */
-export function programHelp(catalog: readonly Command[], style: Style): string {
+/** The text of `sluice --help`. A group such as `rules` takes one line that names its commands. */
+export function programHelp(catalog: readonly CommandSpec[], style: Style): string {
   const lines = new Map<string, string>()
-  for (const { spec } of catalog) {
-    const [first = "", second] = spec.name.split(" ")
-    if (second === undefined) lines.set(first, spec.summary)
+  for (const { name, summary } of catalog) {
+    const [first = "", second] = name.split(" ")
+    if (second === undefined) lines.set(first, summary)
     else lines.set(first, [lines.get(first), second].filter(Boolean).join(", "))
   }
   return [
-    "Sluice: a rate limiter, and what goes with it.",
+    "Sluice is a rate limiter: a service, a gateway, and the tools to manage their rules.",
     "",
     `${style.bold("Usage:")} sluice <command> [options]`,
     "",
@@ -23,35 +22,38 @@ export function programHelp(catalog: readonly Command[], style: Style): string {
     ...exampleLines(
       [
         { run: "sluice serve --rules.file rules.yaml", does: "run the service" },
-        { run: "sluice replay access.log --rules rules.yaml", does: "try rules on yesterday's traffic" },
+        { run: "sluice replay access.log --rules rules.yaml", does: "test rules on recorded traffic" },
         { run: "sluice top", does: "watch a running service" },
       ],
       style,
     ),
     "",
-    style.bold("Everywhere:"),
+    style.bold("Options and environment variables of all commands:"),
     ...table([
-      ["--help", "Help with examples: sluice check --help"],
-      ["--version", ""],
-      ["$SLUICE_URL", "The control plane that commands ask. Default: http://127.0.0.1:9090"],
-      ["$SLUICE_DATA_URL", "The data plane that check and explain ask. Default: http://127.0.0.1:8080"],
-      ["$SLUICE_TOKEN", "Who you are to the control plane; $SLUICE_TOKEN_FILE names a file that holds it"],
-      ["$NO_COLOR", "No colours"],
+      ["--help", "Show help with examples, also for one command: sluice check --help"],
+      ["--version", "Print the version"],
+      ["$SLUICE_URL", "The address of the control plane. Default: http://127.0.0.1:9090"],
+      [
+        "$SLUICE_DATA_URL",
+        "The address of the data plane, for check and explain. Default: http://127.0.0.1:8080",
+      ],
+      ["$SLUICE_TOKEN", "Your token for the control plane. $SLUICE_TOKEN_FILE names a file that contains it"],
+      ["$NO_COLOR", "Turns colours off"],
     ]),
     "",
     "Results go to standard output, everything else to standard error.",
-    "Exit status: 0 fine, 1 a problem was found, 2 the command line is wrong.",
+    "Exit status: 0 success, 1 a problem was found or the command failed, 2 the command line is wrong.",
   ].join("\n")
 }
 
-export function groupHelp(group: string, members: readonly Command[], style: Style): string {
+export function groupHelp(group: string, members: readonly CommandSpec[], style: Style): string {
   return [
     `${style.bold("Usage:")} sluice ${group} <command> [options]`,
     "",
     style.bold("Commands:"),
-    ...table(members.map(({ spec }) => [spec.name.slice(group.length + 1), spec.summary])),
+    ...table(members.map(({ name, summary }) => [name.slice(group.length + 1), summary])),
     "",
-    `Help with examples: sluice ${group} <command> --help`,
+    `For help with examples: sluice ${group} <command> --help`,
   ].join("\n")
 }
 
@@ -65,7 +67,7 @@ export async function commandHelp(spec: CommandSpec, style: Style): Promise<stri
       "Arguments:",
       (spec.arguments ?? []).map((argument) => [argument.name, argumentText(argument)]),
     ),
-    ...section("Options:", [...optionRows(spec), ["-h, --help", "This help."]]),
+    ...section("Options:", [...optionRows(spec), ["-h, --help", "Show this help."]]),
     "",
     ...exampleLines(spec.examples, style),
     ...(spec.problem === undefined ? [] : ["", `Exit status 1: ${spec.problem}.`]),
@@ -116,7 +118,7 @@ function exampleLines(examples: CommandSpec["examples"], style: Style): string[]
 const GAP = 2
 const WIDTH = 100
 
-/** Two columns, the second wrapped under itself. */
+/** Lines of two columns. The second column wraps. */
 function table(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.max(...rows.map(([name]) => name.length)) + GAP
   return rows.flatMap(([name, text]) =>

@@ -1,7 +1,7 @@
 import { runProgram } from "./program.js"
-import { createTerminal } from "./terminal.js"
+import { createTerminal } from "./terminal/terminal.js"
 
-// A reader that has seen enough (`sluice … | head`) is no failure of this program.
+// A reader may close the pipe early (`sluice … | head`). That is no error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error
   process.exit()

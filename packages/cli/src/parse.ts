@@ -1,11 +1,9 @@
-// From the words behind a command to the values that it runs with. Every mistake is told in the words of its help.
+// Turns the words after a command into the values of its options and arguments. Errors use the names that the help shows.
 
 import { parseArgs } from "node:util"
 import { parseDuration } from "sluice"
 import { nearest } from "sluice/internal"
-import type { ArgumentSpec, CommandSpec, OptionSpec } from "./command.js"
-import { flagOf } from "./flag.js"
-import { UsageError } from "./usage-error.js"
+import { type ArgumentSpec, type CommandSpec, flagOf, type OptionSpec, UsageError } from "./command.js"
 
 export interface Parsed {
   readonly args: Readonly<Record<string, unknown>>
@@ -18,7 +16,7 @@ export function parse(spec: CommandSpec, words: readonly string[]): Parsed {
   const { tokens } = parseArgs({
     args: [...words],
     options: Object.fromEntries([...known.values()].map(declared)),
-    // Its own messages are written for programmers.
+    // The messages of parseArgs are written for programmers, so this file reports mistakes itself.
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -48,11 +46,11 @@ function unknownFlag(raw: string, options: readonly OptionSpec[]): UsageError {
   const guess = nearest(raw, names) ?? names.find((name) => raw.length > 3 && name.startsWith(raw))
   return new UsageError(
     raw,
-    guess === undefined ? "does not exist" : `does not exist; did you mean ${guess}?`,
+    guess === undefined ? "unknown option" : `unknown option; did you mean ${guess}?`,
   )
 }
 
-/** What stands behind a flag; for a switch only that it is there. */
+/** The value given with a flag; "" for a switch, which takes none. */
 function givenValue(option: OptionSpec, { value }: { readonly value?: string | undefined }): string {
   const flag = flagOf(option)
   if (flag.value === undefined) {
@@ -68,7 +66,7 @@ function optionValue(option: OptionSpec, given: readonly string[] | undefined): 
   if (value === undefined) return given !== undefined
   if (option.many) return (given ?? (option.default === undefined ? [] : [option.default])).map(read)
   if (given !== undefined && given.length > 1)
-    throw new UsageError(long, `is there ${given.length} times, and may be there once`)
+    throw new UsageError(long, `may be given only once, and was given ${given.length} times`)
   const text = given?.[0] ?? option.default
   if (text === undefined && option.required) throw new UsageError(long, "is required")
   return text === undefined ? undefined : read(text)
@@ -118,6 +116,6 @@ function argumentValues(specs: readonly ArgumentSpec[], given: readonly string[]
     return [name, many ? found : found[0]]
   })
   const extra = specs.at(-1)?.many ? undefined : given[specs.length]
-  if (extra !== undefined) throw new UsageError(extra, "is one argument too many")
+  if (extra !== undefined) throw new UsageError(extra, "unexpected argument")
   return Object.fromEntries(values)
 }

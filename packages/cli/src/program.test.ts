@@ -2,10 +2,9 @@ import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { reservePort } from "../../../test/support/ports.js"
-import { catalog } from "./catalog/index.js"
-import { bin, buildCli, inTerminal, killAll, sluice, sluiceHere } from "./cli.test-support.js"
+import { bin, buildCli, inTerminal, killAll, plainStyle, sluice, sluiceHere } from "./cli.test-support.js"
+import { commands } from "./commands/index.js"
 import { commandHelp } from "./help.js"
-import { createStyle } from "./style.js"
 
 // Each test starts processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 })
@@ -13,10 +12,11 @@ vi.setConfig({ testTimeout: 60_000 })
 beforeAll(buildCli, 60_000)
 afterEach(killAll)
 
-const names = catalog.map(({ spec }) => spec.name)
+const specs = commands.map(({ spec }) => spec)
+const names = specs.map(({ name }) => name)
 
 describe("help", () => {
-  it("costs less than 200 ms, most of them Node's own", () => {
+  it("takes less than 200 ms of CPU time, most of it the start of Node", () => {
     // CPU time, because other tests run at the same time.
     const report =
       'data:text/javascript,process.on("exit",()=>{const{user,system}=process.cpuUsage();process.stderr.write(String((user+system)/1000))})'
@@ -36,23 +36,23 @@ describe("help", () => {
     for (const word of names.flatMap((name) => name.split(" "))) expect(stdout).toContain(word)
   })
 
-  it.each(names)("of %s has its usage and an example of it", async (name) => {
-    const command = catalog.find(({ spec }) => spec.name === name)
-    const help = await commandHelp(command?.spec as (typeof catalog)[0]["spec"], createStyle(false))
+  it.each(specs)("of $name has its usage and an example", async (spec) => {
+    const { name } = spec
+    const help = await commandHelp(spec, plainStyle)
     expect(help).toContain(`Usage: sluice ${name}`)
     expect(help).toMatch(new RegExp(`Examples:\\n  # .+\\n  .*sluice ${name}`))
   })
 
-  it("is found behind a command, before it, and behind a group", async () => {
-    const [behind, before, group] = await Promise.all([
+  it("is shown by --help after a command or a group, and by help before a command", async () => {
+    const [after, before, group] = await Promise.all([
       sluice(["rules", "apply", "--help"]),
       sluice(["help", "rules", "apply"]),
       sluice(["rules", "--help"]),
     ])
-    expect(behind.stdout).toContain("Usage: sluice rules apply <rules> [options]")
-    expect(before.stdout).toBe(behind.stdout)
+    expect(after.stdout).toContain("Usage: sluice rules apply <rules> [options]")
+    expect(before.stdout).toBe(after.stdout)
     expect(group.stdout).toContain("rollback")
-    expect([behind.code, before.code, group.code]).toEqual([0, 0, 0])
+    expect([after.code, before.code, group.code]).toEqual([0, 0, 0])
   })
 
   it("of serve lists every setting of the service", async () => {
@@ -60,7 +60,7 @@ describe("help", () => {
     expect(stdout).toContain("--store.max-keys <number>")
   })
 
-  it("is no result when nobody asked for it: standard error, status 2", async () => {
+  it("goes to standard error with status 2 when a command is missing", async () => {
     const [program, group] = await Promise.all([sluice([]), sluice(["rules"])])
     expect([program.code, program.stdout, group.code, group.stdout]).toEqual([2, "", 2, ""])
     expect(program.stderr).toContain("Usage: sluice <command>")
@@ -70,19 +70,19 @@ describe("help", () => {
 
 describe("a mistake on the command line", () => {
   it.each([
-    [["rulse"], "sluice: rulse: does not exist; did you mean rules? [USAGE_INVALID]\nSee: sluice --help\n"],
+    [["rulse"], "sluice: rulse: unknown command; did you mean rules? [USAGE_INVALID]\nSee: sluice --help\n"],
     [
       ["rules", "aply"],
-      "sluice rules: aply: does not exist; did you mean rules apply? [USAGE_INVALID]\nSee: sluice rules --help\n",
+      "sluice rules: aply: unknown command; did you mean rules apply? [USAGE_INVALID]\nSee: sluice rules --help\n",
     ],
-    [["rules", "list", "--fil", "x"], "--fil: does not exist; did you mean --file? [USAGE_INVALID]"],
-    [["--verson"], "--verson: does not exist; did you mean --version?"],
+    [["rules", "list", "--fil", "x"], "--fil: unknown option; did you mean --file? [USAGE_INVALID]"],
+    [["--verson"], "--verson: unknown option; did you mean --version?"],
     [
       ["schema", "rles"],
       'what: must be one of rules, config, got "rles"; did you mean rules? [USAGE_INVALID]',
     ],
     [["rules", "apply"], "rules: is missing"],
-    [["rules", "list", "more"], "more: is one argument too many"],
+    [["rules", "list", "more"], "more: unexpected argument"],
     [["keys", "block", "a", "b"], "--for: is required"],
     [
       ["keys", "block", "a", "b", "--for", "soon"],
@@ -91,17 +91,17 @@ describe("a mistake on the command line", () => {
     [["keys", "top", "-n", "0"], '--limit: must be a whole number from 1 to 1000, got "0"'],
     [["keys", "top", "-n"], "--limit: needs a value: --limit <count>"],
     [["keys", "top", "--json=1"], "--json: takes no value"],
-    [["rules", "list", "--url", "a", "--url", "b"], "--url: is there 2 times, and may be there once"],
+    [["rules", "list", "--url", "a", "--url", "b"], "--url: may be given only once, and was given 2 times"],
     [["rules", "list", "--url", "localhost:9090"], "--url: must be an address such as http://127.0.0.1:9090"],
     [
       ["rules", "list", "--url", "http://me:hunter2@localhost:9090"],
-      '--url: must not hold a user or password; a token is given with --token, got "http://***@localhost:9090"',
+      '--url: must not contain a user or password; pass a token with --token, got "http://***@localhost:9090"',
     ],
     [
       ["check", "--url", "me:hunter2@localhost:8080", "user:a"],
       '--url: must be an address such as http://127.0.0.1:9090, got "***@localhost:8080"',
     ],
-  ])("is told in its own words, with status 2: %j", async (args, message) => {
+  ])("is reported without a stack, with status 2: %j", async (args, message) => {
     const { code, stdout, stderr } = await sluiceHere(args)
     expect([code, stdout]).toEqual([2, ""])
     expect(stderr).toContain(message)
@@ -109,12 +109,12 @@ describe("a mistake on the command line", () => {
   })
 })
 
-it("ends with the status that it says", async () => {
+it("exits with status 2 for a mistake on the command line", async () => {
   expect(await sluice(["rules", "list", "--fil", "x"])).toEqual({
     code: 2,
     stdout: "",
     stderr:
-      "sluice rules list: --fil: does not exist; did you mean --file? [USAGE_INVALID]\nSee: sluice rules list --help\n",
+      "sluice rules list: --fil: unknown option; did you mean --file? [USAGE_INVALID]\nSee: sluice rules list --help\n",
   })
 })
 
@@ -122,8 +122,8 @@ it("prints its version", async () => {
   expect(await sluice(["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" })
 })
 
-it("says where a service should be that does not answer, with status 1", async () => {
-  // Held, but nobody listens on it.
+it("names the address of a service that does not answer, and exits with status 1", async () => {
+  // The port is reserved, but nothing listens on it.
   const port = await reservePort()
   const url = `http://127.0.0.1:${port.port}`
   const { code, stderr } = await sluice(["rules", "list", "--url", url])
@@ -134,7 +134,7 @@ it("says where a service should be that does not answer, with status 1", async (
   await port.release()
 })
 
-it("is found by npx", () => {
+it("can be run by npx", () => {
   const cwd = fileURLToPath(new URL("../../../", import.meta.url))
   const { status, stdout } = spawnSync("npx", ["--no", "--", "sluice", "--version"], {
     cwd,
@@ -143,7 +143,7 @@ it("is found by npx", () => {
   expect([status, stdout]).toEqual([0, "0.1.0\n"])
 })
 
-it("ends quietly when its reader has seen enough", () => {
+it("exits without an error when the reader closes the pipe", () => {
   const { stdout, stderr } = spawnSync("bash", ["-c", `"${process.execPath}" "${bin}" schema | head -c 1`], {
     encoding: "utf8",
   })
@@ -151,14 +151,14 @@ it("ends quietly when its reader has seen enough", () => {
 })
 
 describe("colours", () => {
-  it("are for terminals", async () => {
+  it("are printed in terminals only", async () => {
     const terminal = inTerminal(["--help"])
     await terminal.ended
     expect(terminal.output()).toContain("\x1b[1mUsage:")
     expect((await sluice(["--help"])).stdout).not.toContain("\x1b")
   })
 
-  it("are left out with NO_COLOR, and there with FORCE_COLOR", async () => {
+  it("are turned off by NO_COLOR and on by FORCE_COLOR", async () => {
     const terminal = inTerminal(["--help"], { env: { NO_COLOR: "1" } })
     await terminal.ended
     expect(terminal.output()).toContain("Usage:")

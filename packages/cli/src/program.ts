@@ -1,23 +1,24 @@
-// Finds the command, runs it, and tells what went wrong: the only place that knows exit codes of failures.
+// Finds the command, runs it, reports errors, and decides the exit code of a failure.
 
 import { inspect } from "node:util"
 import { SluiceError } from "sluice"
 import { nearest } from "sluice/internal"
-import { catalog } from "./catalog/index.js"
-import type { Command, ExitCode, Invocation } from "./command.js"
+import { type Command, type ExitCode, type Invocation, UsageError } from "./command.js"
+import { commands } from "./commands/index.js"
 import { commandHelp, groupHelp, programHelp } from "./help.js"
 import { parse } from "./parse.js"
-import type { Terminal } from "./terminal.js"
-import { UsageError } from "./usage-error.js"
+import type { Terminal } from "./terminal/terminal.js"
 import { VERSION } from "./version.js"
 
-export interface Surroundings {
+const specs = commands.map(({ spec }) => spec)
+
+export interface Environment {
   readonly terminal: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export async function runProgram(argv: readonly string[], around: Surroundings): Promise<ExitCode> {
-  const { terminal } = around
+export async function runProgram(argv: readonly string[], environment: Environment): Promise<ExitCode> {
+  const { terminal } = environment
   const [first, ...others] = argv
   const words = first === "help" ? [...others, "--help"] : argv
   const found = find(words)
@@ -26,25 +27,25 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
       terminal.print(VERSION)
       return 0
     }
-    if (found.command !== undefined) return await runCommand(found.command, found.rest, around)
+    if (found.command !== undefined) return await runCommand(found.command, found.rest, environment)
     return showHelp(found, terminal)
   } catch (error) {
-    return told(error, found.path, terminal)
+    return report(error, found.path, terminal)
   }
 }
 
 interface Found {
-  /** `rules apply`, as far as it is known. */
+  /** The command or group that was named: `rules apply`, `rules`, or "" for neither. */
   readonly path: string
   readonly command: Command | undefined
   readonly rest: readonly string[]
 }
 
-/** The longest name that the words begin with: `rules apply`, else the group `rules`, else the program. */
+/** Finds the longest name at the start of the words: the command `rules apply`, else the group `rules`, else the program. */
 function find(words: readonly string[]): Found {
   for (const length of [2, 1]) {
     const path = words.slice(0, length).join(" ")
-    const command = catalog.find(({ spec }) => spec.name === path)
+    const command = commands.find(({ spec }) => spec.name === path)
     if (command !== undefined) return { path, command, rest: words.slice(length) }
   }
   const path = membersOf(words[0] ?? "").length > 0 ? (words[0] as string) : ""
@@ -52,7 +53,7 @@ function find(words: readonly string[]): Found {
 }
 
 function membersOf(group: string): readonly Command[] {
-  return catalog.filter(({ spec }) => spec.name.startsWith(`${group} `))
+  return commands.filter(({ spec }) => spec.name.startsWith(`${group} `))
 }
 
 function showHelp({ path, rest }: Found, terminal: Terminal): ExitCode {
@@ -60,9 +61,15 @@ function showHelp({ path, rest }: Found, terminal: Terminal): ExitCode {
   const isAsked = rest.includes("--help") || rest.includes("-h")
   if (word !== undefined && !(isAsked && word.startsWith("-"))) throw unknownWord(path, word)
   const help =
-    path === "" ? programHelp(catalog, terminal.style) : groupHelp(path, membersOf(path), terminal.style)
+    path === ""
+      ? programHelp(specs, terminal.style)
+      : groupHelp(
+          path,
+          membersOf(path).map(({ spec }) => spec),
+          terminal.style,
+        )
   if (isAsked) terminal.print(help)
-  // Nothing was asked for, so nothing is a result.
+  // Help that nobody asked for is no result, so it goes to standard error.
   else terminal.note(help)
   return isAsked ? 0 : 2
 }
@@ -71,39 +78,39 @@ function unknownWord(path: string, word: string): UsageError {
   const depth = path === "" ? 0 : 1
   const known = [
     ...new Set(
-      (path === "" ? catalog : membersOf(path)).map(({ spec }) => spec.name.split(" ")[depth] ?? ""),
+      (path === "" ? commands : membersOf(path)).map(({ spec }) => spec.name.split(" ")[depth] ?? ""),
     ),
   ]
   const guess = nearest(word, word.startsWith("-") ? ["--help", "--version"] : known)
   const hint = guess === undefined ? "" : `; did you mean ${[path, guess].filter(Boolean).join(" ")}?`
-  return new UsageError(word, `does not exist${hint}`)
+  return new UsageError(word, `unknown ${word.startsWith("-") ? "option" : "command"}${hint}`)
 }
 
 async function runCommand(
   { spec, run }: Command,
   words: readonly string[],
-  around: Surroundings,
+  environment: Environment,
 ): Promise<ExitCode> {
   const end = words.indexOf("--")
   const flags = end < 0 ? words : words.slice(0, end)
   if (flags.includes("--help") || flags.includes("-h")) {
-    around.terminal.print(await commandHelp(spec, around.terminal.style))
+    environment.terminal.print(await commandHelp(spec, environment.terminal.style))
     return 0
   }
   const parsed = spec.passThrough ? { args: {}, options: {} } : parse(spec, words)
   return await run({
     ...parsed,
-    ...around,
-    catalog,
+    ...environment,
+    catalog: specs,
     rest: spec.passThrough ? words : [],
   } as Invocation<never>)
 }
 
-function told(error: unknown, path: string, terminal: Terminal): ExitCode {
+function report(error: unknown, path: string, terminal: Terminal): ExitCode {
   const name = ["sluice", path].filter(Boolean).join(" ")
-  if (!(error instanceof Error) || !isExplained(error)) {
+  if (!(error instanceof Error) || !isUserError(error)) {
     terminal.note(
-      `${name}: ${terminal.noteStyle.red("this is a mistake in sluice itself")}\n${inspect(error)}`,
+      `${name}: ${terminal.noteStyle.red("unexpected error; this is a bug in sluice")}\n${inspect(error)}`,
     )
     return 1
   }
@@ -113,12 +120,12 @@ function told(error: unknown, path: string, terminal: Terminal): ExitCode {
   return 2
 }
 
-/** Errors whose message says all there is to know; those of the service have names of their own. */
-function isExplained(error: Error): boolean {
+/** Whether the message is written for users. Any other error is a bug, and is printed with its stack. */
+function isUserError(error: Error): boolean {
   return error instanceof SluiceError || error.name === "ListenError" || error.name === "WorkerError"
 }
 
-/** A configuration may be refused for what is in a file; then it is no mistake on the command line. */
+/** Whether the command line is wrong. A configuration may also be wrong in its file, which is no misuse. */
 function isMisuse(error: Error): boolean {
   if (error instanceof UsageError) return true
   const { problems = [] } = error as { problems?: readonly { readonly place?: string }[] }

@@ -1,18 +1,25 @@
-import { command, type Invocation, type OptionSpec, spec } from "../command.js"
+import { type Invocation, type OptionSpec, spec } from "../command.js"
 import { jsonOption } from "./options.js"
 
-/** The request that is asked about. */
+/** The properties of the request to decide about. */
 const requestOptions = {
-  method: { flag: "-X, --method <method>", description: "Default: GET." },
-  path: { flag: "-p, --path <path>", description: "With its query, if it has one: /v1/items?page=2." },
-  host: { flag: "--host <host>", description: "Which site is asked for." },
-  header: { flag: "-H, --header <header>", many: true, description: "As curl takes it: 'x-plan: pro'." },
-  tier: { flag: "--tier <name>", description: "The tier of whoever asks." },
+  method: { flag: "-X, --method <method>", description: "The method of the request. Default: GET." },
+  path: {
+    flag: "-p, --path <path>",
+    description: "The path of the request, with its query if it has one: /v1/items?page=2.",
+  },
+  host: { flag: "--host <host>", description: "The host of the request." },
+  header: {
+    flag: "-H, --header <header>",
+    many: true,
+    description: "A header of the request, as curl takes it: 'x-plan: pro'.",
+  },
+  tier: { flag: "--tier <name>", description: "The tier of the client." },
   cost: {
     flag: "--cost <units>",
     kind: "integer",
     min: 0,
-    description: "In place of what the rules say. 0 only looks.",
+    description: "The cost of the request, instead of the cost that the rules define. 0 charges nothing.",
   },
 } as const satisfies Record<string, OptionSpec>
 
@@ -20,7 +27,7 @@ const whereOptions = {
   rules: {
     flag: "--rules <file>",
     kind: "file",
-    description: "Ask these rules, here and in memory, not a service.",
+    description: "Decide by these rules in this process, with empty counters, instead of calling a service.",
   },
   url: {
     flag: "--url <address>",
@@ -28,25 +35,28 @@ const whereOptions = {
   },
 } as const satisfies Record<string, OptionSpec>
 
-const who =
-  "Who asks, as decisions show it: ip:203.0.113.7, user:42, apiKey:<the key itself>. Several, if more is known of them."
+const client =
+  "The client: ip:203.0.113.7, user:42, or apiKey:<the key itself>. Give several to describe one client by more than one."
 
-const check = spec({
+export const check = spec({
   name: "check",
-  summary: "Ask whether a request may pass, and charge it",
+  summary: "Check whether a request is allowed, and charge it",
   description:
-    "About a request, by who asks and what for; or with --rule about one rule and its key. With --rules nothing but the file is asked, so that rules can be tried before anybody runs them.",
-  arguments: [{ name: "key", description: who, many: true, optional: true }],
+    "Describe the request by its client, method and path. Or name one rule with --rule and give the key to charge. With --rules, the command decides by a rules file and calls no service, so you can test rules before you use them.",
+  arguments: [{ name: "key", description: client, many: true, optional: true }],
   options: {
     ...requestOptions,
-    rule: { flag: "--rule <id>", description: "Ask this rule alone; <key> is then the rule's key as it is." },
+    rule: {
+      flag: "--rule <id>",
+      description: "Check this rule only. <key> is then the key that the rule counts by.",
+    },
     times: {
       flag: "-n, --times <count>",
       kind: "integer",
       min: 1,
       max: 10_000,
       default: "1",
-      description: "Ask so often, one after the other.",
+      description: "How many checks to make, one after the other.",
     },
     ...whereOptions,
     json: jsonOption,
@@ -54,47 +64,40 @@ const check = spec({
   examples: [
     {
       run: "sluice check ip:203.0.113.7 --method POST --path /login",
-      does: "a request, of the service on this machine",
+      does: "a request, decided by the service on this machine",
     },
-    { run: "sluice check user:42 --rule per-user --cost 10", does: "one rule and its key" },
+    { run: "sluice check user:42 --rule per-user --cost 10", does: "one rule and key, with a cost of 10" },
     {
       run: "sluice check ip:203.0.113.7 -X POST -p /login --rules rules.yaml -n 6",
-      does: "six sign-ins, by a file of rules",
+      does: "six logins, decided by a rules file",
     },
   ],
-  problem: "it was denied (the last of them, with --times)",
+  problem: "the request was denied (with --times: the last one)",
 })
 
-const explain = spec({
+export const explain = spec({
   name: "explain",
-  summary: "Show which rules a request meets, and why",
+  summary: "Show which rules apply to a request, and why",
   description: "Charges nothing.",
-  arguments: [{ name: "key", description: who, many: true, optional: true }],
+  arguments: [{ name: "key", description: client, many: true, optional: true }],
   options: {
     ...requestOptions,
-    all: { flag: "-a, --all", description: "Also the rules that have no say." },
+    all: { flag: "-a, --all", description: "Also show the rules that do not apply." },
     ...whereOptions,
     json: jsonOption,
   },
   examples: [
     {
       run: "sluice explain ip:203.0.113.7 --method POST --path /login",
-      does: "of the service on this machine",
+      does: "by the rules of the service on this machine",
     },
     {
       run: "sluice explain user:42 -p /v1/items --rules rules.yaml --all",
-      does: "of a file, with the rules that do not apply",
+      does: "by a rules file, with the rules that do not apply",
     },
   ],
-  problem: "it would be denied",
+  problem: "the request would be denied",
 })
 
 export type CheckInvocation = Invocation<typeof check>
 export type ExplainInvocation = Invocation<typeof explain>
-
-export const checkCommand = command(check, async (invocation) =>
-  (await import("../commands/check.js")).checkRequest(invocation),
-)
-export const explainCommand = command(explain, async (invocation) =>
-  (await import("../commands/explain.js")).explainRequest(invocation),
-)

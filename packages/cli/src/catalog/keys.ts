@@ -1,26 +1,26 @@
-import { command, type Invocation, spec } from "../command.js"
+import { type Invocation, spec } from "../command.js"
 import { jsonOption, serviceOptions } from "./options.js"
 
 const keyArguments = [
   { name: "rule", description: "The id of a rule." },
   {
     name: "key",
-    description: "The key as decisions show it: user:42, ip:203.0.113.7. Of an API key that is its hash.",
+    description: "The key as decisions show it: user:42, ip:203.0.113.7. For an API key, its hash.",
   },
 ] as const
 
-const tier = { flag: "--tier <name>", description: "The tier whose limits are looked at." } as const
+const tier = { flag: "--tier <name>", description: "Use the limits of this tier." } as const
 
-const top = spec({
+export const top = spec({
   name: "keys top",
-  summary: "List the keys that were denied or used most of late",
-  description: "Counts are never too low; ± says by how much one may be too high.",
+  summary: "List the keys that were recently denied or used most",
+  description: "A count is never too low. The column ± shows by how much it may be too high.",
   options: {
     by: {
       flag: "--by <what>",
       choices: ["denied", "used"],
       default: "denied",
-      description: "What is counted.",
+      description: "What to sort by.",
     },
     limit: {
       flag: "-n, --limit <count>",
@@ -28,39 +28,41 @@ const top = spec({
       min: 1,
       max: 1_000,
       default: "20",
-      description: "The most shown.",
+      description: "The maximum number of keys.",
     },
     ...serviceOptions,
     json: jsonOption,
   },
   examples: [
-    { run: "sluice keys top", does: "who was denied most" },
-    { run: "sluice keys top --by used -n 5", does: "the five busiest" },
+    { run: "sluice keys top", does: "the keys that were denied most" },
+    { run: "sluice keys top --by used -n 5", does: "the five busiest keys" },
   ],
 })
 
-const get = spec({
+export const get = spec({
   name: "keys get",
   summary: "Show what a key has used of a rule's limits",
   arguments: keyArguments,
   options: { tier, ...serviceOptions, json: jsonOption },
   examples: [{ run: "sluice keys get login ip:203.0.113.7", does: "charges nothing" }],
-  problem: "its next request would be denied",
+  problem: "the next request of the key would be denied",
 })
 
-const reset = spec({
+export const reset = spec({
   name: "keys reset",
-  summary: "Forget what a key has used",
-  description: "A block stays. A tier with limits of its own has counters of its own.",
+  summary: "Set the usage of a key back to zero",
+  description: "A block stays in force. A tier with its own limits has its own counters.",
   arguments: keyArguments,
   options: { tier, ...serviceOptions, json: jsonOption },
-  examples: [{ run: "sluice keys reset login ip:203.0.113.7", does: "lets it start anew" }],
+  examples: [
+    { run: "sluice keys reset login ip:203.0.113.7", does: "the key starts again with full limits" },
+  ],
 })
 
-const block = spec({
+export const block = spec({
   name: "keys block",
-  summary: "Deny a key for a while",
-  description: "Blocking again sets the time anew.",
+  summary: "Deny a key for some time",
+  description: "Blocking a blocked key replaces the time that is left.",
   arguments: keyArguments,
   options: {
     for: {
@@ -76,13 +78,13 @@ const block = spec({
   examples: [{ run: "sluice keys block login ip:203.0.113.7 --for 1h", does: "for an hour" }],
 })
 
-const unblock = spec({
+export const unblock = spec({
   name: "keys unblock",
   summary: "End a block",
   arguments: keyArguments,
   options: { tier, ...serviceOptions, json: jsonOption },
   examples: [
-    { run: "sluice keys unblock login ip:203.0.113.7", does: "what it had used before still counts" },
+    { run: "sluice keys unblock login ip:203.0.113.7", does: "the usage from before the block still counts" },
   ],
 })
 
@@ -91,11 +93,3 @@ export type GetKey = Invocation<typeof get>
 export type ResetKey = Invocation<typeof reset>
 export type BlockKey = Invocation<typeof block>
 export type UnblockKey = Invocation<typeof unblock>
-
-export const keysCommands = [
-  command(top, async (invocation) => (await import("../commands/keys/top.js")).topKeys(invocation)),
-  command(get, async (invocation) => (await import("../commands/keys/key.js")).getKey(invocation)),
-  command(reset, async (invocation) => (await import("../commands/keys/key.js")).resetKey(invocation)),
-  command(block, async (invocation) => (await import("../commands/keys/key.js")).blockKey(invocation)),
-  command(unblock, async (invocation) => (await import("../commands/keys/key.js")).unblockKey(invocation)),
-]

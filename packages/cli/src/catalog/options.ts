@@ -1,4 +1,4 @@
-// Options that several commands share, said once.
+// Options that several commands share.
 
 import type { OptionSpec } from "../command.js"
 
@@ -7,7 +7,7 @@ export const jsonOption = {
   description: "Print the result as JSON.",
 } as const satisfies OptionSpec
 
-/** For commands that ask the control plane. */
+/** For commands that call the control plane. */
 export const serviceOptions = {
   url: {
     flag: "--url <address>",
@@ -16,23 +16,23 @@ export const serviceOptions = {
   token: {
     flag: "--token <token>",
     description:
-      "Who you are to it. Default: $SLUICE_TOKEN, the content of the file $SLUICE_TOKEN_FILE, or what a service on this machine keeps.",
+      "Your token for the control plane. Default: $SLUICE_TOKEN, else the content of the file $SLUICE_TOKEN_FILE, else the token that a service on this machine generated.",
   },
 } as const satisfies Record<string, OptionSpec>
 
-/** For commands that work on a file of rules as well as on a service. */
-export const placeOptions = {
+/** For commands that work on a rules file as well as on a service. */
+export const locationOptions = {
   file: {
     flag: "-f, --file <rules>",
     kind: "file",
-    description: "Work on this file of rules, not on a service. Its comments stay.",
+    description: "Work on this rules file instead of a service. Comments in the file are kept.",
   },
   ...serviceOptions,
 } as const satisfies Record<string, OptionSpec>
 
 export const commentOption = {
   flag: "-m, --comment <text>",
-  description: "Why, for the history.",
+  description: "The reason for the change, shown in the history.",
 } as const satisfies OptionSpec
 
 export const dryRunOption = {

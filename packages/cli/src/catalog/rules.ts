@@ -1,51 +1,50 @@
-import { command, type Invocation, spec } from "../command.js"
-import { commentOption, dryRunOption, jsonOption, placeOptions, serviceOptions } from "./options.js"
+import { type Invocation, spec } from "../command.js"
+import { commentOption, dryRunOption, jsonOption, locationOptions, serviceOptions } from "./options.js"
 
-const list = spec({
+export const list = spec({
   name: "rules list",
-  summary: "List the rules in force, or those of a file",
-  options: { ...placeOptions, json: jsonOption },
+  summary: "List the rules of a service or a file",
+  options: { ...locationOptions, json: jsonOption },
   examples: [
     { run: "sluice rules list", does: "of the service on this machine" },
     { run: "sluice rules list --file rules.yaml", does: "of a file" },
   ],
 })
 
-const get = spec({
+export const get = spec({
   name: "rules get",
   summary: "Show a rule, or the whole rule set, as YAML",
-  arguments: [{ name: "id", description: "Of the rule. Default: the whole set.", optional: true }],
+  arguments: [{ name: "id", description: "The id of a rule. Default: the whole set.", optional: true }],
   options: {
-    ...placeOptions,
+    ...locationOptions,
     revision: {
       flag: "--revision <number>",
       kind: "integer",
       min: 1,
-      description: "As it was in this revision.",
+      description: "Show the rules as they were in this revision.",
     },
     json: jsonOption,
   },
   examples: [
     { run: "sluice rules get login", does: "one rule" },
-    { run: "sluice rules get > rules.yaml", does: "keep a copy of all of them" },
-    { run: "sluice rules get --revision 7", does: "what was in force then" },
+    { run: "sluice rules get > rules.yaml", does: "save a copy of all rules" },
+    { run: "sluice rules get --revision 7", does: "the rules of an earlier revision" },
   ],
 })
 
-const apply = spec({
+export const apply = spec({
   name: "rules apply",
-  summary: "Put a rule set in force, whole or not at all",
+  summary: "Replace the rule set, completely or not at all",
   description:
-    "Shows what changes, and changes it only if nobody else has changed the rules meanwhile. Whatever is not in the file is removed, unless --merge is given.",
+    "Shows what changes. Fails if somebody else changed the rules at the same time. Rules that are not in the file are removed, unless you pass --merge.",
   arguments: [
-    { name: "rules", description: "A rule set in YAML or JSON; - for standard input.", kind: "file" },
+    { name: "rules", description: "A rule set in YAML or JSON. - is standard input.", kind: "file" },
   ],
   options: {
-    ...placeOptions,
+    ...locationOptions,
     merge: {
       flag: "--merge",
-      description:
-        "Add its rules, or put them in the place of those with the same id, and keep everything else.",
+      description: "Add the rules, replace those with the same id, and keep everything else.",
     },
     comment: commentOption,
     dryRun: dryRunOption,
@@ -59,67 +58,73 @@ const apply = spec({
     },
     { run: "sluice rules apply rules.yaml --dry-run", does: "only show what would change" },
   ],
-  problem: "the rules were refused, or somebody else has changed them meanwhile",
+  problem: "the rules are invalid, or somebody else changed them at the same time",
 })
 
-const remove = spec({
+export const remove = spec({
   name: "rules delete",
   summary: "Remove rules",
-  arguments: [{ name: "id", description: "Of a rule.", many: true }],
-  options: { ...placeOptions, comment: commentOption, dryRun: dryRunOption, json: jsonOption },
+  arguments: [{ name: "id", description: "The id of a rule.", many: true }],
+  options: { ...locationOptions, comment: commentOption, dryRun: dryRunOption, json: jsonOption },
   examples: [
     { run: "sluice rules delete old-search", does: "from the service on this machine" },
-    { run: "sluice rules delete a b --file rules.yaml", does: "two, from a file" },
+    { run: "sluice rules delete a b --file rules.yaml", does: "two rules, from a file" },
   ],
-  problem: "there is no such rule, or an override or another rule still names it",
+  problem: "a rule does not exist, or an override or another rule still refers to it",
 })
 
-const diff = spec({
+export const diff = spec({
   name: "rules diff",
-  summary: "Show what a rule set changes",
+  summary: "Compare two rule sets",
   arguments: [
-    { name: "rules", description: "A rule set in YAML or JSON; - for standard input.", kind: "file" },
-    { name: "other", description: "Another one, that came after it.", kind: "file", optional: true },
+    { name: "rules", description: "A rule set in YAML or JSON. - is standard input.", kind: "file" },
+    {
+      name: "other",
+      description: "The newer rule set. Default: compares the rules in force with <rules>.",
+      kind: "file",
+      optional: true,
+    },
   ],
-  options: { ...placeOptions, json: jsonOption },
+  options: { ...locationOptions, json: jsonOption },
   examples: [
-    { run: "sluice rules diff rules.yaml", does: "against what is in force in the service" },
-    { run: "sluice rules diff old.yaml new.yaml", does: "one file against another" },
+    { run: "sluice rules diff rules.yaml", does: "what applying the file to the service would change" },
+    { run: "sluice rules diff old.yaml new.yaml", does: "what changed from one file to the other" },
   ],
-  problem: "they differ",
+  problem: "the rule sets differ",
 })
 
-const validate = spec({
+export const validate = spec({
   name: "rules validate",
-  summary: "Check rule sets, with every mistake and its place",
-  description: "Asks nobody, unless --url is given: then the service checks them too, within its own bounds.",
+  summary: "Check rule sets and report every mistake with its line",
+  description:
+    "Calls no service, unless you pass --url: then the service also checks the rules against its own limits.",
   arguments: [
     {
       name: "rules",
-      description: "Rule sets in YAML or JSON; - for standard input.",
+      description: "Rule sets in YAML or JSON. - is standard input.",
       kind: "file",
       many: true,
     },
   ],
   options: { ...serviceOptions, json: jsonOption },
   examples: [
-    { run: "sluice rules validate rules.yaml", does: "before it is committed" },
-    { run: "sluice rules validate rules/*.yaml --json", does: "for a program" },
+    { run: "sluice rules validate rules.yaml", does: "before you commit the file" },
+    { run: "sluice rules validate rules/*.yaml --json", does: "for a script" },
   ],
-  problem: "there are mistakes",
+  problem: "a rule set has mistakes",
 })
 
-const history = spec({
+export const history = spec({
   name: "rules history",
-  summary: "Show who changed the rules, when, why and what",
+  summary: "Show who changed the rules, when, why, and what changed",
   options: {
-    ...placeOptions,
+    ...locationOptions,
     limit: {
       flag: "-n, --limit <count>",
       kind: "integer",
       min: 1,
       default: "20",
-      description: "The most shown.",
+      description: "The maximum number of revisions.",
     },
     json: jsonOption,
   },
@@ -127,29 +132,29 @@ const history = spec({
     { run: "sluice rules history", does: "of the service on this machine" },
     {
       run: "sluice rules history --file rules.yaml -n 5",
-      does: "of a file: what was saved by the service or by sluice",
+      does: "of a file: the changes that the service or sluice made",
     },
   ],
 })
 
-const rollback = spec({
+export const rollback = spec({
   name: "rules rollback",
-  summary: "Put an earlier revision in force again",
-  description: "As a new revision: the history only grows. sluice rules history shows which there are.",
-  arguments: [{ name: "revision", description: "Its number." }],
-  options: { ...placeOptions, comment: commentOption, dryRun: dryRunOption, json: jsonOption },
+  summary: "Put an earlier revision back in force",
+  description: "Saves it as a new revision. sluice rules history lists the revisions.",
+  arguments: [{ name: "revision", description: "The number of the revision." }],
+  options: { ...locationOptions, comment: commentOption, dryRun: dryRunOption, json: jsonOption },
   examples: [{ run: 'sluice rules rollback 7 -m "denied too many"', does: "back to revision 7" }],
 })
 
-const importRules = spec({
+export const importRules = spec({
   name: "rules import",
-  summary: "Turn a configuration of envoyproxy/ratelimit into a rule set",
+  summary: "Convert a configuration of envoyproxy/ratelimit into a rule set",
   description:
-    "For a request of one descriptor and one hit, the rules decide as that configuration does; with several, they differ in that a denied request charges nothing. They are printed; what was read and means nothing here, or something else, is told on standard error.",
+    "Prints the rules. A request with one descriptor and one hit gets the same decision as with envoyproxy/ratelimit. With several descriptors, a denied request charges nothing, which is different there. Notes on standard error list the settings that have no effect or another effect here.",
   arguments: [
     {
       name: "config",
-      description: "YAML files of envoyproxy/ratelimit; - for standard input.",
+      description: "YAML files of envoyproxy/ratelimit. - is standard input.",
       kind: "file",
       many: true,
     },
@@ -157,7 +162,7 @@ const importRules = spec({
   options: {
     mergeDomains: {
       flag: "--merge-domains",
-      description: "Files of the same domain make up one, as with MERGE_DOMAIN_CONFIG.",
+      description: "Merge files of the same domain, as MERGE_DOMAIN_CONFIG does.",
     },
     json: jsonOption,
   },
@@ -165,10 +170,10 @@ const importRules = spec({
     { run: "sluice rules import config.yaml > rules.yaml", does: "one file" },
     {
       run: "sluice rules import config/*.yaml --merge-domains | sluice rules apply -",
-      does: "straight into the service",
+      does: "directly into the service",
     },
   ],
-  problem: "there are mistakes in it",
+  problem: "the configuration has mistakes",
 })
 
 export type ListRules = Invocation<typeof list>
@@ -180,25 +185,3 @@ export type ValidateRules = Invocation<typeof validate>
 export type RulesHistory = Invocation<typeof history>
 export type RollbackRules = Invocation<typeof rollback>
 export type ImportRules = Invocation<typeof importRules>
-
-export const rulesCommands = [
-  command(list, async (invocation) => (await import("../commands/rules/list.js")).listRules(invocation)),
-  command(get, async (invocation) => (await import("../commands/rules/get.js")).getRules(invocation)),
-  command(apply, async (invocation) => (await import("../commands/rules/apply.js")).applyRules(invocation)),
-  command(remove, async (invocation) =>
-    (await import("../commands/rules/delete.js")).deleteRules(invocation),
-  ),
-  command(diff, async (invocation) => (await import("../commands/rules/diff.js")).diffRules(invocation)),
-  command(validate, async (invocation) =>
-    (await import("../commands/rules/validate.js")).validateRules(invocation),
-  ),
-  command(history, async (invocation) =>
-    (await import("../commands/rules/history.js")).rulesHistory(invocation),
-  ),
-  command(rollback, async (invocation) =>
-    (await import("../commands/rules/rollback.js")).rollbackRules(invocation),
-  ),
-  command(importRules, async (invocation) =>
-    (await import("../commands/rules/import.js")).importRules(invocation),
-  ),
-]

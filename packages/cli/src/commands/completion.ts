@@ -1,9 +1,9 @@
 import { fields } from "@sluice/server/config"
-import type { CompletionInvocation } from "../catalog/completion.js"
+import type { CompletionInvocation } from "../catalog/setup.js"
 import type { ExitCode } from "../command.js"
 import { bashCompletion } from "../completion/bash.js"
+import { type CompletedFlag, completedCommands } from "../completion/commands.js"
 import { fishCompletion } from "../completion/fish.js"
-import { type CompletedFlag, completedCommands } from "../completion/words.js"
 import { zshCompletion } from "../completion/zsh.js"
 
 const SHELLS: Readonly<Record<string, typeof bashCompletion>> = {
@@ -13,16 +13,17 @@ const SHELLS: Readonly<Record<string, typeof bashCompletion>> = {
 }
 
 export async function printCompletion({ args, terminal, catalog }: CompletionInvocation): Promise<ExitCode> {
-  const script = SHELLS[args.shell]?.(completedCommands(catalog, settings())) ?? ""
+  const script = SHELLS[args.shell]?.(completedCommands(catalog, settingFlags())) ?? ""
   terminal.print(script.trimEnd())
   return 0
 }
 
-function settings(): CompletedFlag[] {
+/** The flags that `serve` and `gateway` pass to the service. */
+function settingFlags(): CompletedFlag[] {
   const config = {
     long: "--config",
     short: undefined,
-    description: "A configuration file",
+    description: "The configuration file",
     values: "files" as const,
   }
   return [

@@ -10,7 +10,7 @@ import {
   temporaryFolder,
 } from "../cli.test-support.js"
 
-// Each test starts processes, on a machine that may be busy.
+// Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const RULES = `version: 1
@@ -38,16 +38,16 @@ afterAll(async () => {
 const run = (...args: string[]) => sluiceHere(args, { env: service.env })
 
 describe("check", () => {
-  it("asks the service, charges, and ends with 1 when it was denied", async () => {
+  it("calls the service, charges the key, and exits with 1 for a denial", async () => {
     const ask = () => sluice(["check", "ip:192.0.2.1", "-X", "post", "-p", "/login"], { env: service.env })
     expect(await ask()).toMatchObject({ code: 0, stdout: "allowed by login (2/15m): 1 of 2 left\n" })
     expect(await ask()).toMatchObject({ code: 0, stdout: "allowed by login (2/15m): 0 of 2 left\n" })
     const denied = await ask()
     expect(denied.code).toBe(1)
-    expect(denied.stdout).toMatch(/^denied by login \(2\/15m\): 0 of 2 left, again in 1[45]m/)
+    expect(denied.stdout).toMatch(/^denied by login \(2\/15m\): 0 of 2 left, retry in 1[45]m/)
   })
 
-  it("asks one rule by its key, with a cost", async () => {
+  it("checks one rule by its key, with a cost", async () => {
     const decision = await sluiceJson<{ remaining: number; key: string }>(
       ["check", "user:7", "--rule", "per-user", "--cost", "40"],
       { env: service.env },
@@ -56,7 +56,7 @@ describe("check", () => {
     expect(decision).toMatchObject({ allowed: true, remaining: 60, key: "user:7", reason: "within-limits" })
   })
 
-  it("asks a file of rules instead, as often as it is told", async () => {
+  it("decides by a rules file, several times with --times", async () => {
     const { code, stdout } = await run(
       "check",
       "ip:192.0.2.1",
@@ -76,19 +76,19 @@ describe("check", () => {
   })
 
   it.each([
-    [["bob"], 'key: must be ip:…, user:… or apiKey:…, unless --rule says whose key it is, got "bob"'],
-    [["user:1", "user:2"], 'key: is there twice: user, got "user:2"'],
+    [["bob"], 'key: must be ip:…, user:… or apiKey:…, unless you name a rule with --rule, got "bob"'],
+    [["user:1", "user:2"], 'key: user may be given only once, got "user:2"'],
     [["user:1", "-H", "nothing"], "--header: must look like 'x-plan: pro'"],
-    [["user:1", "--rule", "login", "--path", "/x"], "--path: cannot be given beside --rule"],
-    [["--rule", "login"], "key: must be there once beside --rule"],
-    [["--rules", "a", "--url", "http://b"], "--rules: cannot be given beside --url"],
-  ])("refuses what cannot be asked: %j", async (args, message) => {
+    [["user:1", "--rule", "login", "--path", "/x"], "--path: cannot be combined with --rule"],
+    [["--rule", "login"], "key: exactly one key is required with --rule"],
+    [["--rules", "a", "--url", "http://b"], "--rules: cannot be combined with --url"],
+  ])("refuses invalid arguments: %j", async (args, message) => {
     const { code, stderr } = await sluiceHere(["check", ...args], { env: service.env })
     expect(code).toBe(2)
     expect(stderr).toContain(message)
   })
 
-  it("tells what the service says of an unknown rule", async () => {
+  it("reports the error of the service for an unknown rule", async () => {
     const { code, stderr } = await run("check", "user:1", "--rule", "nope")
     expect(code).toBe(1)
     expect(stderr).toContain("[RULE_UNKNOWN]")
@@ -96,7 +96,7 @@ describe("check", () => {
 })
 
 describe("explain", () => {
-  it("shows the rules that have a say, and charges nothing", async () => {
+  it("shows the rules that apply, and charges nothing", async () => {
     for (let i = 0; i < 3; i++) {
       const { code, stdout, stderr } = await run("explain", "user:11", "-p", "/v1/items")
       expect(code).toBe(0)
@@ -104,11 +104,11 @@ describe("explain", () => {
         "● per-user: the path matches /v1/**\n  key user:11, cost 1\n  100/1m: 100 of 100 left\n",
       )
       expect(stdout).not.toContain("login")
-      expect(stderr).toContain("1 more without a say; --all shows them")
+      expect(stderr).toContain("1 rule does not apply (shown with --all)")
     }
   })
 
-  it("says of a file too why a rule does not apply", async () => {
+  it("shows why a rule of a file does not apply", async () => {
     const { stdout } = await run("explain", "user:11", "-p", "/login", "--rules", file, "--all")
     expect(stdout).toContain('○ login: method is "GET", and must be POST')
   })
@@ -118,12 +118,12 @@ describe("keys", () => {
   const key = ["login", "ip:198.51.100.9"]
   const charge = () => run("check", key[1] as string, "-X", "POST", "-p", "/login", "-n", "2")
 
-  it("are looked at, and forgotten", async () => {
+  it("are shown and reset", async () => {
     await charge()
     const used = await run("keys", "get", ...key)
     expect(used.code).toBe(1)
     expect(used.stdout).toMatch(
-      /^ip:198\.51\.100\.9 of login: denied\nLIMIT {2}USED {2}LEFT {2}UNUSED AGAIN IN\n2\/15m +2 +0 +1[45]m/,
+      /^key ip:198\.51\.100\.9 of rule login: denied\nLIMIT {2}USED {2}LEFT {2}RESETS IN\n2\/15m +2 +0 +1[45]m/,
     )
     const reset = await run("keys", "reset", ...key)
     expect(reset.code).toBe(0)
@@ -135,16 +135,18 @@ describe("keys", () => {
     )
   })
 
-  it("are blocked for a while, and not any more", async () => {
+  it("are blocked and unblocked", async () => {
     const blocked = await run("keys", "block", "login", "ip:198.51.100.8", "--for", "10m")
-    expect(blocked.stdout).toContain("ip:198.51.100.8 of login: denied, blocked for 10m\n")
+    expect(blocked.stdout).toContain("key ip:198.51.100.8 of rule login: denied, blocked for 10m\n")
     expect((await run("check", "ip:198.51.100.8", "-X", "POST", "-p", "/login")).stdout).toContain(
       "the key is blocked",
     )
-    expect((await run("keys", "unblock", "login", "ip:198.51.100.8")).stdout).toContain("of login: allowed\n")
+    expect((await run("keys", "unblock", "login", "ip:198.51.100.8")).stdout).toContain(
+      "of rule login: allowed\n",
+    )
   })
 
-  it("are listed by how often they were denied, with nothing in them that a terminal would act on", async () => {
+  it("are listed by the number of denials, with control characters escaped", async () => {
     const forged = "ip:198.51.100.7\x1b[2J"
     for (let i = 0; i < 5; i++) await run("check", forged, "--rule", "login")
     const { stdout } = await run("keys", "top")
@@ -158,7 +160,7 @@ describe("keys", () => {
     expect(keys).toHaveLength(1)
   })
 
-  it("are asked of the control plane, and whoever asks the data plane is told so", async () => {
+  it("need the control plane, and the error for a data plane says so", async () => {
     const { code, stderr } = await run("keys", "top", "--url", service.url)
     expect(code).toBe(1)
     expect(stderr).toContain("[PATH_UNKNOWN]")

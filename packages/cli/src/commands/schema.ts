@@ -1,6 +1,6 @@
 import { configJsonSchema } from "@sluice/server/config"
 import { ruleSetJsonSchema } from "sluice/rules"
-import type { SchemaInvocation } from "../catalog/schema.js"
+import type { SchemaInvocation } from "../catalog/setup.js"
 import type { ExitCode } from "../command.js"
 
 export async function printSchema({ args, terminal }: SchemaInvocation): Promise<ExitCode> {

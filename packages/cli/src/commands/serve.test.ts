@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { buildCli, type Folder, killAll, sluice, startService, temporaryFolder } from "../cli.test-support.js"
 
-// Each test starts processes, on a machine that may be busy.
+// Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let folder: Folder
@@ -24,7 +24,7 @@ const RULES =
   "version: 1\nrules:\n  - { id: all, limits: [{ algorithm: sliding-window-log, limit: 2, window: 1h }] }\n"
 
 describe("serve", () => {
-  it("is the service, and ends with 0 on SIGTERM", async () => {
+  it("runs the service, and exits with 0 on SIGTERM", async () => {
     const { child, url, ended, stdout } = await startService([
       "--rules.file",
       folder.write("rules.yaml", RULES),
@@ -36,13 +36,13 @@ describe("serve", () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it("has workers that answer too", async () => {
+  it("answers with several workers", async () => {
     const { url } = await startService(["--workers", "2", "--rules.file", folder.write("rules.yaml", RULES)])
     const answer = await fetch(`${url}/v1/check`, { method: "POST", body: '{"ip":"192.0.2.1"}' })
     expect(await answer.json()).toMatchObject({ allowed: true, remaining: 1 })
   })
 
-  it("takes variables that are for the command line as what they are", async () => {
+  it("accepts the variables that are meant for other commands", async () => {
     const { code, stdout } = await sluice(["serve", "--print-config"], {
       env: {
         SLUICE_URL: "http://x:1",
@@ -56,7 +56,7 @@ describe("serve", () => {
     expect(stdout).toContain("port: 1234")
   })
 
-  it("ends with 2 for a mistake on the command line, and with 1 for one in a file", async () => {
+  it("exits with 2 for a mistake on the command line, and with 1 for a mistake in a file", async () => {
     const flag = await sluice(["serve", "--http.prt", "1"], { cwd: folder.path })
     expect(flag.code).toBe(2)
     expect(flag.stderr).toContain("--http.prt does not exist; did you mean --http.port?")
@@ -66,7 +66,7 @@ describe("serve", () => {
     expect(file.stderr).toContain("htp does not exist; did you mean http?")
   })
 
-  it("says which port is taken, without a stack, and ends with 1", async () => {
+  it("names a port that is in use, without a stack, and exits with 1", async () => {
     const { addresses } = await startService()
     const { code, stderr } = await sluice([
       "serve",
@@ -96,7 +96,7 @@ describe("gateway", () => {
     application.close()
   })
 
-  it("forwards what the rules allow, and answers the rest itself", async () => {
+  it("forwards allowed requests, and answers denied ones itself", async () => {
     const { port } = application.address() as AddressInfo
     const rules = folder.write("rules.yaml", RULES)
     const { addresses, child, ended } = await startService(

@@ -5,7 +5,7 @@ import {
   groupsIn,
   lastWord,
   type Values,
-} from "./words.js"
+} from "./commands.js"
 
 export function bashCompletion(commands: readonly CompletedCommand[]): string {
   const groups = groupsIn(commands)
@@ -24,7 +24,7 @@ _sluice() {
       fi
       ;;
   esac
-  # How many words that are no flags came before: which argument this is. A value behind a flag is no argument.
+  # Count the arguments before the cursor. The value of a flag is no argument.
   local at=0 i word
   for ((i = from; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
@@ -53,7 +53,7 @@ complete -F _sluice sluice
 `
 }
 
-/** Flags that take a value, which is then not taken for an argument. They do so in every command that has them. */
+/** The flags that take a value. A flag that takes one takes it in every command. */
 function valueFlags(commands: readonly CompletedCommand[]): string[] {
   const counting = commands.filter((command) => command.arguments.length > 0)
   const flags = counting.flatMap((command) => command.flags.filter(({ values }) => values !== undefined))

@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { toolPath } from "../../../../test/support/tool.js"
-import { catalog } from "../catalog/index.js"
 import { buildCli, type Folder, sluice, temporaryFolder } from "../cli.test-support.js"
-import { flagOf } from "../flag.js"
+import { flagOf } from "../command.js"
+import { commands } from "../commands/index.js"
 
 // Each test starts processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove())
 
-/** What the shell offers behind these words; the last one is being typed. */
+/** What the shell offers to complete the last of these words with. */
 type Complete = (...words: string[]) => string[]
 
 const programs = { bash: () => "bash", fish: () => toolPath("fish"), zsh: () => toolPath("zsh") }
@@ -42,7 +42,7 @@ function offered(shell: "bash" | "fish" | "zsh", script: string): string[] {
 const bash: Complete = (...words) =>
   offered(
     "bash",
-    // compopt works only inside of a completion that the shell itself has started.
+    // compopt works only in a completion that the shell itself started.
     `source ./bash; compopt() { :; }; COMP_WORDS=(sluice ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}; _sluice; printf '%s\\n' "\${COMPREPLY[@]}"`,
   )
 
@@ -51,14 +51,14 @@ const fish: Complete = (...words) =>
     (line) => line.split("\t")[0] ?? "",
   )
 
-/** The parts of zsh's own completion that the script uses, as far as what they offer goes. */
+/** Stand-ins for the functions of zsh's completion that the script calls. They print what they would offer. */
 const ZSH = `
 compdef() { :; }
 _describe() { local name; for name in "\${(@P)2}"; do print -r -- "\${name%%:*}"; done }
 _files() { print -r -- *; }
 _arguments() { shift; print -rl -- "$@"; }
 `
-/** One that was unpacked and not installed looks for its modules where they would be if it were installed. */
+/** A zsh that was unpacked instead of installed does not find its modules without this. */
 const ZSH_MODULES = `module_path+=("$SLUICE_UNPACKED"/usr/lib/*/zsh/*(N))`
 
 const zsh = (...words: string[]) =>
@@ -75,25 +75,25 @@ const shells = [
 describe.each(shells)("%s offers", (_shell, complete) => {
   const starting = (words: readonly string[], start: string) => words.filter((word) => word.startsWith(start))
 
-  it("commands, and those of a group", () => {
+  it("commands, and the commands of a group", () => {
     expect(starting(complete("ru"), "r")).toEqual(["rules"])
     expect(complete("rules", "").sort()).toEqual(
-      catalog.flatMap(({ spec }) => (spec.name.startsWith("rules ") ? [spec.name.slice(6)] : [])).sort(),
+      commands.flatMap(({ spec }) => (spec.name.startsWith("rules ") ? [spec.name.slice(6)] : [])).sort(),
     )
   })
 
-  it("options of the command, and of no other", () => {
+  it("the options of the command, and no others", () => {
     expect(complete("rules", "apply", "--me")).toEqual(["--merge"])
     expect(complete("rules", "list", "--me")).toEqual([])
     expect(complete("serve", "--http.p")).toEqual(["--http.port"])
   })
 
-  it("values where they are known", () => {
+  it("the values of options and arguments with choices", () => {
     expect(complete("keys", "top", "--by", "").sort()).toEqual(["denied", "used"])
     expect(complete("completion", "").sort()).toEqual(["bash", "fish", "zsh"])
   })
 
-  it("files where a file belongs, also behind an option that takes a value", () => {
+  it("files for arguments and options that take one, also after an option with a value", () => {
     expect(complete("rules", "apply", "ru")).toEqual(["rules.yaml"])
     expect(complete("rules", "list", "--file", "ru")).toEqual(["rules.yaml"])
     expect(complete("rules", "apply", "--comment", "why", "ru")).toEqual(["rules.yaml"])
@@ -101,19 +101,19 @@ describe.each(shells)("%s offers", (_shell, complete) => {
 })
 
 describe("zsh offers", () => {
-  it("commands, those of a group, and the options of each with their values", () => {
+  it("commands, the commands of a group, and the options of each with their values", () => {
     expect(zsh("ru")).toContain("rules")
     expect(zsh("rules", "")).toContain("apply")
     const specs = zsh("keys", "top", "")
-    expect(specs).toContain("--by[What is counted.]:value:(denied used)")
+    expect(specs).toContain("--by[What to sort by.]:value:(denied used)")
     expect(zsh("rules", "apply", "")).toContain("1:rules:_files")
   })
 })
 
 describe.each(["bash", "zsh", "fish"])("the script for %s", (shell) => {
-  it("knows every command and every option of it", () => {
+  it("contains every command and every option", () => {
     const script = scripts[shell] as string
-    for (const { spec } of catalog) {
+    for (const { spec } of commands) {
       expect(script).toContain(spec.name.split(" ").at(-1))
       for (const option of Object.values(spec.options ?? {})) {
         const { long } = flagOf(option)

@@ -5,19 +5,19 @@ import {
   groupsIn,
   lastWord,
   type Values,
-} from "./words.js"
+} from "./commands.js"
 
 export function fishCompletion(commands: readonly CompletedCommand[]): string {
   const groups = groupsIn(commands)
   return `# Completes sluice in fish. To load it: sluice completion fish > ~/.config/fish/completions/sluice.fish
 
-# Whether the words behind sluice are these and no more.
+# Whether the words after sluice are exactly these.
 function __sluice_ends
     set -l words (commandline -opc)
     test "$words[2..]" = "$argv"
 end
 
-# Whether they begin with these.
+# Whether the words after sluice begin with these.
 function __sluice_begins
     set -l words (commandline -opc)
     set -l last (math (count $argv) + 1)

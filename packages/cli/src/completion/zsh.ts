@@ -5,7 +5,7 @@ import {
   groupsIn,
   lastWord,
   type Values,
-} from "./words.js"
+} from "./commands.js"
 
 export function zshCompletion(commands: readonly CompletedCommand[]): string {
   const groups = groupsIn(commands)
@@ -74,7 +74,7 @@ function commandCase({ name, flags, arguments: args }: CompletedCommand): string
 
 function flagSpecs({ long, short, description, values }: CompletedFlag): string[] {
   const value = values === undefined ? "" : `:value:${action(values)}`
-  // Brackets and colons mean something in a spec.
+  // Brackets, colons and backslashes have a meaning in a spec of _arguments.
   const text = description.replace(/([[\]\\:])/g, "\\$1")
   return [long, ...(short === undefined ? [] : [short])].map((flag) => quoted(`${flag}[${text}]${value}`))
 }

@@ -1,14 +1,14 @@
-// Whether the store really works: by using it, on a key of its own that is gone afterwards.
+// Checks whether the store works, by making checks with a random key that it removes afterwards.
 
 import { randomUUID } from "node:crypto"
 import { createLimiter } from "sluice"
 import { connectRedis, type StoreFailureEvent } from "sluice/redis"
 import { type Finding, findings } from "./finding.js"
 
-const WITHIN_MS = 3_000
+const TIMEOUT_MS = 3_000
 const ALGORITHMS = ["token-bucket", "sliding-window-log"] as const
 
-/** What a server refuses whoever asks again; another of several servers may be asked next. */
+/** Failures that a single server repeats however often the check is retried. */
 const FINAL: ReadonlySet<string | undefined> = new Set(["no-auth", "no-permission", "readonly"])
 
 const ACL_RULE =
@@ -20,7 +20,7 @@ export async function storeFinding(url: string): Promise<Finding> {
   const store = await connectRedis(url, {
     heartbeat: 0,
     onFailure: (event) => {
-      // A breaker that is open only repeats what has opened it.
+      // An open breaker hides the failure that opened it, so keep that one.
       if (event.failure.kind !== "breaker-open") last = event
     },
   })
@@ -31,23 +31,23 @@ export async function storeFinding(url: string): Promise<Finding> {
       const isDecided = async () => (await limiter.check(key)).degraded === undefined
       const isFinal = () => isOneServer(url) && FINAL.has(last?.failure.kind)
       if (!(await works(isDecided, isFinal)))
-        return problem(`a check fails: ${last?.failure.message ?? "no answer"}`, fixFor(last))
+        return problem(`a test check failed: ${last?.failure.message ?? "no answer"}`, fixFor(last))
       await limiter.reset(key)
     }
-    return fine("checks are decided and counted")
+    return fine("test checks were decided and counted")
   } finally {
     await store.close()
   }
 }
 
-/** Whether it names one server, which no other can take the place of. */
+/** Whether the URL names a single server, without Sentinel, Cluster or a ring. */
 export function isOneServer(url: string): boolean {
   return /^rediss?:\/\//.test(url)
 }
 
-/** The first checks may come before the client is connected. What Redis itself refuses it refuses again. */
+/** Retries the probe, because the first checks may run before the client is connected. */
 async function works(probe: () => Promise<boolean>, isFinal: () => boolean): Promise<boolean> {
-  const deadline = performance.now() + WITHIN_MS
+  const deadline = performance.now() + TIMEOUT_MS
   for (;;) {
     if (await probe()) return true
     if (isFinal() || performance.now() > deadline) return false
@@ -58,16 +58,16 @@ async function works(probe: () => Promise<boolean>, isFinal: () => boolean): Pro
 function fixFor(event: StoreFailureEvent | undefined): string {
   switch (event?.failure.kind) {
     case "no-permission":
-      return `Give its user what the store needs: ACL SETUSER <user> ${ACL_RULE}`
+      return `Give the Redis user the permissions that the store needs: ACL SETUSER <user> ${ACL_RULE}`
     case "no-auth":
-      return "Put the right user and password into the URL: redis://user:password@host:6379."
+      return "Put the correct user and password into the URL: redis://user:password@host:6379."
     case "out-of-memory":
-      return "Its memory is full: raise maxmemory, or give the store a Redis of its own."
+      return "Redis is out of memory. Raise maxmemory, or use a separate Redis for the store."
     case "readonly":
-      return "This is a replica: name its primary, or let Sentinel find it."
+      return "This is a replica. Use the address of its primary, or use Sentinel."
     case "not-writable":
-      return "It refuses writes until its last save, or its replicas, are in order: see its log."
+      return "Redis refuses writes because a background save failed or too few replicas are connected. See its log."
     default:
-      return "docs/redis.md says what each failure means."
+      return "docs/redis.md explains each kind of failure."
   }
 }

@@ -1,32 +1,33 @@
-// One Redis URL: can it be reached, is it the right one, may this user do what the store needs.
+// Checks of one Redis URL: whether its servers are reachable and suitable, and whether the store works on them.
 
 import { openRedisClient, redactUrl } from "sluice/redis"
 import { type Finding, findings } from "./finding.js"
 import { serverFindings } from "./redis-server.js"
 import { isOneServer, storeFinding } from "./redis-store.js"
 
-const UNREACHED = "redis"
-const WITHIN_MS = 3_000
-const WRONG_LOGIN = /NOAUTH|WRONGPASS|invalid username|AUTH/
+/** What findings about an unreachable server are called: its address is not known then. */
+const UNREACHABLE = "redis"
+const TIMEOUT_MS = 3_000
+const LOGIN_ERROR = /NOAUTH|WRONGPASS|invalid username|AUTH/
 
 type Client = Awaited<ReturnType<typeof openRedisClient>>
 
 export async function redisFindings(url: string): Promise<Finding[]> {
   const found: Finding[] = []
-  for (const server of serversIn(url)) found.push(...(await reach(server)))
-  // A server that cannot be reached has been told of, under the name of none.
-  return found.some(({ about }) => about === UNREACHED) ? found : [...found, await storeFinding(url)]
+  for (const server of serversIn(url)) found.push(...(await reachableFindings(server)))
+  // A test of the store would only report the unreachable server again.
+  return found.some(({ about }) => about === UNREACHABLE) ? found : [...found, await storeFinding(url)]
 }
 
-/** Of a ring each server is looked at by itself; of everything else the client finds them. */
+/** The URL of each server of a ring. For every other URL the client finds the servers. */
 function serversIn(url: string): string[] {
   const [, scheme, login = "", hosts, rest = ""] =
     /^(rediss?)\+ring:\/\/([^@/]*@)?([^/]+)(\/.*)?$/.exec(url) ?? []
   return hosts === undefined ? [url] : hosts.split(",").map((host) => `${scheme}://${login}${host}${rest}`)
 }
 
-async function reach(url: string): Promise<Finding[]> {
-  const { problem } = findings(UNREACHED)
+async function reachableFindings(url: string): Promise<Finding[]> {
+  const { problem } = findings(UNREACHABLE)
   const client = await openRedisClient(url)
   let reason: Error | undefined
   client.on("error", (error: Error) => {
@@ -34,7 +35,7 @@ async function reach(url: string): Promise<Finding[]> {
   })
   try {
     if (!(await isReady(client, isOneServer(url))))
-      return [problem(`${redactUrl(url)} cannot be used: ${reasonText(reason)}`, fixFor(reason))]
+      return [problem(`cannot connect to ${redactUrl(url)}: ${reasonText(reason)}`, fixFor(reason))]
     const found: Finding[] = []
     for (const node of "nodes" in client ? client.nodes("master") : [client])
       found.push(...(await serverFindings(node)))
@@ -44,8 +45,8 @@ async function reach(url: string): Promise<Finding[]> {
   }
 }
 
-/** Waits for the client, which tries again after an error. `isAlone`: a server that refuses has no other beside it. */
-async function isReady(client: Client, isAlone: boolean): Promise<boolean> {
+/** Waits until the client is connected. It retries, but an error of the only server that retrying cannot fix ends the wait. */
+async function isReady(client: Client, isSingle: boolean): Promise<boolean> {
   if (client.status === "ready") return true
   return await new Promise((resolve) => {
     const end = (isUsable: boolean) => {
@@ -54,33 +55,32 @@ async function isReady(client: Client, isAlone: boolean): Promise<boolean> {
       resolve(isUsable)
     }
     const onError = (error: Error) => {
-      if (isAlone && isFinal(error)) end(false)
+      if (isSingle && isFinal(error)) end(false)
     }
-    const late = setTimeout(end, WITHIN_MS, false)
+    const late = setTimeout(end, TIMEOUT_MS, false)
     client.on("error", onError)
     client.once("ready", () => end(true))
   })
 }
 
-/** Trying again within seconds changes nothing about it. */
+/** Whether retrying cannot help. */
 function isFinal(error: NodeJS.ErrnoException): boolean {
-  return error.code === "ECONNREFUSED" || WRONG_LOGIN.test(error.message)
+  return error.code === "ECONNREFUSED" || LOGIN_ERROR.test(error.message)
 }
 
 function reasonText(reason: Error | undefined): string {
-  // One that refuses on every address of a name tells the reasons inside, and has no message itself.
+  // If every address of a host name refuses, the error has a code and an empty message.
   const { message, code } = (reason ?? {}) as NodeJS.ErrnoException
-  return message || code || `no answer within ${WITHIN_MS / 1_000} s`
+  return message || code || `no answer within ${TIMEOUT_MS / 1_000} s`
 }
 
 function fixFor(reason: Error | undefined): string {
   const text = reasonText(reason)
-  if (WRONG_LOGIN.test(text))
-    return "Put the right user and password into the URL: redis://user:password@host:6379."
-  if (/ECONNREFUSED/.test(text)) return "Start Redis there, or name the right host and port in store.url."
-  if (/ENOTFOUND|EAI_AGAIN/.test(text))
-    return "The name of the host cannot be found: check store.url and the name service."
+  if (LOGIN_ERROR.test(text))
+    return "Put the correct user and password into the URL: redis://user:password@host:6379."
+  if (/ECONNREFUSED/.test(text)) return "Start Redis, or set store.url to the right host and port."
+  if (/ENOTFOUND|EAI_AGAIN/.test(text)) return "The host name does not resolve. Check store.url and DNS."
   if (/certificate|SSL|TLS|self.signed/i.test(text))
-    return "rediss:// is for servers with TLS and a certificate that this machine trusts."
-  return "Check the address, firewalls between, and whether the server is overloaded or frozen."
+    return "rediss:// requires a server with TLS and a certificate that this machine trusts."
+  return "Check the address, the firewalls, and whether the server is overloaded or suspended."
 }

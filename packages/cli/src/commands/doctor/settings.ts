@@ -1,26 +1,26 @@
-// The configuration and the rules it names.
+// Checks of Node, the configuration, and the rules that the configuration names.
 
 import { readFile } from "node:fs/promises"
 import { assertSafeToListen } from "@sluice/server"
 import { type Config, ConfigError, readConfig } from "@sluice/server/config"
 import { SluiceError } from "sluice"
 import { checkRuleSet, parseRuleSet, RuleSetError } from "sluice/rules"
-import type { DoctorInvocation } from "../../catalog/doctor.js"
-import { counted } from "../../words.js"
+import type { DoctorInvocation } from "../../catalog/setup.js"
+import { counted } from "../../terminal/text.js"
 import { type Finding, findings } from "./finding.js"
 
-const OLDEST_NODE = [20, 19] as const
+const MIN_NODE = [20, 19] as const
 
 export function nodeFinding(version = process.versions.node): Finding {
   const { fine, problem } = findings("node")
   const [major = 0, minor = 0] = version.split(".").map(Number)
-  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
+  const isNew = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])
   return isNew
     ? fine(version)
-    : problem(`${version} is too old`, `Install Node ${OLDEST_NODE.join(".")} or newer.`)
+    : problem(`${version} is too old`, `Install Node ${MIN_NODE.join(".")} or newer.`)
 }
 
-/** No configuration when there are mistakes in it: nothing that depends on it can be looked at then. */
+/** `config` is undefined if the configuration has mistakes. The checks that depend on it are then skipped. */
 export function configFindings({ options, env }: DoctorInvocation): {
   config: Config | undefined
   found: Finding[]
@@ -36,35 +36,38 @@ export function configFindings({ options, env }: DoctorInvocation): {
     const { config } = readConfig({ argv, env })
     return {
       config,
-      found: [fine(`store ${kindOf(config)}, ${counted(config.workers, "worker")}`), ...exposure(config)],
+      found: [
+        fine(`${storeText(config)}, ${counted(config.workers, "worker")}`),
+        ...controlPlaneFindings(config),
+      ],
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const found = error.problems.map(({ place, path, message }) =>
       problem(
         [place, path, message].filter((part) => part !== "").join(" "),
-        "Correct it; sluice serve --help lists every setting.",
+        "Correct the setting. sluice serve --help lists all settings.",
       ),
     )
     return { config: undefined, found }
   }
 }
 
-function kindOf({ store }: Config): string {
-  return store.url === "memory" ? "in memory" : "in Redis"
+function storeText({ store }: Config): string {
+  return store.url === "memory" ? "memory store" : "Redis store"
 }
 
-function exposure({ control }: Config): Finding[] {
+function controlPlaneFindings({ control }: Config): Finding[] {
   const { fine, problem, warning } = findings("control plane")
-  if (!control.enabled) return [fine("off")]
+  if (!control.enabled) return [fine("disabled")]
   try {
     assertSafeToListen(control.host, control.tokens)
     if (control.tokens.length > 0) return [fine(counted(control.tokens.length, "token"))]
-    if (!control.open) return [fine("for this machine only, with a token that is made and kept")]
+    if (!control.open) return [fine("reachable from this machine only, with a generated token")]
     return [
       warning(
-        "open: whoever connects from this machine may do everything, and so may who comes through a proxy on it",
-        "Leave control.open away: the service then makes a token, or takes control.tokens.",
+        "control.open: everybody who can connect from this machine has full access, including through a proxy on it",
+        "Remove control.open. The service then uses control.tokens, or generates a token.",
       ),
     ]
   } catch (error) {
@@ -72,7 +75,7 @@ function exposure({ control }: Config): Finding[] {
     return [
       problem(
         error.message,
-        "Add control.tokens, or listen on 127.0.0.1; docs/control-plane.md shows how to make a token.",
+        "Add control.tokens, or listen on 127.0.0.1. docs/control-plane.md shows how to create a token.",
       ),
     ]
   }
@@ -82,7 +85,7 @@ export async function rulesFinding({ rules }: Config): Promise<Finding> {
   const { fine, problem } = findings("rules")
   const { file, inline, redis } = rules
   if (file === undefined && inline === undefined)
-    return fine(redis.enabled ? "kept in Redis" : "none configured: the service runs its example")
+    return fine(redis.enabled ? "stored in Redis" : "none configured: the service uses its example rules")
   try {
     const { rules } =
       file === undefined
@@ -93,12 +96,12 @@ export async function rulesFinding({ rules }: Config): Promise<Finding> {
     if (error instanceof RuleSetError)
       return problem(
         error.message,
-        `Correct what is listed${file === undefined ? "" : `; sluice rules validate ${file} checks it again`}.`,
+        `Correct the mistakes.${file === undefined ? "" : ` To check again: sluice rules validate ${file}`}`,
       )
     const { code, message } = error as NodeJS.ErrnoException
     return problem(
       `${file} cannot be read (${code ?? message})`,
-      "Name a file that is there and may be read.",
+      "Set rules.file to a file that exists and that this user may read.",
     )
   }
 }

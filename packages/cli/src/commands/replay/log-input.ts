@@ -1,16 +1,16 @@
-// Logs from files and standard input, as one stream, with how far it is.
+// Reads logs from files and standard input as one stream.
 
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import { type LogOptions, unpacked } from "@sluice/server/replay"
 import { SluiceError } from "sluice"
-import type { Terminal } from "../../terminal.js"
-import { UsageError } from "../../usage-error.js"
+import { UsageError } from "../../command.js"
+import type { Terminal } from "../../terminal/terminal.js"
 
 const NEWLINE = new Uint8Array([10])
 const CSV_FIELDS = ["time", "ip", "method", "path", "host", "user", "apiKey", "tier"]
 
-/** Options that say how a log is read, as commands have them. */
+/** The options of `replay` and `recommend` that say how to read a log. */
 export interface LogFlags {
   readonly format: string | undefined
   readonly logFormat: string | undefined
@@ -20,9 +20,9 @@ export interface LogFlags {
 
 export function logOptionsOf({ format, logFormat, column, disorder }: LogFlags): LogOptions {
   if (logFormat !== undefined && format !== undefined && format !== "nginx")
-    throw new UsageError("--log-format", `is a format of its own, not one of ${format}`)
+    throw new UsageError("--log-format", `cannot be combined with --format ${format}`)
   if (column.length > 0 && format !== undefined && format !== "csv")
-    throw new UsageError("--column", `is for CSV, not for ${format}`)
+    throw new UsageError("--column", `cannot be combined with --format ${format}`)
   const csv = Object.fromEntries(column.map(columnOf))
   return {
     disorderMs: disorder,
@@ -40,16 +40,16 @@ function columnOf(text: string): [string, string] {
   const field = text.slice(0, equals)
   if (equals > 0 && CSV_FIELDS.includes(field) && equals + 1 < text.length)
     return [field, text.slice(equals + 1)]
-  throw new UsageError("--column", `must be one of ${CSV_FIELDS.join(", ")}, = and the name of a column`, {
+  throw new UsageError("--column", `must be <field>=<column>, with a field of ${CSV_FIELDS.join(", ")}`, {
     found: text,
   })
 }
 
-/** The bytes of several logs, each unpacked by itself, and how many of them were read. */
+/** The content of several logs, each decompressed if it is gzipped. */
 export class LogInput {
   readonly #paths: readonly string[]
   readonly #terminal: Terminal
-  /** As they lie on disk. */
+  /** How many bytes were read so far, before decompression. */
   bytes = 0
 
   constructor(paths: readonly string[], terminal: Terminal) {
@@ -57,7 +57,7 @@ export class LogInput {
     this.#terminal = terminal
   }
 
-  /** All of them together; undefined when standard input is among them. */
+  /** The size of all files together. Undefined if one of them is standard input or a pipe. */
   async size(): Promise<number | undefined> {
     let size = 0
     for (const path of this.#paths) {
@@ -66,7 +66,6 @@ export class LogInput {
         throw unreadable(path, cause)
       })
       if (found.isDirectory()) throw unreadable(path, { code: "EISDIR" } as NodeJS.ErrnoException)
-      // A pipe has no size.
       if (!found.isFile()) return undefined
       size += found.size
     }
@@ -80,7 +79,7 @@ export class LogInput {
         last = chunk.at(-1) ?? last
         yield chunk
       }
-      // The last line of a file must not run into the first of the next.
+      // A file may end without a newline. Its last line must not be joined with the first line of the next file.
       if (last !== 10) yield NEWLINE
     }
   }

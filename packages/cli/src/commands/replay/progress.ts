@@ -1,11 +1,11 @@
 import { count, duration } from "@sluice/server/replay"
-import type { Terminal } from "../../terminal.js"
+import type { Terminal } from "../../terminal/terminal.js"
 import type { LogInput } from "./log-input.js"
 
-const EVERY_MS = 100
-const BAR = 24
+const REDRAW_MS = 100
+const BAR_WIDTH = 24
 
-/** A bar on standard error with rate and remaining time, while a person looks at it. */
+/** A progress bar with rate and remaining time, drawn if standard error is a terminal. */
 export class Progress {
   readonly #terminal: Terminal
   readonly #input: LogInput
@@ -21,13 +21,13 @@ export class Progress {
 
   update(lines: number): void {
     const now = performance.now()
-    if (!this.#terminal.showsProgress || now - this.#drawn < EVERY_MS) return
+    if (!this.#terminal.showsProgress || now - this.#drawn < REDRAW_MS) return
     this.#drawn = now
     const seconds = (now - this.#started) / 1000
     this.#terminal.stderr.write(`\r\x1b[K${progressLine(lines, seconds, this.#input.bytes, this.#size)}`)
   }
 
-  /** Leaves no trace on the screen. */
+  /** Clears the line. */
   end(): void {
     if (this.#drawn > 0) this.#terminal.stderr.write("\r\x1b[K")
   }
@@ -42,7 +42,7 @@ export function progressLine(
   const rate = `${count(lines)} lines, ${count(lines / Math.max(seconds, 0.001))} a second`
   if (size === undefined || size === 0) return rate
   const share = Math.min(1, bytes / size)
-  const filled = Math.round(share * BAR)
+  const filled = Math.round(share * BAR_WIDTH)
   const left = share > 0 ? `, ${duration(Math.ceil(((1 - share) / share) * seconds) * 1000)} left` : ""
-  return `${"█".repeat(filled)}${"░".repeat(BAR - filled)} ${Math.floor(share * 100)}%  ${rate}${left}`
+  return `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)}%  ${rate}${left}`
 }

@@ -1,4 +1,4 @@
-// The report of a replay for a terminal.
+// Formats the report of a replay for a terminal.
 
 import {
   binned,
@@ -10,17 +10,16 @@ import {
   type ReplayReport,
   time,
 } from "@sluice/server/replay"
-import { printable } from "../../printable.js"
-import type { Style } from "../../style.js"
-import { table } from "../../table.js"
-import { counted } from "../../words.js"
-import { columnPlot } from "./plot.js"
+import { columnPlot } from "../../terminal/plot.js"
+import { table } from "../../terminal/table.js"
+import type { Style } from "../../terminal/terminal.js"
+import { counted, printable } from "../../terminal/text.js"
 
-const LEFT = 9
+const LABEL_WIDTH = 9
 const PLOT_HEIGHT = 6
-const CLIENTS_SHOWN = 10
-const MINUTES_SHOWN = 5
-const LINES_SHOWN = 5
+const MAX_CLIENTS = 10
+const MAX_MINUTES = 5
+const MAX_LINES = 5
 
 export function replayText(report: ReplayReport, style: Style, width: number): string {
   const parts = [head(report)]
@@ -31,17 +30,17 @@ export function replayText(report: ReplayReport, style: Style, width: number): s
 }
 
 function head({ requests, clients, from, to, format, lines, disorder }: ReplayReport): string {
-  const about = `${count(requests)} requests of ${clientsText(clients)}, ${time(from)} to ${time(to)} UTC (${format}, ${count(lines)} lines)`
+  const about = `${count(requests)} requests from ${clientsText(clients)}, ${time(from)} to ${time(to)} UTC (${format}, ${count(lines)} lines)`
   if (disorder.lines === 0) return about
   const late =
     disorder.late === 0
-      ? "all put in order"
-      : `${count(disorder.late)} of them too late for that, and decided when they came (--disorder)`
+      ? "all were sorted"
+      : `${count(disorder.late)} of them by more than --disorder, and were decided in the order of the log`
   return `${about}\n${counted(disorder.lines, "line")} out of order, by up to ${duration(disorder.longestMs)}: ${late}`
 }
 
 function unreadable({ unreadable: { count: all, first } }: ReplayReport, style: Style): string {
-  const shown = first.slice(0, LINES_SHOWN)
+  const shown = first.slice(0, MAX_LINES)
   const lines = shown.map(
     ({ line, reason, text }) => `  line ${line}: ${reason}: ${style.dim(printable(text).slice(0, 80))}`,
   )
@@ -64,13 +63,13 @@ function comparison({ candidates, requests, clients }: ReplayReport, style: Styl
       { title: "candidate", text: ({ name }) => name },
       { title: "denied", right: true, text: ({ denied }) => count(denied) },
       { title: "of requests", right: true, text: ({ denied }) => percent(denied / requests) },
-      { title: "clients hurt", right: true, text: ({ hurt }) => distinct(hurt.clients) },
+      { title: "clients affected", right: true, text: ({ hurt }) => distinct(hurt.clients) },
       { title: "of clients", right: true, text: ({ hurt }) => percent(hurt.clients.count / clients.count) },
       { title: "worst minute", right: true, text: ({ worstMinutes }) => count(worstMinutes[0]?.denied ?? 0) },
     ],
     style,
   )
-  return `${style.bold("Side by side")}\n${rows}`
+  return `${style.bold("Comparison")}\n${rows}`
 }
 
 function candidateText(
@@ -80,25 +79,27 @@ function candidateText(
   width: number,
 ): string[] {
   const { name, denied, hurt, worstMinutes } = candidate
-  const verdict = `${counted(denied, "request")} denied (${percent(denied / requests)}), ${clientsText(hurt.clients)} hurt (${percent(hurt.clients.count / clients.count)})`
+  const verdict = `${counted(denied, "request")} denied (${percent(denied / requests)}), ${clientsText(hurt.clients)} affected (${percent(hurt.clients.count / clients.count)})`
   const parts = [
     `${style.bold(printable(name))}: ${denied > 0 ? style.red(verdict) : style.green(verdict)}${asides(candidate)}`,
     rules(candidate, style),
     timeline(candidate, stepMs, style, width),
   ]
-  if (hurt.most.length > 0) parts.push(hurtClients(candidate, style))
+  if (hurt.most.length > 0) parts.push(affectedClients(candidate, style))
   if (worstMinutes.length > 0) parts.push(worst(candidate, style))
   return parts
 }
 
 function asides({ deniedOutright, delayed, uncounted }: CandidateReport): string {
   const lines = Object.entries(deniedOutright).map(
-    ([reason, value]) => `${count(value)} of them without counting: ${reason}`,
+    ([reason, value]) => `${count(value)} of them without a counter: ${reason}`,
   )
   if (delayed.count > 0)
-    lines.push(`${count(delayed.count)} held back first, for up to ${duration(delayed.longestMs)}`)
+    lines.push(`${count(delayed.count)} delayed, by up to ${duration(delayed.longestMs)}`)
   if (uncounted > 0)
-    lines.push(`${count(uncounted)} allowed without counting: more keys at once than are held`)
+    lines.push(
+      `${count(uncounted)} allowed without counting, because there were more keys than the store holds`,
+    )
   return lines.map((line) => `\n  ${line}`).join("")
 }
 
@@ -120,21 +121,21 @@ function rules({ rules }: CandidateReport, style: Style): string {
   )
 }
 
-/** Requests above, denials below, on scales of their own. */
+/** A chart of requests above a chart of denials. Each has its own scale. */
 function timeline({ series }: CandidateReport, stepMs: number, style: Style, width: number): string {
-  const { bins, binMs } = binned(series, stepMs, Math.max(20, Math.min(width, 120) - LEFT - 1))
-  const label = (text: string) => style.dim(text.padStart(LEFT - 1))
+  const { bins, binMs } = binned(series, stepMs, Math.max(20, Math.min(width, 120) - LABEL_WIDTH - 1))
+  const label = (text: string) => style.dim(text.padStart(LABEL_WIDTH - 1))
   const plot = (
     title: string,
     values: readonly number[],
     height: number,
     paint: (text: string) => string,
   ) => {
-    const most = Math.max(0, ...values)
-    const lines = columnPlot(values, height, most).map(
-      (line, i) => `${label(i === 0 ? count(most) : "")} ${paint(line.trimEnd())}`,
+    const max = Math.max(0, ...values)
+    const lines = columnPlot(values, height, max).map(
+      (line, i) => `${label(i === 0 ? count(max) : "")} ${paint(line.trimEnd())}`,
     )
-    return [`${label("")} ${style.dim(`${title} in ${duration(binMs)}`)}`, ...lines]
+    return [`${label("")} ${style.dim(`${title} per ${duration(binMs)}`)}`, ...lines]
   }
   const denials = bins.map(({ denied, shadowDenied }) => Math.max(denied, shadowDenied))
   const isShadow = bins.every(({ denied }) => denied === 0)
@@ -155,13 +156,14 @@ function timeline({ series }: CandidateReport, stepMs: number, style: Style, wid
   ].join("\n")
 }
 
-function hurtClients({ hurt }: CandidateReport, style: Style): string {
-  const lost = hurt.shares.map(({ upTo, clients }, i) => {
+function affectedClients({ hurt }: CandidateReport, style: Style): string {
+  const shares = hurt.shares.map(({ upTo, clients }, i) => {
     const above = hurt.shares[i - 1]?.upTo ?? 0
-    return `${count(clients)} lost ${above === 0 ? "up to" : `${above * 100} to`} ${upTo * 100}%`
+    const range = above === 0 ? `up to ${upTo * 100}% of their requests` : `${above * 100} to ${upTo * 100}%`
+    return `${count(clients)} lose ${range}`
   })
   const rows = table(
-    hurt.most.slice(0, CLIENTS_SHOWN),
+    hurt.most.slice(0, MAX_CLIENTS),
     [
       { title: "client", text: ({ client }) => client },
       { title: "requests", right: true, text: ({ requests }) => count(requests) },
@@ -171,12 +173,12 @@ function hurtClients({ hurt }: CandidateReport, style: Style): string {
     ],
     style,
   )
-  return `${style.bold("Who would be hurt")}: of their requests, ${lost.join(", ")}\n${rows}`
+  return `${style.bold("Clients affected")}: ${shares.join(", ")}\n${rows}`
 }
 
 function worst({ worstMinutes }: CandidateReport, style: Style): string {
   const rows = table(
-    worstMinutes.slice(0, MINUTES_SHOWN),
+    worstMinutes.slice(0, MAX_MINUTES),
     [
       { title: "minute (UTC)", text: ({ at }) => time(at).slice(0, 16) },
       { title: "requests", right: true, text: ({ requests }) => count(requests) },

@@ -2,9 +2,8 @@ import { importEnvoyConfig } from "sluice/rules"
 import { stringify } from "yaml"
 import type { ImportRules } from "../../catalog/rules.js"
 import type { ExitCode } from "../../command.js"
-import { nameOf, readInput } from "../../input.js"
-import { printable } from "../../printable.js"
-import { counted } from "../../words.js"
+import { nameOf, readInput } from "../../files.js"
+import { counted, printable } from "../../terminal/text.js"
 
 export async function importRules({ args, options, terminal }: ImportRules): Promise<ExitCode> {
   const texts: string[] = []

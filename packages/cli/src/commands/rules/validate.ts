@@ -1,10 +1,9 @@
 import { parseRuleSet, type RuleProblem, RuleSetError } from "sluice/rules"
 import type { ValidateRules } from "../../catalog/rules.js"
 import type { ExitCode } from "../../command.js"
-import { nameOf, readInput } from "../../input.js"
-import { printable } from "../../printable.js"
-import { controlPlane, type Service } from "../../service.js"
-import { counted } from "../../words.js"
+import { nameOf, readInput } from "../../files.js"
+import { controlPlane, type ServiceClient } from "../../service-client.js"
+import { counted, printable } from "../../terminal/text.js"
 
 interface Verdict {
   readonly rules?: number
@@ -17,23 +16,24 @@ export async function validateRules({ args, options, terminal, env }: ValidateRu
   const verdicts: (Verdict & { readonly file: string })[] = []
   for (const path of args.rules) {
     const text = await readInput(path, terminal.stdin)
-    const verdict = verdictOn(text)
-    const remote = service !== undefined && verdict.problems.length === 0 ? await asked(service, text) : []
+    const verdict = validate(text)
+    const remote =
+      service !== undefined && verdict.problems.length === 0 ? await problemsOfService(service, text) : []
     verdicts.push({ file: nameOf(path), ...verdict, problems: [...verdict.problems, ...remote] })
   }
-  const isFine = verdicts.every(({ problems }) => problems.length === 0)
+  const isValid = verdicts.every(({ problems }) => problems.length === 0)
   if (options.json) {
     terminal.json(verdicts.map(({ file, problems }) => ({ file, valid: problems.length === 0, problems })))
-    return isFine ? 0 : 1
+    return isValid ? 0 : 1
   }
   for (const { file, rules = 0, problems } of verdicts) {
-    if (problems.length === 0) terminal.print(`${file}: ${style.green("fine")}, ${counted(rules, "rule")}`)
+    if (problems.length === 0) terminal.print(`${file}: ${style.green("valid")}, ${counted(rules, "rule")}`)
     for (const problem of problems) terminal.print(problemLine(file, problem))
   }
-  return isFine ? 0 : 1
+  return isValid ? 0 : 1
 }
 
-function verdictOn(text: string): Verdict {
+function validate(text: string): Verdict {
   try {
     return { rules: parseRuleSet(text).rules.length, problems: [] }
   } catch (error) {
@@ -42,15 +42,15 @@ function verdictOn(text: string): Verdict {
   }
 }
 
-async function asked(service: Service, text: string): Promise<readonly RuleProblem[]> {
-  const { problems } = await service.ask<Verdict>("POST", "/rules/validate", {
+async function problemsOfService(service: ServiceClient, text: string): Promise<readonly RuleProblem[]> {
+  const { problems } = await service.request<Verdict>("POST", "/rules/validate", {
     body: text,
     type: "application/yaml",
   })
   return problems
 }
 
-/** As compilers write it, so that an editor can jump there. */
+/** `file:line:column message`, the format of compilers, which editors turn into links. */
 function problemLine(file: string, { line, column, rule, path, message, code }: RuleProblem): string {
   const place = line === undefined ? file : `${file}:${line}:${column}`
   const where = rule === undefined ? path : `rule "${rule}": ${path.replace(/^rules\[\d+\]\.?/, "")}`

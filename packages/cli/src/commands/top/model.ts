@@ -1,6 +1,6 @@
-// What there is to see of a service: the counts of the last minute per rule, from its live events.
+// What `sluice top` shows: the counts of each rule in the last minute, added up from the live events of the service.
 
-import type { TopKey } from "../keys/top.js"
+import type { TopKey } from "../keys.js"
 
 export interface RuleCounts {
   readonly allowed: number
@@ -19,15 +19,15 @@ type Event =
   | { readonly type: "rules"; readonly revision: number }
   | { readonly type: "store"; readonly breakers: Readonly<Record<string, number>> | readonly string[] }
 
-/** Seconds that are kept. */
-export const SECONDS = 60
-/** Rates are means over this many seconds: those of one second jump. */
+/** How many seconds of counts the model keeps. */
+const SECONDS = 60
+/** A rate is the mean of this many seconds, because counts of single seconds vary too much to read. */
 const RATE_SECONDS = 5
 
 const NOTHING: RuleCounts = { allowed: 0, denied: 0, shadowDenied: 0 }
 
 export class TopModel {
-  /** Per rule, by second. */
+  /** The counts of each rule, by the second in which they arrived. */
   readonly #rules = new Map<string, Map<number, RuleCounts>>()
   #now = 0
   #since: number | undefined
@@ -38,10 +38,10 @@ export class TopModel {
   version = ""
   keys: readonly TopKey[] = []
   by: "denied" | "used" = "denied"
-  /** What is wrong with the connection, for as long as it is. */
-  trouble: string | undefined
+  /** Set while the connection to the service is lost. */
+  connectionProblem: string | undefined
 
-  /** Time passes, also where nothing happens. */
+  /** Moves the model to the current time and drops counts that are too old. */
   tick(nowMs: number): void {
     this.#now = Math.floor(nowMs / 1_000)
     this.#since ??= this.#now
@@ -51,7 +51,7 @@ export class TopModel {
     }
   }
 
-  hear(event: Event, nowMs: number): void {
+  update(event: Event, nowMs: number): void {
     this.tick(nowMs)
     if (event.type === "rules") this.revision = event.revision
     if (event.type !== "decisions") return
@@ -63,7 +63,7 @@ export class TopModel {
     }
   }
 
-  /** The busiest first. */
+  /** The rules with decisions in the last minute, the busiest first. */
   get rules(): { readonly id: string; readonly rate: RuleCounts; readonly series: readonly number[] }[] {
     return [...this.#rules]
       .map(([id, seconds]) => ({
@@ -75,13 +75,13 @@ export class TopModel {
       .sort((a, b) => b.total - a.total || (a.id < b.id ? -1 : 1))
   }
 
-  /** Per second, over all rules. */
+  /** Decisions per second of all rules together. */
   get rate(): RuleCounts {
     return sum([...this.#rules.values()].map((seconds) => this.#rateOf(seconds)))
   }
 
   #rateOf(seconds: ReadonlyMap<number, RuleCounts>): RuleCounts {
-    // Right after the start there is less to take the mean of.
+    // Right after the start, fewer seconds have passed.
     const span = Math.max(1, Math.min(RATE_SECONDS, this.#now - (this.#since ?? this.#now) + 1))
     const { allowed, denied, shadowDenied } = sum(
       Array.from({ length: span }, (_, i) => seconds.get(this.#now - i) ?? NOTHING),
@@ -89,7 +89,7 @@ export class TopModel {
     return { allowed: allowed / span, denied: denied / span, shadowDenied: shadowDenied / span }
   }
 
-  /** Requests in each second of the last minute, the newest last. */
+  /** The number of requests in each second of the last minute, the newest last. */
   #seriesOf(seconds: ReadonlyMap<number, RuleCounts>): number[] {
     return Array.from({ length: SECONDS }, (_, i) => {
       const { allowed, denied } = seconds.get(this.#now - SECONDS + 1 + i) ?? NOTHING

@@ -1,13 +1,15 @@
-// The screen of `sluice top`, as lines of text: what it shows follows from the model and the size alone.
+// Draws the model of `sluice top` as lines of text that fit the screen.
 
-import { printable } from "../../printable.js"
-import { sparkline } from "../../sparkline.js"
-import type { Style } from "../../style.js"
+import sliceAnsi from "slice-ansi"
+import stringWidth from "string-width"
+import { sparkline } from "../../terminal/plot.js"
+import type { Style } from "../../terminal/terminal.js"
+import { printable } from "../../terminal/text.js"
 import type { TopModel } from "./model.js"
 
 export interface ViewSize {
   readonly width: number
-  /** Lines; what does not fit is left out. Infinity for all of them. */
+  /** The number of lines. Rules and keys that do not fit are left out; Infinity shows all. */
   readonly height: number
 }
 
@@ -21,33 +23,33 @@ export function viewLines(model: TopModel, url: string, { width, height }: ViewS
   )
   const tail = [
     "",
-    style.bold(`MOST ${model.by.toUpperCase()} OF LATE`),
+    style.bold(`KEYS ${model.by.toUpperCase()} MOST`),
     ...(model.keys.length === 0
-      ? [style.dim("  nobody")]
+      ? [style.dim("  none")]
       : model.keys.slice(0, keyRows).map((key) => keyLine(key))),
   ]
   const head = [titleLine(model, url, style), totalLine(model, style), ""]
   const room = height - head.length - tail.length - 2
   const lines = [...head, ...ruleLines(model, width, room, style), ...tail]
-  return lines.map((line) => cut(line, width)).slice(0, height - 1)
+  return lines.map((line) => sliceAnsi(line, 0, width)).slice(0, height - 1)
 }
 
-/** What the keys do; only where somebody can press them. */
+/** The last line of the live view: which keys the user can press. */
 export function keyHelp(style: Style): string {
   return style.dim("q quit · d most denied · u most used")
 }
 
 function titleLine(model: TopModel, url: string, style: Style): string {
-  const { status, revision, version, trouble } = model
+  const { status, revision, version, connectionProblem } = model
   const parts = [
     style.bold(`sluice ${version}`.trimEnd()),
     url,
     ...(revision === undefined ? [] : [`revision ${revision}`]),
-    trouble === undefined
+    connectionProblem === undefined
       ? status === "ready"
         ? style.green(status)
         : style.yellow(status)
-      : style.red(trouble),
+      : style.red(connectionProblem),
   ]
   return parts.filter((part) => part !== "").join(style.dim(" · "))
 }
@@ -87,18 +89,13 @@ function keyLine({ count, rule, key }: TopModel["keys"][number]): string {
   return `${Math.round(count).toLocaleString("en").padStart(9)}  ${fitted(printable(rule), NAME_WIDTH - 2)} ${printable(key)}`
 }
 
+/** Cuts or pads a text to `width` columns. At least one space follows the text. */
 function fitted(text: string, width: number): string {
-  return text.length >= width ? `${text.slice(0, width - 2)}… ` : text.padEnd(width)
+  if (stringWidth(text) >= width) text = `${sliceAnsi(text, 0, width - 2)}…`
+  return text + " ".repeat(width - stringWidth(text))
 }
 
 function number(value: number): string {
   if (value === 0) return "0"
   return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString("en")
-}
-
-/** Cuts what is seen, and leaves colours whole. */
-function cut(line: string, width: number): string {
-  let seen = 0
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-  return line.replace(/\x1b\[\d+m|./gu, (part) => (part.startsWith("\x1b") || ++seen <= width ? part : ""))
 }

@@ -1,65 +1,77 @@
-// Follows a service: its live events as they come, and what has to be asked for again and again.
+// Follows a service: receives its live events, and polls what no event reports.
 
 import { setTimeout as wait } from "node:timers/promises"
+import { type EventSourceMessage, EventSourceParserStream } from "eventsource-parser/stream"
 import { SluiceError } from "sluice"
-import { eventsIn } from "../../event-stream.js"
-import type { Service } from "../../service.js"
-import type { TopKey } from "../keys/top.js"
+import type { ServiceClient } from "../../service-client.js"
+import type { TopKey } from "../keys.js"
 import type { TopModel } from "./model.js"
 
-const LONGEST_RETRY_MS = 5_000
-const MOST_KEYS = 20
+const MAX_RETRY_DELAY_MS = 5_000
+const MAX_KEYS = 20
 
-type EventBody = NonNullable<Response["body"]>
+type EventStream = ReadableStream<EventSourceMessage>
 
-/** Rejects when there is no service, or none that this token may listen to. */
-export async function openEvents(service: Service, signal: AbortSignal, last?: string): Promise<EventBody> {
-  const headers = last === undefined ? {} : { "last-event-id": last }
-  const { body } = await service.open("GET", "/events", { signal, headers, withinMs: 0 })
-  if (body !== null) return body
-  throw new SluiceError("SERVICE_UNREACHABLE", { place: service.url, expected: "has no live events" })
+/**
+ * Opens the stream of live events, which begins after the event with the id `lastId`. Rejects if no service answers, or if
+ * the token does not permit it.
+ */
+export async function openEvents(
+  service: ServiceClient,
+  signal: AbortSignal,
+  lastId?: string,
+): Promise<EventStream> {
+  const headers = lastId === undefined ? {} : { "last-event-id": lastId }
+  const { body } = await service.send("GET", "/events", { signal, headers, timeoutMs: 0 })
+  if (body !== null)
+    return body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
+  throw new SluiceError("SERVICE_UNREACHABLE", { place: service.url, expected: "sends no live events" })
 }
 
-export interface Following {
-  readonly service: Service
-  /** Already open, so that whoever may not listen is told so before anything is shown. */
-  readonly events: EventBody
+export interface FollowOptions {
+  readonly service: ServiceClient
+  /** An open stream: the caller opens it, so that it can report an error before it draws a screen. */
+  readonly events: EventStream
   readonly signal: AbortSignal
   onEvent(data: string): void
-  /** Undefined when the connection is there again. */
-  onTrouble(trouble: string | undefined): void
+  /** Called with the problem when the connection is lost, and with undefined when it is open again. */
+  onConnection(problem: string | undefined): void
 }
 
-/** Until the signal ends it. A connection that is lost is opened again, and what was missed comes first. */
-export async function follow({ service, events, signal, onEvent, onTrouble }: Following): Promise<void> {
-  let body: EventBody | undefined = events
-  let last: string | undefined
+/**
+ * Receives events until `signal` is aborted. Opens a lost connection again, and then receives the events that it missed
+ * first.
+ */
+export async function follow(options: FollowOptions): Promise<void> {
+  const { service, signal, onEvent, onConnection } = options
+  let events: EventStream | undefined = options.events
+  let lastId: string | undefined
   for (let failures = 0; !signal.aborted; ) {
     try {
-      for await (const { id, data } of eventsIn(body ?? [])) {
+      for await (const { id, data } of events ?? []) {
         failures = 0
-        last = id ?? last
+        lastId = id ?? lastId
         onEvent(data)
       }
     } catch {
-      // The end of the stream and its failure are the same to who watches.
+      // An error of the connection is handled like the end of the stream.
     }
     if (signal.aborted) return
-    onTrouble("connection lost, trying again")
-    const delay = Math.random() * Math.min(LONGEST_RETRY_MS, 250 * 2 ** failures++)
+    onConnection("connection lost, trying again")
+    const delay = Math.random() * Math.min(MAX_RETRY_DELAY_MS, 250 * 2 ** failures++)
     await wait(delay, undefined, { signal }).catch(() => {})
-    body = await openEvents(service, signal, last).catch(() => undefined)
-    if (body !== undefined) onTrouble(undefined)
+    events = await openEvents(service, signal, lastId).catch(() => undefined)
+    if (events !== undefined) onConnection(undefined)
   }
 }
 
-/** Asks for what comes with no event. A service that is away is told of by the events. */
-export async function refresh(service: Service, model: TopModel): Promise<void> {
+/** Polls what no event reports. It ignores errors: `follow` reports a lost connection. */
+export async function refresh(service: ServiceClient, model: TopModel): Promise<void> {
   const [keys, ready, version] = await Promise.all([
-    service.ask<TopKey[]>("GET", `/top?by=${model.by}&limit=${MOST_KEYS}`).catch(() => undefined),
-    service.ask<{ status: string; revision: number }>("GET", "/readyz").catch(() => undefined),
+    service.request<TopKey[]>("GET", `/top?by=${model.by}&limit=${MAX_KEYS}`).catch(() => undefined),
+    service.request<{ status: string; revision: number }>("GET", "/readyz").catch(() => undefined),
     model.version === ""
-      ? service.ask<{ version: string }>("GET", "/version").catch(() => undefined)
+      ? service.request<{ version: string }>("GET", "/version").catch(() => undefined)
       : undefined,
   ])
   model.keys = keys ?? model.keys
