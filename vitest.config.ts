@@ -24,6 +24,7 @@ const timedTests = [
 const deadlineTests = [
   "packages/server/src/control/worst-bodies.test.ts",
   "packages/sluice/src/rules/sources/file.test.ts",
+  "test/rules/save-stalls.test.ts",
   "packages/cli/src/program.test.ts",
   "test/chaos/*.test.ts",
   "test/gateway/{slow-clients,malformed}.test.ts",

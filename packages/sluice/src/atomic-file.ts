@@ -25,7 +25,12 @@ export function replaceFile(file: string, content: Uint8Array | string, mode = 0
     rmSync(draft, { force: true })
     throw error
   }
-  // The rename itself is only on disk once the folder is.
+  syncFolder(file)
+}
+
+/** Writes the folder of a file to disk: a file that was created or renamed is only safe from a crash after that. */
+export function syncFolder(file: string): void {
+  const { closeSync, fsyncSync, openSync } = fs()
   const folder = openSync(path().dirname(file), "r")
   try {
     fsyncSync(folder)

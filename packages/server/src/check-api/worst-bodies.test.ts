@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { longestStall } from "../control/own-time.test-support.js"
+import { longestStall } from "../../../../test/support/own-time.js"
 import { worstRequests } from "../control/worst-bodies.test-support.js"
 import { testCore } from "../core.test-support.js"
 import { createJsonHandler } from "../envoy/index.js"

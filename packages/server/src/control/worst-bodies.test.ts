@@ -5,11 +5,11 @@ import { Redis } from "ioredis"
 import { createRuleEngine, fileRules, parseRuleSet, redisRules } from "sluice/rules"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
+import { longestStall } from "../../../../test/support/own-time.js"
 import { startRedis } from "../../../../test/support/redis/single.js"
 import { testCore } from "../core.test-support.js"
 import { ruleWork } from "../rule-work.js"
 import { startControl, type TestControl } from "./control-plane.test-support.js"
-import { longestStall } from "./own-time.test-support.js"
 import { rightSets, type WorstBody, worstRequests, worstSets } from "./worst-bodies.test-support.js"
 
 const MOST_MS = 50

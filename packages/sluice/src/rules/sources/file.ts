@@ -34,7 +34,10 @@ export interface FileRulesOptions extends RuleSourceHooks {
   guardRails?: GuardRails
   /** How many revisions are kept. Default: 100. */
   history?: number
-  /** Where they are kept. Default: `.rules.yaml.revisions.jsonl` beside `rules.yaml`. */
+  /**
+   * The file that keeps them. A second one, with `.1` behind the name, keeps the older ones. Default:
+   * `.rules.yaml.revisions.jsonl` beside `rules.yaml`.
+   */
   historyFile?: string
   /** How often to look at the file when the system does not tell of changes. Default: `"1s"`. */
   poll?: Duration
@@ -103,10 +106,7 @@ class FileRules implements EditableRuleSource {
     await this.#file.settled()
     this.#serving = new Serving(await this.#follow(), this.#options)
     // Where nothing can be written, nothing was left behind either.
-    await withLock(this.#lockFile, () => {
-      this.#file.sweep()
-      this.#journal.sweep()
-    }).catch(() => {})
+    await withLock(this.#lockFile, () => this.#file.sweep()).catch(() => {})
     this.#stop = watchFile(this.#file.path, Math.max(1, pollMs), () => {
       if (this.#looking) return
       this.#looking = true
@@ -135,7 +135,7 @@ class FileRules implements EditableRuleSource {
   }
 
   async revisions(): Promise<RevisionInfo[]> {
-    const kept = await this.#turns.take(async () => [...this.#journal.revisions])
+    const kept = await this.#turns.take(async () => this.#journal.revisions)
     return await finishInSlices(infosOf(kept))
   }
 
@@ -185,8 +185,7 @@ class FileRules implements EditableRuleSource {
       const saved = await withLock(this.#lockFile, () => {
         if (this.#file.readIfThere() !== this.#seen) return undefined
         this.#journal.refresh()
-        this.#journal.settle(this.current.etag)
-        this.#journal.tidy()
+        this.#journal.resolvePending(this.current.etag)
         const next = makeRevision(this.#nextNumber(), document, options, this.#clock.now())
         // Somebody was in the middle of an edit that has mistakes: it is replaced, but not thrown away.
         if (this.#seen !== undefined && this.#seen !== this.#good)
@@ -242,8 +241,7 @@ class FileRules implements EditableRuleSource {
       return await withLock(this.#lockFile, () => {
         const read = this.#read()
         this.#journal.refresh()
-        this.#journal.settle(read.etag)
-        this.#journal.tidy()
+        this.#journal.resolvePending(read.etag)
         return this.#numbered(read, (next) => this.#journal.add(next))
       })
     } catch (error) {
@@ -288,7 +286,7 @@ class FileRules implements EditableRuleSource {
 
   /** The newest revision if it has this content, or a new one. */
   #numbered({ document, etag }: ReadRules, add: (next: RuleSetRevision) => void): RuleSetRevision {
-    const known = [this.#journal.revisions.at(-1), this.#serving?.current]
+    const known = [this.#journal.newest, this.#serving?.current]
     const same = known.find((revision) => revision?.etag === etag)
     if (same !== undefined) return same
     const next = makeRevision(this.#nextNumber(), document, { by: "file", etag }, this.#clock.now())
@@ -297,7 +295,7 @@ class FileRules implements EditableRuleSource {
   }
 
   #nextNumber(): number {
-    const newest = this.#journal.revisions.at(-1)?.revision ?? 0
+    const newest = this.#journal.newest?.revision ?? 0
     return Math.max(newest, this.#serving?.current.revision ?? 0) + 1
   }
 
