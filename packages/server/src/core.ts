@@ -1,5 +1,4 @@
-// What every part of the service shares: the engine that decides, the rules it follows, the store it counts in, and those
-// who watch it. Protocols ask it, and know nothing of each other.
+// What all protocols of the service share: the engine that decides, its rules, its store, and the observers of decisions.
 
 import type { Store } from "sluice"
 import type {
@@ -13,31 +12,31 @@ import type {
 
 export type Protocol = "http" | "auth" | "grpc" | "json" | "resp" | "gateway"
 
-/** A decision as those who watch are told of it. */
+/** A decision as observers see it. */
 export interface Decided {
   readonly decision: RuleDecision
   readonly protocol: Protocol
   readonly request?: RuleRequest | undefined
-  /** How long it took, in milliseconds. */
+  /** How long the decision took, in milliseconds. */
   readonly durationMs: number
-  /** What the caller wanted charged, if it said so; 0 only looks. */
+  /** The cost that the caller asked for, if any. 0 is a peek. */
   readonly cost?: number | undefined
 }
 
-/** Decisions without a rule, added up: CL.THROTTLE brings its limit along, and comes a million times a second. */
+/** Decisions without a rule, summed up: a CL.THROTTLE command carries its own limit, and a million may come in a second. */
 export interface Counted {
   readonly protocol: Protocol
   readonly allowed: number
   readonly denied: number
-  /** Those of both that were made without the store. */
+  /** How many of both were made without the store. */
   readonly degraded: number
 }
 
-/** Those who watch: metrics, live events, the most denied keys, the decision log. On the path of every decision. */
+/** Observes decisions: metrics, live events, the most denied keys, the decision log. Every decision waits for it. */
 export interface Watch {
-  /** The event and its decision may be written over afterwards: copy what you keep. */
+  /** The caller may reuse the event and its decision afterwards: copy what you keep. */
   decided(event: Decided): void
-  /** About once a second. */
+  /** Called about once a second. */
   counted?(event: Counted): void
 }
 
@@ -49,31 +48,31 @@ export interface Core {
 }
 
 /**
- * Decides a request and tells who watches. A promise only where the store needs one. `admit` has a say after the rules, and
- * returns the decision that stands.
+ * Decides a request and notifies the observers. Returns a promise only if the store needs one. `admit` may replace the
+ * decision of the rules.
  */
 export function ask(
   core: Core,
   protocol: Protocol,
   request: RuleRequest,
   options?: RuleCheckOptions,
-  admit: (decision: RuleDecision) => RuleDecision = asItIs,
+  admit: (decision: RuleDecision) => RuleDecision = unchanged,
 ): RuleDecision | Promise<RuleDecision> {
   const started = performance.now()
   const { engine } = core
   const cost = options?.cost
   if (engine.isSync)
-    return told(core, admit(engine.checkSync(request, options)), protocol, request, cost, started)
+    return notified(core, admit(engine.checkSync(request, options)), protocol, request, cost, started)
   return engine
     .check(request, options)
-    .then((decision) => told(core, admit(decision), protocol, request, cost, started))
+    .then((decision) => notified(core, admit(decision), protocol, request, cost, started))
 }
 
-function asItIs(decision: RuleDecision): RuleDecision {
+function unchanged(decision: RuleDecision): RuleDecision {
   return decision
 }
 
-/** The same for one rule under a key by name. */
+/** Decides one rule for a key, both by name, and notifies the observers. */
 export function askKey(
   core: Core,
   protocol: Protocol,
@@ -85,13 +84,13 @@ export function askKey(
   const { engine } = core
   const cost = options?.cost
   if (engine.isSync)
-    return told(core, engine.checkKeySync(rule, key, options), protocol, undefined, cost, started)
+    return notified(core, engine.checkKeySync(rule, key, options), protocol, undefined, cost, started)
   return engine
     .checkKey(rule, key, options)
-    .then((decision) => told(core, decision, protocol, undefined, cost, started))
+    .then((decision) => notified(core, decision, protocol, undefined, cost, started))
 }
 
-function told(
+function notified(
   { watch }: Core,
   decision: RuleDecision,
   protocol: Protocol,

@@ -1,32 +1,32 @@
-// Bounds the memory that clients make a listener hold: requests that are not whole, and answers that nobody takes. Each
-// connection has bounds of its own, but a thousand connections at their bounds would hold gigabytes.
+// Bounds the memory that the clients of a listener can occupy with half requests and unread answers. Each connection has a
+// bound of its own, but a thousand connections at their bounds would hold gigabytes.
 
-/** What a connection may hold without asking: more than nearly every command or frame has, so that no honest client is cut. */
+/** Bytes per connection that are not counted. Nearly every command or frame is smaller, so honest clients are not cut. */
 const FREE_BYTES = 32_768
 
-const MOST_BYTES = 67_108_864
+const MAX_BYTES = 67_108_864
 
-/** The bytes that all connections of a listener may hold together, beyond what each may hold without asking. */
+/** Counts the bytes that all connections of a listener hold together, beyond what each holds for free. */
 export class HeldBytes {
-  readonly #most: number
+  readonly #max: number
   #held = 0
 
-  constructor(most: number = MOST_BYTES) {
-    this.#most = most
+  constructor(max: number = MAX_BYTES) {
+    this.#max = max
   }
 
   get held(): number {
     return this.#held
   }
 
-  /** Counts some more, or fewer. False when the listener holds too many now. */
+  /** Adds to the count, or subtracts. False if the listener now holds too many bytes. */
   add(bytes: number): boolean {
     this.#held += bytes
-    return this.#held <= this.#most
+    return this.#held <= this.#max
   }
 }
 
-/** What one connection holds. */
+/** The bytes that one connection holds. */
 export class ConnectionBytes {
   readonly #all: HeldBytes
   #counted = 0
@@ -35,7 +35,7 @@ export class ConnectionBytes {
     this.#all = all
   }
 
-  /** The connection holds so many bytes now. False when that is too much for the listener: then it has to let go of some. */
+  /** Sets how many bytes the connection holds. False if that is too much for the listener: then the connection must free some. */
   set(bytes: number): boolean {
     const counted = bytes > FREE_BYTES ? bytes - FREE_BYTES : 0
     if (counted === this.#counted) return true

@@ -1,4 +1,4 @@
 export { assertSafeToListen } from "./control/index.js"
 export { runServe } from "./service/command.js"
-export { isExplained } from "./service/user-error.js"
-export { VERSION } from "./service/version.js"
+export { isUserError } from "./service/serving/start-errors.js"
+export { VERSION } from "./version.js"

@@ -2,7 +2,7 @@ import cluster from "node:cluster"
 import { relative } from "node:path"
 import { inspect } from "node:util"
 import { runServe } from "./service/command.js"
-import { isExplained } from "./service/user-error.js"
+import { isUserError } from "./service/serving/start-errors.js"
 
 if (cluster.isWorker) {
   const { runWorker } = await import("./service/workers/worker.js")
@@ -13,7 +13,7 @@ if (cluster.isWorker) {
       ? `node ${relative("", process.argv[1] ?? "")}`
       : "npm start"
   runServe(process.argv.slice(2), program).catch((error: unknown) => {
-    process.stderr.write(`${isExplained(error) ? error.message : inspect(error)}\n`)
+    process.stderr.write(`${isUserError(error) ? error.message : inspect(error)}\n`)
     process.exitCode = 1
   })
 }

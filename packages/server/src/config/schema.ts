@@ -233,6 +233,16 @@ export type Config = z.output<typeof configSchema>
 export type ConfigInput = z.input<typeof configSchema>
 export type TokenConfig = Config["control"]["tokens"][number]
 
+/** Whether the configuration names no rules, so that the example rules are in force. */
+export function runsExampleRules({ rules }: Pick<Config, "rules">): boolean {
+  return !rules.redis.enabled && rules.file === undefined && rules.inline === undefined
+}
+
+/** Whether the example rules run on a store of this process alone: somebody is trying the service out. */
+export function runsExample(config: Pick<Config, "rules" | "store">): boolean {
+  return runsExampleRules(config) && config.store.url === "memory"
+}
+
 /** The JSON Schema of a configuration, for editors. */
 export function configJsonSchema(): Record<string, unknown> {
   return z.toJSONSchema(configSchema, { target: "draft-7", io: "input" }) as Record<string, unknown>

@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http"
 import { SluiceError } from "sluice"
 import { z } from "zod"
 import { MOST_DISCARDED_BYTES, tooLarge } from "../http/body.js"
+import type { SentDocument } from "../rule-work/rule-checker.js"
 import { checkBody } from "./checked.js"
 import { isObject, type JsonObject, parseChecked } from "./json.js"
 import type { JsonSchema } from "./route.js"
-import type { SentDocument } from "./rule-checker.js"
 
 /** What a route takes as its body. */
 export interface BodySpec<Body> {

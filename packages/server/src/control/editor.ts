@@ -11,10 +11,10 @@ import {
   type RuleSetRevision,
   type SaveOptions,
 } from "sluice/rules"
+import type { CheckedDocument, RuleChecker, SentDocument } from "../rule-work/rule-checker.js"
 import type { AuditEntry, AuditLog } from "./audit.js"
 import { checkIfMatch } from "./revision-etag.js"
 import type { Asked } from "./route.js"
-import type { CheckedDocument, RuleChecker, SentDocument } from "./rule-checker.js"
 import type { ChangeQuery } from "./schemas.js"
 
 /** A change as the audit log has it: `PUT /rules/:id`, and which one. */

@@ -8,7 +8,7 @@ import { eventually } from "../../../../test/support/eventually.js"
 import { longestStall } from "../../../../test/support/own-time.js"
 import { startRedis } from "../../../../test/support/redis/single.js"
 import { testCore } from "../core.test-support.js"
-import { ruleWork } from "../rule-work.js"
+import { ruleWork } from "../rule-work/source-work.js"
 import { startControl, type TestControl } from "./control-plane.test-support.js"
 import { rightSets, type WorstBody, worstRequests, worstSets } from "./worst-bodies.test-support.js"
 

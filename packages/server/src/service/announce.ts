@@ -1,11 +1,10 @@
 import { relative } from "node:path"
-import type { Config } from "../config/schema.js"
-import { bundledDashboard } from "./dashboard.js"
-import { runsExampleRules } from "./example.js"
+import { type Config, runsExampleRules } from "../config/schema.js"
 import { EXAMPLE_RULES } from "./rules.js"
 import type { Service } from "./service.js"
+import { bundledDashboard } from "./serving/planes.js"
 
-/** What a person at a terminal is told: where everything is, and one line to try. */
+/** The text that `npm start` prints once the service listens: its addresses, and a command to try. */
 export function announcement(
   { addresses, controlToken }: Pick<Service, "addresses" | "controlToken">,
   config: Config,
@@ -19,7 +18,7 @@ export function announcement(
   if (resp !== undefined) lines.push(`  Redis protocol ${resp}`)
   if (control !== undefined) {
     lines.push(`  control plane  http://${control}/docs`)
-    // Where output is collected it is read by others: there the token is not shown.
+    // Output that is not a terminal may be collected and read by others, so the token is left out there.
     const fragment = controlToken !== undefined && isTerminal ? `/#token=${controlToken.token}` : ""
     if ((config.control.dashboard ?? bundledDashboard()) !== undefined)
       lines.push(`  dashboard      http://${control}${fragment}`)

@@ -1,10 +1,10 @@
 import { fields } from "../config/fields.js"
 import { isSecret, withoutLogin } from "../config/secrets.js"
-import type { CommandWith } from "./listen-error.js"
+import type { CommandWith } from "./serving/start-errors.js"
 
 /**
- * The command that somebody has typed, with other flags in place of those it had. Flags override variables and the file, so
- * that it works wherever the value came from. Values of secret settings are not repeated.
+ * Rewrites the command that somebody typed so that it uses other flags. Flags override environment variables and the file,
+ * so the new command works wherever the old value came from. It leaves out the values of secret settings.
  */
 export function commandLine(program: string, argv: readonly string[]): CommandWith {
   return (flags) => {

@@ -1,31 +1,31 @@
-// The service as a command: flags in, a service that runs until a signal ends it.
+// The service as a command: reads its flags and runs until a signal stops it.
 
 import { helpText } from "../config/help.js"
 import { printConfig } from "../config/print.js"
 import { readConfig } from "../config/read.js"
 import type { Config } from "../config/schema.js"
+import { VERSION } from "../version.js"
 import { announcement } from "./announce.js"
 import { commandLine } from "./command-line.js"
-import { ListenError } from "./listen-error.js"
 import { needsRestart } from "./needs-restart.js"
-import { logNotReloaded } from "./not-reloaded.js"
 import { type Service, startService } from "./service.js"
+import { logReloadFailure } from "./serving/serve.js"
+import { ListenError } from "./serving/start-errors.js"
 import { onSignals } from "./signals.js"
-import { VERSION } from "./version.js"
 
 /**
- * Resolves once the service listens, or has printed what was asked for. Rejects when it cannot start. `program` is what was
- * typed in front of the arguments, for advice that can be typed too.
+ * Runs the command. Resolves once the service listens, or once it has printed what a flag asked for. Rejects when the service
+ * cannot start. `program` is what the user typed before the arguments; error messages repeat it in commands to try.
  */
 export async function runServe(argv: readonly string[], program = "npm start"): Promise<void> {
   if (argv.includes("--help")) return void process.stdout.write(helpText())
   if (argv.includes("--version")) return void process.stdout.write(`${VERSION}\n`)
   const { config, flags } = readConfig({ argv, env: process.env })
   if (flags.printConfig) return void process.stdout.write(printConfig(config))
-  // At a terminal the announcement says it, in words for people.
+  // At a terminal the announcement replaces the log line.
   const logsReady = !(process.stdout.isTTY && process.stderr.isTTY)
   const starting = startService(config, { logsReady })
-  // From the first moment on: a signal that comes before the service is there waits for it, and a second one does not.
+  // A signal during the start waits for the start to finish. A second signal ends the process at once.
   onSignals({
     stop: () => starting.then(stop, ignore),
     reload: () => starting.then((service) => reload(service, config, argv), ignore),
@@ -37,7 +37,7 @@ export async function runServe(argv: readonly string[], program = "npm start"): 
   process.stdout.write(announcement(service, config, process.stdout.isTTY === true))
 }
 
-/** Rules that were changed are in force even if the configuration has a mistake. */
+/** Reloads the rules, then the configuration. Changed rules take effect even if the configuration has a mistake. */
 async function reload(service: Service, config: Config, argv: readonly string[]): Promise<void> {
   const { log, core } = service
   try {
@@ -48,16 +48,16 @@ async function reload(service: Service, config: Config, argv: readonly string[])
     if (ignored.length > 0) log.warn({ settings: ignored }, "changed settings need a restart")
     log.info({ revision: core.engine.revision }, "reloaded")
   } catch (error) {
-    logNotReloaded(log, error)
+    logReloadFailure(log, error)
   }
 }
 
-/** What went wrong is in the log by then; the status says that something did. */
+/** Closes the service. The log has the reason of a failure; the exit status only says that there was one. */
 async function stop(service: Service): Promise<void> {
   await service.close().catch(() => {
     process.exitCode = 1
   })
 }
 
-/** Why the service did not start is told by whoever waits for it. */
+/** `runServe` reports why the service did not start. */
 function ignore(): void {}

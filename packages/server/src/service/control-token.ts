@@ -1,5 +1,5 @@
-// A control plane without configured tokens makes one of its own. To believe whoever is on this machine is not enough: a proxy
-// in front passes on requests of others, and in its default settings says nothing of them.
+// A control plane without configured tokens makes a token of its own. Trusting every local connection would not be safe: a
+// proxy on this machine forwards requests of others, and many do not say so by default.
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
@@ -11,14 +11,14 @@ import { controlTokenFile, keptControlToken } from "./control-token-file.js"
 
 export interface ControlToken {
   readonly token: string
-  /** Where it is kept; undefined when it is known to this process only. */
+  /** The file that holds the token. Undefined if only this process knows it. */
   readonly file: string | undefined
 }
 
-/** Undefined where tokens are configured, and where none is asked for. */
+/** Undefined if tokens are configured, or if the control plane is off or open to everybody. */
 export function ownControlToken({ control }: Pick<Config, "control">, log: Log): ControlToken | undefined {
   if (!control.enabled || control.open || control.tokens.length > 0) return undefined
-  // Any port will do, so nobody could look for the file of this one.
+  // The system assigns the port, and nobody could find the file by it.
   if (control.port === 0) return { token: newToken(), file: undefined }
   const kept = keptControlToken(control.port)
   const file = controlTokenFile(control.port)
@@ -27,19 +27,19 @@ export function ownControlToken({ control }: Pick<Config, "control">, log: Log):
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     rmSync(file, { force: true })
-    // Not one that is there already: somebody may have put a link there, or hold it open.
+    // "wx" refuses a file or link that somebody else has put there.
     writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" })
     return { token, file }
   } catch (error) {
     log.warn(
       { file, error: (error as Error).message },
-      "the token of the control plane cannot be kept; configure control.tokens",
+      "could not save the token of the control plane; set control.tokens instead",
     )
     return { token, file: undefined }
   }
 }
 
-/** As the control plane takes it. */
+/** The token in the form of `control.tokens`. */
 export function asTokens(own: ControlToken | undefined): RoleTokenSpec[] {
   return own === undefined ? [] : [{ name: "local", role: "admin", token: own.token }]
 }

@@ -5,8 +5,7 @@ import { type DirectAnswer, DirectLanes } from "../http1/direct-lane.js"
 import { divert } from "../http1/divert.js"
 import { beginRequest, serveSerially } from "../http1/serial-socket.js"
 import { UnreadAnswers } from "../http1/unread-answers.js"
-import { addressOf, type Listener } from "../listener.js"
-import { acceptWaiting, lastCall } from "./accept-waiting.js"
+import { acceptWaiting, addressOf, type Listener, lastCall } from "../listener.js"
 
 export interface HttpListenerOptions {
   readonly host: string

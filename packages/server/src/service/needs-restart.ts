@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Config } from "../config/schema.js"
 
-/** What the gateway follows while it runs. */
+/** Settings of the gateway that take effect without a restart. */
 const FOLLOWED: readonly string[] = ["upstream", "upstreams", "routes", "deadlines", "tls", "accessLog"]
 
-/** Settings that differ and that nobody follows while the service runs: `http`, `gateway.port`. */
+/** The changed settings that need a restart to take effect: `http`, `gateway.port`. */
 export function needsRestart(before: Config, after: Config): string[] {
   const { gateway: gatewayBefore, ...restBefore } = before
   const { gateway: gatewayAfter, ...restAfter } = after

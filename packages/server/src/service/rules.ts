@@ -11,10 +11,10 @@ import {
   redisRules,
 } from "sluice/rules"
 import type { Config } from "../config/schema.js"
-import { ruleWork } from "../rule-work.js"
+import { ruleWork } from "../rule-work/source-work.js"
 import type { Log } from "../telemetry/index.js"
 
-/** What there is to try when nobody has said which rules to follow. Ships with the package. */
+/** The rules that are in force when the configuration names none. The file ships with the package. */
 export const EXAMPLE_RULES = fileURLToPath(new URL("../../example-rules.yaml", import.meta.url))
 
 export interface OpenRules {
@@ -22,7 +22,7 @@ export interface OpenRules {
   close(): Promise<void>
 }
 
-/** The rules of the configuration: from a file, from Redis, inline, or the example. */
+/** Opens the configured rules: from a file, from Redis, inline, or the example. */
 export async function openRules(config: Config, log: Log): Promise<OpenRules> {
   const { file, inline, redis } = config.rules
   const onEvent = (event: RuleSourceEvent) => logEvent(event, log)
@@ -64,13 +64,13 @@ async function readRules(file = EXAMPLE_RULES): Promise<unknown> {
 }
 
 function logEvent(event: RuleSourceEvent, log: Log): void {
-  if (event.kind === "recovered") log.info("rules are in step again")
+  if (event.kind === "recovered") log.info("rules are up to date again")
   else if (event.kind === "restored")
-    log.warn({ revision: event.revision }, "rules that Redis had lost were written back")
-  else if (event.kind === "lost") log.error("Redis has lost the rules; those in force go on")
+    log.warn({ revision: event.revision }, "Redis had lost the rules; they were written back")
+  else if (event.kind === "lost") log.error("Redis has lost the rules; the rules in force stay")
   else
     log.error(
       { code: event.error.code, error: event.error.message },
-      `rules ${event.kind}; those in force go on`,
+      `rules ${event.kind}; the rules in force stay`,
     )
 }

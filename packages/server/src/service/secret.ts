@@ -1,5 +1,5 @@
-// The secret that keys the hashes of API keys. Whoever counts in the same store needs the same one, also after a restart: if
-// none is configured it is made once, and kept where the counters or the rules are.
+// The secret that keys the hashes of API keys. All instances that share a store need the same secret, also after a restart. If
+// none is configured, the service makes one and keeps it beside the counters or the rules.
 
 import { randomBytes } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -8,9 +8,9 @@ import { openRedisClient } from "sluice/redis"
 import type { Config } from "../config/schema.js"
 import type { Log } from "../telemetry/index.js"
 
-const REDIS_WITHIN_MS = 1_000
+const REDIS_TIMEOUT_MS = 1_000
 
-/** Undefined when it is in a Redis that does not answer, and nowhere else. */
+/** Finds or makes the secret. Undefined if only Redis has it and Redis does not answer. */
 export async function findSecret(config: Config, log: Log): Promise<string | undefined> {
   if (config.secret !== undefined) return config.secret
   const { file, redis } = config.rules
@@ -20,7 +20,7 @@ export async function findSecret(config: Config, log: Log): Promise<string | und
   if (config.store.url === "memory") return copy === undefined ? newSecret() : keepIn(copy, newSecret(), log)
   const shared = await sharedSecret(config.store.url, `${config.prefix}:{secret}`)
   if (shared !== undefined) return copy === undefined ? shared : keepIn(copy, shared, log)
-  log.warn("Redis is away, and the secret of the fleet with it")
+  log.warn("could not read the shared secret: Redis does not answer")
   return copy === undefined ? undefined : readIfThere(copy)
 }
 
@@ -28,10 +28,10 @@ function newSecret(): string {
   return randomBytes(32).toString("base64url")
 }
 
-/** Of a fleet that starts together one writes it, and all read that one. */
+/** Of several instances that start together, one writes the secret and all read it. */
 async function sharedSecret(url: string, name: string): Promise<string | undefined> {
   const client = await openRedisClient(url)
-  const late = new Promise<undefined>((done) => setTimeout(done, REDIS_WITHIN_MS, undefined).unref())
+  const late = new Promise<undefined>((done) => setTimeout(done, REDIS_TIMEOUT_MS, undefined).unref())
   try {
     const asked = ready(client).then(async () => {
       await client.set(name, newSecret(), "NX")
@@ -51,7 +51,7 @@ function ready(client: Awaited<ReturnType<typeof openRedisClient>>): Promise<voi
   })
 }
 
-/** The secret in the file, or this one once it is there. A folder that may only be read is no reason not to start. */
+/** Returns the secret in the file, or writes this one to it. The service also starts if it may not write there. */
 function keepIn(path: string, secret: string, log: Log): string {
   try {
     writeFileSync(path, `${secret}\n`, { mode: 0o600, flag: "wx" })
@@ -61,7 +61,7 @@ function keepIn(path: string, secret: string, log: Log): string {
     if (kept === undefined)
       log.warn(
         { error: (error as Error).message },
-        "the secret cannot be kept; counters by API key start anew",
+        "could not save the secret: counters by API key start from zero after a restart",
       )
     return kept ?? secret
   }

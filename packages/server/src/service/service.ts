@@ -1,34 +1,30 @@
-// The whole service from its configuration: store, rules, secret, engine, and the protocols in front of them.
+// Starts the whole service from its configuration: store, rules, secret, engine, and the protocols in front of them.
 
-import { createRuleEngine } from "sluice/rules"
 import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
-import { openRecord } from "../record/open-record.js"
 import { createLog, createWatch, type Log, type WatchHub } from "../telemetry/index.js"
-import { Closers } from "./closers.js"
+import { VERSION } from "../version.js"
 import { asTokens, type ControlToken, ownControlToken } from "./control-token.js"
-import { logNotClosed } from "./not-closed.js"
-import type { PlaneName } from "./planes.js"
 import { openRules } from "./rules.js"
 import { findSecret } from "./secret.js"
-import { serve } from "./serve.js"
-import { openStore } from "./store.js"
-import { VERSION } from "./version.js"
+import { openCore, openStore } from "./serving/open-core.js"
+import type { PlaneName } from "./serving/planes.js"
+import { Closers, logCloseFailure, serve } from "./serving/serve.js"
 import type { FleetOptions } from "./workers/fleet.js"
 
 export interface Service {
   readonly core: Core
   readonly watch: WatchHub
   readonly log: Log
-  /** `host:port` of everything that listens. */
+  /** The `host:port` of each protocol that listens. */
   readonly addresses: Readonly<Partial<Record<PlaneName, string>>>
-  /** What the control plane asks for, where no tokens are configured. */
+  /** The token that the service made for the control plane because none is configured. */
   readonly controlToken: ControlToken | undefined
-  /** Looks for changed rules now. */
+  /** Reads the rules again now. */
   reload(): Promise<void>
-  /** Follows a changed configuration, as far as that is possible without a restart. */
+  /** Applies those changes of the configuration that need no restart. */
   follow(config: Config): Promise<void>
-  /** Not ready, then drains, then cuts what is left. May be called twice. */
+  /** Reports not ready, drains, and cuts what is left after the deadline. A second call waits for the first. */
   close(): Promise<void>
 }
 
@@ -38,7 +34,7 @@ export interface ServiceOptions {
   readonly logsReady?: boolean
 }
 
-/** Starts the service. Rejects, with everything closed again, when it cannot. */
+/** Starts the service. When it cannot start, it closes what it has opened and rejects. */
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const closers = new Closers()
   try {
@@ -51,7 +47,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
       workers: config.workers,
     })
     closers.add(() => watch.close())
-    // With workers each of them exports what it has decided.
+    // With workers, each worker exports its own decisions.
     if (config.openTelemetry && config.workers === 1) await watch.export()
     return await startAll(config, watch, closers, options.logsReady ?? true)
   } catch (error) {
@@ -73,10 +69,10 @@ async function startAll(
     assertSafeToListen(control.host, control.tokens)
   }
   const controlToken = ownControlToken(config, log)
-  const { core, secret } = await openCore(config, watch, closers)
+  const { core, secret } = await openAll(config, watch, closers)
   const isAlone = config.workers === 1
   const fleet = isAlone ? undefined : await startFleet({ config, core, secret, watch }, closers)
-  // With workers this process counts, watches and is edited; requests are theirs, and so is waiting for balancers.
+  // With workers, this process keeps counters, metrics and rules. The workers serve requests, and wait for load balancers.
   const planes: PlaneName[] = isAlone ? ["http", "grpc", "resp", "control", "gateway"] : ["control"]
   const drain = isAlone ? config.drain : { ...config.drain, delay: 0 }
   const ownTokens = asTokens(controlToken)
@@ -104,7 +100,7 @@ async function startAll(
         await serving.close()
         log.info("stopped")
       } catch (error) {
-        logNotClosed(log, error)
+        logCloseFailure(log, error)
         throw error
       }
     },
@@ -122,31 +118,13 @@ async function startFleet(options: FleetOptions, closers: Closers) {
   }
 }
 
-async function openCore(config: Config, watch: WatchHub, closers: Closers) {
+async function openAll(config: Config, watch: WatchHub, closers: Closers) {
   const store = await openStore(config.store, watch)
   closers.add(() => store.close())
   const rules = await openRules(config, watch.log)
   closers.add(() => rules.close())
   const secret = await findSecret(config, watch.log)
-  const engine = createRuleEngine({
-    rules: rules.source,
-    store,
-    prefix: config.prefix,
-    ...(secret === undefined ? {} : { secret }),
-    onRefused: (error) => watch.log.error({ code: error.code, error: error.message }, "rules refused"),
-  })
-  closers.add(() => engine.close())
-  watch.attach({ store, rules: rules.source })
-  // With workers each of them records what it has decided.
-  const record = openRecord(
-    watch,
-    config.workers === 1 ? config.record : { ...config.record, file: undefined },
-    {
-      engine,
-      log: watch.log,
-    },
-  )
-  closers.add(() => record.close())
-  const core: Core = { engine, rules: rules.source, store, watch: record.watch }
+  const records = config.workers === 1
+  const core = openCore({ config, watch, store, rules: rules.source, secret, records }, closers)
   return { core, secret }
 }

@@ -1,4 +1,4 @@
-/** A second press of Ctrl-C within this time is the same one: the terminal and npm both send it on. */
+/** The terminal and npm both send SIGINT for one Ctrl-C, so a second signal within this time is ignored. */
 const SAME_PRESS_MS = 250
 
 export interface SignalHandlers {
@@ -10,7 +10,7 @@ export interface SignalHandlers {
   force(signal: NodeJS.Signals): void
 }
 
-/** Listens for signals, from now until the process ends. */
+/** Handles signals until the process ends. */
 export function onSignals({ stop, reload, force }: SignalHandlers): void {
   let stoppingSince: number | undefined
   for (const signal of ["SIGTERM", "SIGINT"] as const) {

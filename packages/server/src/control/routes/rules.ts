@@ -9,13 +9,13 @@ import {
   type RuleSpec,
 } from "sluice/rules"
 import type { Core } from "../../core.js"
+import type { RuleChecker, SentDocument } from "../../rule-work/rule-checker.js"
 import { documentBody, jsonBody, partBody, patchBody, YAML_TYPES } from "../body.js"
 import type { Editor } from "../editor.js"
 import type { JsonObject } from "../json.js"
 import { mergePatch } from "../merge-patch.js"
 import { revisionHeaders, YAML_VARIANT } from "../revision-etag.js"
 import { type Answer, type Asked, type Route, route } from "../route.js"
-import type { RuleChecker, SentDocument } from "../rule-checker.js"
 import {
   changeQuery,
   RULE,

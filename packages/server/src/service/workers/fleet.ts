@@ -1,16 +1,15 @@
-// The workers of a primary: started, fed, and started again when one dies.
+// The primary's side of the workers: starts them, sends them rules and settings, and replaces one that dies.
 
 import cluster, { type Worker } from "node:cluster"
 import { fileURLToPath } from "node:url"
 import type { EditableRuleSource } from "sluice/rules"
 import type { Config } from "../../config/schema.js"
 import type { Core } from "../../core.js"
+import { inheritedSocket } from "../../listener.js"
+import { closeOrphanedConnections } from "../../node-internals.js"
 import type { WatchHub } from "../../telemetry/index.js"
-import { inheritedSocket } from "../inherited-socket.js"
-import { ListenError } from "../listen-error.js"
-import { WorkerError } from "../user-error.js"
+import { ListenError, WorkerError } from "../serving/start-errors.js"
 import type { FromPrimary, FromWorker } from "./messages.js"
-import { closeUntakenOf } from "./orphaned-connections.js"
 import { StoreOwner } from "./store-owner.js"
 
 export interface FleetOptions {
@@ -21,23 +20,23 @@ export interface FleetOptions {
 }
 
 const PROGRAM = fileURLToPath(new URL("../../main.js", import.meta.url))
-/** A worker that dies at once, again and again, must not keep the machine busy with starting it. */
+/** The pause before a restart doubles up to the maximum, so that a worker that always dies does not keep the machine busy. */
 const RESTART_MS = 100
-const LONGEST_RESTART_MS = 5_000
-/** How often stale rules are told of: they are no new revision. */
-const LOOK_MS = 1_000
-/** On top of what draining may take. */
+const MAX_RESTART_MS = 5_000
+/** How often workers learn whether the rules are stale. That is not a new revision, so no event announces it. */
+const STALE_CHECK_MS = 1_000
+/** Added to the time that draining may take, before a worker is killed. */
 const GRACE_MS = 2_000
 
 export class Fleet {
   readonly #options: FleetOptions
   readonly #owner: StoreOwner
   readonly #workers = new Set<Worker>()
-  /** Those that were told to start. The others have nothing to drain, and do not listen to what they are told. */
+  /** Workers that got `start`. The others have nothing to drain and do not handle messages yet. */
   readonly #starting = new WeakSet<Worker>()
   readonly #timer: NodeJS.Timeout
   readonly #unfollow: () => void
-  /** For workers that start from now on. */
+  /** The newest configuration, for workers that start later. */
   #config: Config
   #restartMs = RESTART_MS
   #draining = false
@@ -48,32 +47,32 @@ export class Fleet {
     this.#options = options
     this.#config = options.config
     this.#owner = new StoreOwner(options.core.store)
-    // Workers accept from a socket of the service manager themselves. If this process did it for them, connections that it
-    // has not handed to anybody when the last worker goes would be lost.
+    // Workers accept from a socket of the service manager themselves. If the primary accepted for them, connections that it
+    // has not passed on when the last worker ends would be lost.
     if (inheritedSocket() !== undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: "advanced" })
     this.#unfollow = options.core.rules.subscribe(() => this.#tellRules())
     this.#timer = setInterval(() => {
       if (options.core.rules.stale !== this.#wasStale) this.#tellRules()
-    }, LOOK_MS).unref()
+    }, STALE_CHECK_MS).unref()
   }
 
-  /** Starts them all. Resolves with where they listen once all of them do. */
+  /** Starts all workers. Resolves with their addresses once all of them listen. */
   async start(): Promise<Readonly<Record<string, string>>> {
     const { workers } = this.#options.config
-    // One after the other: with port 0 the first one's port is everybody's.
+    // The first one starts alone: with port 0, the others use the port that it got.
     const first = await this.#fork()
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#fork()))
     return first
   }
 
-  /** Tells every worker to follow a changed configuration. */
+  /** Sends a changed configuration to every worker. */
   follow(config: Config): void {
     this.#config = config
     for (const worker of this.#workers) send(worker, { type: "follow", config })
   }
 
-  /** Every worker drains, and ends. One that does not is killed. May be called twice. */
+  /** Drains and ends every worker, and kills those that do not end in time. A second call waits for the first. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -104,13 +103,13 @@ export class Fleet {
   #fork(): Promise<Readonly<Record<string, string>>> {
     const worker = cluster.fork()
     this.#workers.add(worker)
-    closeUntakenOf(worker)
+    closeOrphanedConnections(worker)
     worker.on("error", (error) => this.#options.watch.log.error({ error: error.message }, "a worker failed"))
     return new Promise((resolve, reject) => {
       worker.on("message", (message: FromWorker) => {
         if (message.type === "ready") {
           this.#restartMs = RESTART_MS
-          // It may have missed a change while it was starting.
+          // The rules may have changed while the worker was starting.
           this.#tellRules(worker)
           resolve(message.addresses)
         } else if (message.type === "failed") {
@@ -130,7 +129,7 @@ export class Fleet {
   #heard(worker: Worker, message: FromWorker): void {
     const { core, secret, watch } = this.#options
     if (message.type === "hello") {
-      // Its end is on its way to it.
+      // The worker is about to be killed.
       if (this.#draining) return
       this.#starting.add(worker)
       send(worker, { type: "start", config: this.#config, secret, rules: core.rules.current })
@@ -142,7 +141,7 @@ export class Fleet {
   }
 
   #restart(code: number, signal: string): void {
-    this.#options.watch.log.error({ code, signal }, "a worker ended; another one takes its place")
+    this.#options.watch.log.error({ code, signal }, "a worker ended; starting another one")
     setTimeout(() => {
       if (this.#draining) return
       this.#fork().catch((error: unknown) => {
@@ -150,7 +149,7 @@ export class Fleet {
         this.#options.watch.log.error({ error: (error as Error).message }, "a worker could not be started")
       })
     }, this.#restartMs).unref()
-    this.#restartMs = Math.min(LONGEST_RESTART_MS, this.#restartMs * 2)
+    this.#restartMs = Math.min(MAX_RESTART_MS, this.#restartMs * 2)
   }
 
   #tellRules(only?: Worker): void {
@@ -167,7 +166,7 @@ function failureOf({ message, expected, listen }: FromWorker & { type: "failed" 
   return expected ? new WorkerError(message) : new Error(message)
 }
 
-/** To a worker that may just have died: its end is told by `exit`, and a message that did not arrive by nobody. */
+/** Sends a message to a worker that may just have died. Failures are ignored: the `exit` event reports its end. */
 function send(worker: Worker, message: FromPrimary): void {
   if (worker.isConnected()) worker.send(message, () => {})
 }

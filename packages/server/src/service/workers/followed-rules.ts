@@ -1,7 +1,7 @@
 import { SluiceError } from "sluice"
 import type { EditableRuleSource, RevisionInfo, RuleSetRevision } from "sluice/rules"
 
-/** The rules of a worker: those of its primary, which reads them for all and in which they are edited. */
+/** The rules of a worker: a copy of the primary's, which reads and edits them for all workers. */
 export class FollowedRules implements EditableRuleSource {
   readonly #listeners = new Set<(next: RuleSetRevision) => void>()
   #current: RuleSetRevision
@@ -19,7 +19,7 @@ export class FollowedRules implements EditableRuleSource {
     return this.#stale
   }
 
-  /** Takes what the primary has put in force. */
+  /** Applies what the primary has put in force. */
   follow(next: RuleSetRevision, stale: boolean): void {
     this.#stale = stale
     if (next.revision === this.#current.revision) return
@@ -33,15 +33,15 @@ export class FollowedRules implements EditableRuleSource {
   }
 
   save(): Promise<RuleSetRevision> {
-    return Promise.reject(elsewhere("save"))
+    return Promise.reject(notInWorker("save"))
   }
 
   rollback(): Promise<RuleSetRevision> {
-    return Promise.reject(elsewhere("rollback"))
+    return Promise.reject(notInWorker("rollback"))
   }
 
   revisions(): Promise<RevisionInfo[]> {
-    return Promise.reject(elsewhere("revisions"))
+    return Promise.reject(notInWorker("revisions"))
   }
 
   async revision(revision: number): Promise<RuleSetRevision | undefined> {
@@ -53,9 +53,9 @@ export class FollowedRules implements EditableRuleSource {
   }
 }
 
-function elsewhere(place: string): SluiceError {
+function notInWorker(place: string): SluiceError {
   return new SluiceError("RULES_UNAVAILABLE", {
     place,
-    expected: "is for the primary process: ask the control plane",
+    expected: "only works in the primary process; use the control plane",
   })
 }

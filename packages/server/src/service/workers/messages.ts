@@ -1,14 +1,14 @@
-// What the primary and its workers say to each other.
+// The messages between the primary and its workers.
 
 import type { SavedPolicy } from "sluice/internal"
 import type { RuleSetRevision } from "sluice/rules"
 import type { Config } from "../../config/schema.js"
 import type { WatchReport } from "../../telemetry/index.js"
-import type { FailedListen } from "../listen-error.js"
+import type { FailedListen } from "../serving/start-errors.js"
 
 export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
 
-/** A charge on the wire. `policy` is an index into the batch's list: most charges of a batch share a few. */
+/** A charge in a message. `policy` is an index into the policies of the batch, because most charges share a few. */
 export type WireCharge = readonly [namespace: string, key: string, policy: number, cost: number]
 
 export interface WireCall {
@@ -17,7 +17,7 @@ export interface WireCall {
   readonly at: number | undefined
 }
 
-/** The calls of one tick of a worker, in their order. */
+/** The calls that a worker made in one turn of its event loop, in order. */
 export interface StoreBatch {
   readonly type: "store"
   readonly id: number
@@ -26,10 +26,10 @@ export interface StoreBatch {
 }
 
 export type FromWorker =
-  /** Loaded, and waiting to be told what to do. */
+  /** The worker is loaded and waits for `start`. */
   | { readonly type: "hello" }
   | { readonly type: "ready"; readonly addresses: Readonly<Record<string, string>> }
-  /** It cannot start; in words for people if the mistake is theirs. */
+  /** The worker cannot start. `expected` says that the message explains a mistake of the user. */
   | {
       readonly type: "failed"
       readonly message: string
@@ -46,13 +46,13 @@ export type FromPrimary =
       readonly secret: string | undefined
       readonly rules: RuleSetRevision
     }
-  /** `rules` is a revision as JSON: copying the text for each worker takes less than copying the objects. */
+  /** `rules` is a revision as JSON: copying one text to each worker costs less than copying the objects. */
   | { readonly type: "rules"; readonly rules: string; readonly stale: boolean }
   | { readonly type: "results"; readonly id: number; readonly results: readonly WireResult[] }
   | { readonly type: "follow"; readonly config: Config }
   | { readonly type: "drain" }
 
-/** An outcome, or nothing for calls that have none, or why there is none. */
+/** The outcome of a call, nothing for a call without one, or the reason why the call failed. */
 export interface WireResult {
   readonly value?: unknown
   readonly error?: string

@@ -1,5 +1,5 @@
-// The store as a worker sees it when counters are in memory: they are in the primary's. One process counts, so a key has one
-// counter whichever worker its requests come to, and a check of several keys is all or nothing as it is in one process.
+// The memory store as a worker sees it: the counters are in the primary. Because one process counts, a key has one counter
+// whichever worker gets its requests, and a check of several keys is all or nothing.
 
 import { type Charge, type Check, type Outcome, SluiceError, type Store } from "sluice"
 import { type Namespace, type SavedPolicy, savePolicy } from "sluice/internal"
@@ -10,7 +10,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Asks another process. The calls of one tick travel together. */
+/** A store that asks another process. The calls of one turn of the event loop travel in one message. */
 export class RemoteStore implements Store {
   readonly #send: (batch: StoreBatch) => void
   readonly #underWay = new Map<number, Waiting[]>()
@@ -49,7 +49,7 @@ export class RemoteStore implements Store {
     await this.#call("reset", charges, undefined)
   }
 
-  /** Another worker may have blocked a key a moment ago: the primary is asked each time. */
+  /** Always true: another worker may have blocked a key a moment ago, so each check asks the primary. */
   mayBlock(_namespace: Namespace): boolean {
     return true
   }
@@ -58,7 +58,7 @@ export class RemoteStore implements Store {
     this.#closed = true
   }
 
-  /** Takes the answer to a batch. */
+  /** Resolves the calls of a batch with the primary's answer. */
   answer(id: number, results: readonly WireResult[]): void {
     const waiting = this.#underWay.get(id)
     this.#underWay.delete(id)

@@ -2,10 +2,10 @@ import type { Charge, Store } from "sluice"
 import { Namespace, restorePolicy, type SavedPolicy } from "sluice/internal"
 import type { StoreBatch, WireCall, WireResult } from "./messages.js"
 
-/** More namespaces and policies than rule sets have. Those of CL.THROTTLE come from clients and have no end. */
-const MOST_KEPT = 10_000
+/** More namespaces and policies than rule sets have. Clients choose those of CL.THROTTLE, so their number needs a bound. */
+const MAX_KEPT = 10_000
 
-/** Answers workers from the store of this process. */
+/** Answers the calls of workers from the store of this process. */
 export class StoreOwner {
   readonly #store: Store
   readonly #namespaces = new Map<string, Namespace>()
@@ -15,10 +15,10 @@ export class StoreOwner {
     this.#store = store
   }
 
-  /** In the order they were asked. One that fails leaves the others alone. */
+  /** Runs the calls in order. A call that fails does not affect the others. */
   async answer({ policies, calls }: Pick<StoreBatch, "policies" | "calls">): Promise<WireResult[]> {
     const restored = policies.map((policy) => this.#policy(policy))
-    // The store decides while it is called, so the order of calls is the order of decisions.
+    // The memory store decides during the call, so the order of calls is the order of decisions.
     return await Promise.all(
       calls.map(async (call) => {
         try {
@@ -63,6 +63,6 @@ export class StoreOwner {
 }
 
 function keep<T>(kept: Map<string, T>, name: string, value: T): void {
-  if (kept.size >= MOST_KEPT) kept.clear()
+  if (kept.size >= MAX_KEPT) kept.clear()
   kept.set(name, value)
 }

@@ -1,15 +1,15 @@
-// Reads and checks rule sets that come from the network. The work is done in a thread: 256 KB of nothing but mistakes take
-// half a second to list, and decisions go on meanwhile.
+// Reads and checks rule sets that come from the network, in a thread: listing the mistakes of the worst 256 KB takes half a
+// second, and the main thread must go on deciding meanwhile.
 
 import { formatRuleSet, ruleSetEtag } from "sluice/internal/rules"
 import { checkRuleSet, parseRule, parseRuleSet, type RuleSetDocument, type RuleSpec } from "sluice/rules"
-import { LIBRARY, RuleThread } from "../rule-thread.js"
-import { isLittle, orElse } from "../rule-work.js"
+import { LIBRARY, RuleThread } from "./rule-thread.js"
+import { isShort, orElse } from "./source-work.js"
 
-/** No aliases: they let a few bytes stand for many. No more mistakes than anybody reads. */
+/** YAML aliases are refused, because a few bytes of them expand to many. The list of mistakes is bounded. */
 const BOUNDS = { name: "body", maxAliases: 0, maxProblems: 1_000 }
 
-/** The worst 256 KB take a fifth of it on a machine that has nothing else to do. */
+/** Five times what the worst 256 KB take on an idle machine. */
 const DEADLINE_MS = 5_000
 
 /** A rule set as text, or as a value. */
@@ -18,21 +18,21 @@ export type SentDocument = { readonly text: string } | { readonly value: unknown
 export interface SentRule {
   readonly text: string
   readonly within: RuleSetDocument
-  /** Whose place it takes, if there is such a rule. */
+  /** The id of the rule that it replaces, if any. */
   readonly id: string | undefined
 }
 
-/** A rule set that has no mistakes, and what it is known by. */
+/** A rule set without mistakes, and its etag. */
 export interface CheckedDocument {
   readonly document: RuleSetDocument
   readonly etag: string
 }
 
-/** One for the whole process: nobody gets all cores by sending many. */
+/** One thread for the whole process, so that many bodies cannot use all cores. */
 const thread = new RuleThread({ deadlineMs: DEADLINE_MS, memoryMb: 256 })
 
 export class RuleChecker {
-  /** The rule set, if it is one. Rejects with the mistakes in it. */
+  /** Reads a rule set. Rejects with its mistakes. */
   async check(given: SentDocument): Promise<CheckedDocument> {
     if (LIBRARY === undefined) {
       const document = "text" in given ? parseRuleSet(given.text, BOUNDS) : checkRuleSet(given.value, BOUNDS)
@@ -46,7 +46,7 @@ export class RuleChecker {
     return { document: given.value as RuleSetDocument, etag: etag as string }
   }
 
-  /** The rule, if it is one that its set can have. */
+  /** Reads one rule as a part of its set. Rejects with its mistakes. */
   async checkRule({ text, within, id }: SentRule): Promise<RuleSpec> {
     if (LIBRARY === undefined) return parseRule(text, { ...BOUNDS, within, id })
     const { json } = await thread.run({ kind: "rule", text, within: JSON.stringify(within), id }, BOUNDS)
@@ -57,7 +57,7 @@ export class RuleChecker {
   async format(document: RuleSetDocument): Promise<string> {
     const here = () => formatRuleSet(document)
     const text = JSON.stringify(document)
-    if (isLittle(text.length)) return here()
+    if (isShort(text.length)) return here()
     return await thread.run({ kind: "format", text }).then((made) => made.text as string, orElse(here))
   }
 }

@@ -1,16 +1,16 @@
-// Which protocols the configuration asks for, and how each of them starts. Loaded only when asked for.
+// Opens the configured protocols. The code of a protocol is loaded only when it is enabled.
 
-import type { Config } from "../config/schema.js"
-import type { RoleTokenSpec } from "../control/roles.js"
-import type { Core } from "../core.js"
-import type { Listener } from "../listener.js"
-import type { WatchHub } from "../telemetry/index.js"
-import { bundledDashboard } from "./dashboard.js"
-import { runsExample } from "./example.js"
-import { startHttp } from "./http-listener.js"
-import { inheritedSocket } from "./inherited-socket.js"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { type Config, runsExample } from "../../config/schema.js"
+import type { RoleTokenSpec } from "../../control/roles.js"
+import type { Core } from "../../core.js"
+import { inheritedSocket, type Listener } from "../../listener.js"
+import type { WatchHub } from "../../telemetry/index.js"
+import { VERSION } from "../../version.js"
+import { startHttp } from "../http-listener.js"
 import type { Readiness } from "./readiness.js"
-import { VERSION } from "./version.js"
 
 export type PlaneName = "http" | "grpc" | "resp" | "control" | "gateway"
 
@@ -19,7 +19,7 @@ export interface PlaneContext {
   readonly core: Core
   readonly watch: WatchHub
   readonly readiness: Readiness
-  /** Of the control plane, where none are configured. */
+  /** Tokens that the service made for the control plane because none are configured. */
   readonly ownTokens: readonly RoleTokenSpec[]
 }
 
@@ -30,11 +30,18 @@ export interface Plane {
 }
 
 export interface PlaneListener extends Listener {
-  /** Follows a changed configuration, as far as it can while it runs. */
+  /** Applies those changes of the configuration that need no restart. */
   follow?(config: Config): Promise<void>
 }
 
-/** Of these planes, those that are configured. */
+const DASHBOARD = fileURLToPath(new URL("../../../../dashboard/dist", import.meta.url))
+
+/** The folder of the built dashboard, or undefined if it was not built. The API works without it. */
+export function bundledDashboard(): string | undefined {
+  return existsSync(join(DASHBOARD, "index.html")) ? DASHBOARD : undefined
+}
+
+/** Opens those of the named planes that the configuration enables. */
 export async function openPlanes(context: PlaneContext, names: readonly PlaneName[]): Promise<Plane[]> {
   const { config } = context
   const opened: Plane[] = []
@@ -48,8 +55,8 @@ export async function openPlanes(context: PlaneContext, names: readonly PlaneNam
 
 async function dataPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
   const [{ createDataPlane }, { createJsonHandler }] = await Promise.all([
-    import("../check-api/index.js"),
-    import("../envoy/index.js"),
+    import("../../check-api/index.js"),
+    import("../../envoy/index.js"),
   ])
   const plane = createDataPlane(core, {
     readiness,
@@ -69,7 +76,7 @@ async function dataPlane({ config, core, watch, readiness }: PlaneContext): Prom
 }
 
 async function envoyPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
-  const { startEnvoy } = await import("../envoy/index.js")
+  const { startEnvoy } = await import("../../envoy/index.js")
   const { host, port } = config.grpc
   return {
     name: "grpc",
@@ -89,7 +96,7 @@ async function envoyPlane({ config, core, watch, readiness }: PlaneContext): Pro
 }
 
 async function respPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
-  const { startResp } = await import("../resp/index.js")
+  const { startResp } = await import("../../resp/index.js")
   const { host, port, password } = config.resp
   const { connections, requestTimeout } = config.limits
   return {
@@ -109,7 +116,7 @@ async function respPlane({ config, core, watch }: PlaneContext): Promise<Plane> 
 }
 
 async function gatewayPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
-  const { startGateway } = await import("../gateway/index.js")
+  const { startGateway } = await import("../../gateway/index.js")
   const { gateway: settings, limits, trustedProxies } = config
   return {
     name: "gateway",
@@ -127,7 +134,7 @@ async function gatewayPlane({ config, core, watch }: PlaneContext): Promise<Plan
 }
 
 async function controlPlane({ config, core, watch, readiness, ownTokens }: PlaneContext): Promise<Plane> {
-  const { createControlPlane, REPLAY_DEADLINE_MS } = await import("../control/index.js")
+  const { createControlPlane, REPLAY_DEADLINE_MS } = await import("../../control/index.js")
   const { host, port, tokens, audit, dashboard = bundledDashboard() } = config.control
   const app = createControlPlane(core, {
     watch,
@@ -148,7 +155,7 @@ async function controlPlane({ config, core, watch, readiness, ownTokens }: Plane
     async start() {
       const uploadTimeoutMs = REPLAY_DEADLINE_MS
       const listener = await startHttp({ host, port, ...bounds(config), uploadTimeoutMs, app })
-      // Live events would keep their connections until the deadline, so they end before anything else.
+      // Streams of live events would keep their connections until the deadline, so they end first.
       readiness.onDrain(() => app.close())
       return {
         address: listener.address,

@@ -1,5 +1,5 @@
-// A thread for work on rule sets that takes long: checking those from the network, and rewriting files. One job at a time; a
-// job that takes too long ends the thread, and the next job starts another.
+// A thread for long work on rule sets: checking bodies from the network, and rewriting files. It does one job at a time. A job
+// that takes too long ends the thread, and the next job starts another.
 
 import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
@@ -7,27 +7,27 @@ import { Worker } from "node:worker_threads"
 import { SluiceError } from "sluice"
 import { type ParseOptions, type RuleProblem, RuleSetError } from "sluice/rules"
 
-/** What is to be done. JSON goes over as text, which costs this thread less than a copy of each object. */
+/** A job for the thread. Values travel as JSON text, which costs the main thread less than copying each object. */
 export type RuleJob =
-  /** A rule set as YAML or JSON. The answer holds it. */
+  /** Reads a rule set from YAML or JSON. The result holds the set and its etag. */
   | { readonly kind: "set"; readonly text: string }
-  /** A rule set that the caller has as a value. */
+  /** Checks a rule set that the caller has as a value. The result holds its etag. */
   | { readonly kind: "value"; readonly text: string }
-  /** A single rule of a set. The answer holds it. */
+  /** Reads one rule as a part of the set `within`. The result holds the rule. */
   | {
       readonly kind: "rule"
       readonly text: string
       readonly within: string
       readonly id: string | undefined
     }
-  /** A revision as it is written down, which is checked. */
+  /** Reads and checks a stored revision. */
   | { readonly kind: "revision"; readonly text: string; readonly name: string }
-  /** The text of a file, in which another rule set is to take the place of the one before. */
+  /** Edits the text of a rule file so that it holds the set `after` instead of `before`. */
   | { readonly kind: "edit"; readonly text: string; readonly before: string; readonly after: string }
-  /** A rule set, which is to be written as YAML. */
+  /** Writes a rule set as YAML. */
   | { readonly kind: "format"; readonly text: string }
 
-/** What came of it: a value as JSON, the etag of a rule set, a text. */
+/** The result of a job: a value as JSON, the etag of a rule set, or a text. */
 export interface RuleResult {
   readonly json?: string
   readonly etag?: string
@@ -36,17 +36,18 @@ export interface RuleResult {
 
 type RuleAnswer = RuleResult | { readonly problems: readonly RuleProblem[] }
 
-/** Jobs that wait for their turn, at most. */
+/** The longest queue of jobs. More are refused. */
 const MAX_WAITING = 32
+
 export interface RuleThreadBounds {
   /** How long one job may take. */
   readonly deadlineMs: number
   readonly memoryMb: number
 }
-/** How long a thread without work is kept. Starting one takes a tenth of a second. */
+/** How long an idle thread is kept. Starting one takes a tenth of a second. */
 const IDLE_MS = 30_000
 
-/** The files that a thread loads. None where all of this was bundled into one file, without the library beside it. */
+/** The modules that the thread loads. Undefined if everything was bundled into one file, without the library beside it. */
 export const LIBRARY = ((): readonly string[] | undefined => {
   try {
     const require = createRequire(import.meta.url)
@@ -58,7 +59,7 @@ export const LIBRARY = ((): readonly string[] | undefined => {
 
 const TOO_MUCH: RuleProblem = { code: "RULES_SYNTAX", path: "", message: "takes too long to read" }
 
-/** Given as text, so that it needs no file of its own beside what is built. */
+/** The code of the thread, as text, so that it needs no file of its own in a bundle. */
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
 const loading = Promise.all(workerData.library.map((file) => import(file))).then((modules) => Object.assign({}, ...modules))
@@ -81,13 +82,13 @@ parentPort.on("message", async ({ job, bounds }) => {
     parentPort.postMessage(work[job.kind]())
   } catch (error) {
     if (error instanceof rules.RuleSetError) parentPort.postMessage({ problems: error.problems })
-    // A stack that is too small for what was sent.
+    // The nesting was too deep for the stack.
     else if (error instanceof RangeError) parentPort.postMessage({ problems: [workerData.tooMuch] })
     else throw error
   }
 })`
 
-/** A job took too long, or too much memory: of what comes from the network, nothing that anybody meant as rules. */
+/** A job took too long or too much memory. No useful rule set does that. */
 export class TooMuchWork extends RuleSetError {
   constructor(name: string) {
     super(name, [TOO_MUCH])
@@ -106,8 +107,8 @@ export class RuleThread {
   }
 
   /**
-   * Does a job in the thread, after those that came before. Rejects at once when too many wait, and with the mistakes of a rule
-   * set that has some. `bounds` are for what is checked.
+   * Queues a job for the thread. Rejects at once if the queue is full, and with a RuleSetError if the rule set has mistakes.
+   * `bounds` limit what a checked rule set may contain.
    */
   async run(job: RuleJob, bounds: ParseOptions = {}): Promise<RuleResult> {
     if (this.#waiting >= MAX_WAITING) throw busy()
@@ -120,7 +121,7 @@ export class RuleThread {
     return answer
   }
 
-  /** Undefined when it was too much. */
+  /** Undefined if the job took too long or too much memory. */
   async #run(job: RuleJob, bounds: ParseOptions): Promise<RuleAnswer | undefined> {
     clearTimeout(this.#idle)
     const worker = this.#worker ?? start(this.#bounds.memoryMb)
@@ -156,7 +157,7 @@ function start(memoryMb: number): Worker {
   })
 }
 
-/** Undefined when the thread ends without an answer. */
+/** Undefined if the thread ends without an answer. */
 function answerTo(worker: Worker, message: object): Promise<RuleAnswer | undefined> {
   return new Promise((resolve, reject) => {
     worker.removeAllListeners()
@@ -177,6 +178,6 @@ function nameOf(job: RuleJob, bounds: ParseOptions): string {
 function busy(): SluiceError {
   return new SluiceError("RULES_BUSY", {
     place: "rules",
-    expected: `is checking ${MAX_WAITING} others; try again in a few seconds`,
+    expected: `has ${MAX_WAITING} other checks waiting; try again in a few seconds`,
   })
 }

@@ -1,36 +1,59 @@
+import { inspect } from "node:util"
+import { SluiceError } from "sluice"
 import { keepTicksQuick } from "sluice/internal"
-import type { Config } from "../config/schema.js"
-import type { RoleTokenSpec } from "../control/roles.js"
-import type { Core } from "../core.js"
-import type { WatchHub } from "../telemetry/index.js"
-import type { Closers } from "./closers.js"
+import type { Config } from "../../config/schema.js"
+import type { RoleTokenSpec } from "../../control/roles.js"
+import type { Core } from "../../core.js"
+import type { Log, WatchHub } from "../../telemetry/index.js"
 import { suggestPorts } from "./free-port.js"
-import { ListenError } from "./listen-error.js"
 import { openPlanes, type PlaneListener, type PlaneName } from "./planes.js"
 import { Readiness } from "./readiness.js"
+import { ListenError } from "./start-errors.js"
+
+/** Closes what was opened, the last opened first. One that fails to close does not keep the others open. */
+export class Closers {
+  readonly #closers: (() => void | Promise<void>)[] = []
+
+  add(close: () => void | Promise<void>): void {
+    this.#closers.push(close)
+  }
+
+  /** Rejects with the first failure, after everything was closed. */
+  async close(): Promise<void> {
+    const errors: unknown[] = []
+    for (const close of this.#closers.splice(0).reverse()) {
+      try {
+        await close()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+}
 
 export interface ServeOptions {
   readonly config: Config
   readonly core: Core
   readonly watch: WatchHub
-  /** What is closed behind the protocols, once they have drained. */
+  /** Closes everything behind the protocols, once these have drained. */
   readonly closers: Closers
   readonly planes: readonly PlaneName[]
-  /** Of the control plane, where none are configured. */
+  /** Tokens that the service made for the control plane because none are configured. */
   readonly ownTokens?: readonly RoleTokenSpec[]
 }
 
 export interface Serving {
-  /** `host:port` of everything that listens. */
+  /** The `host:port` of each protocol that listens. */
   readonly addresses: Readonly<Partial<Record<PlaneName, string>>>
   readonly readiness: Readiness
-  /** Follows a changed configuration, as far as that is possible without a restart. */
+  /** Applies those changes of the configuration that need no restart. */
   follow(config: Config): Promise<void>
-  /** Not ready, then drains, then cuts what is left. May be called twice. */
+  /** Reports not ready, drains, and cuts what is left after the deadline. A second call waits for the first. */
   close(): Promise<void>
 }
 
-/** Starts the protocols that are asked for and configured. */
+/** Starts those of the named protocols that the configuration enables. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { config, core, watch, closers, planes, ownTokens = [] } = options
   keepTicksQuick()
@@ -41,13 +64,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     planes,
   )) {
     const listener = await start().catch(async (cause: unknown) => {
-      // A mistake of the configuration explains itself.
+      // The message of a SluiceError explains the mistake already.
       throw (cause as Error).name === "SluiceError"
         ? cause
         : await listenError(config, { name, address, cause }, new Set(listeners.keys()))
     })
     listeners.set(name, listener)
-    // For a start that fails halfway: `close` drains it before anything is closed.
+    // Closes the listener at once if another one fails to start. `close` below drains all of them first.
     closers.add(() => listener.close(0))
   }
   let closed: Promise<void> | undefined
@@ -92,4 +115,18 @@ async function listenError(
     reason: cause instanceof Error ? cause.message : String(cause),
     suggestions: isAboutPorts ? await suggestPorts(config, listening) : [],
   })
+}
+
+/** Logs that the service has stopped but something could not be closed, such as a snapshot on a full disk. */
+export function logCloseFailure(log: Log, error: unknown): void {
+  if (error instanceof SluiceError)
+    log.error({ code: error.code, error: error.message }, "stopped, but could not save everything")
+  else log.error({ error: inspect(error) }, "stopped with an error")
+}
+
+/** Logs that changed settings or rules were refused. The ones in force stay. */
+export function logReloadFailure(log: Log, error: unknown): void {
+  const code = error instanceof SluiceError ? error.code : undefined
+  const message = error instanceof Error ? error.message : String(error)
+  log.error({ code, error: message }, "reload failed; the settings and rules in force stay")
 }

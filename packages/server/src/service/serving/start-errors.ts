@@ -1,30 +1,43 @@
+// Why the service could not start, in words that tell a person what to do.
+
+import { SluiceError } from "sluice"
 import type { Suggestion } from "./free-port.js"
 
+/** Plain data, so that a worker can send it to the primary. */
 export interface FailedListen {
-  /** Where its address comes from: `http`, `grpc`. */
+  /** The setting that holds the address: `http`, `grpc`. */
   readonly setting: string
   readonly host: string
   readonly port: number
-  /** What the system said: `EADDRINUSE`. */
+  /** The system's error code: `EADDRINUSE`. */
   readonly code: string | undefined
   readonly reason: string
-  /** Ports that are not to be had, this one among them, and free ones to use instead. */
+  /** Every port that is taken, with a free one to use instead. */
   readonly suggestions: readonly Suggestion[]
 }
 
 /** The command that starts the service with these flags, as a person types it. */
 export type CommandWith = (flags: ReadonlyMap<string, string>) => string
 
-/** A listener of the service could not listen, in words that tell a person what to do. */
+/** A protocol of the service could not listen on its address. */
 export class ListenError extends Error {
   override readonly name = "ListenError"
-  /** Plain data, so that a worker can tell its primary. */
   readonly failed: FailedListen
 
   constructor(failed: FailedListen, command: CommandWith = npmStart) {
     super(explain(failed, command))
     this.failed = failed
   }
+}
+
+/** A worker could not start because of a mistake that its message explains. */
+export class WorkerError extends Error {
+  override readonly name = "WorkerError"
+}
+
+/** Whether the message of an error says all that a person needs. Print other errors with their stack. */
+export function isUserError(error: unknown): error is Error {
+  return error instanceof SluiceError || error instanceof ListenError || error instanceof WorkerError
 }
 
 const npmStart: CommandWith = (flags) => ["npm start --", ...[...flags].flat()].join(" ")

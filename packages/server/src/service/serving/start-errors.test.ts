@@ -1,11 +1,11 @@
 import { once } from "node:events"
 import { createServer, type Server } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
-import { reservePort } from "../../../../test/support/ports.js"
-import { configSchema } from "../config/schema.js"
-import { commandLine } from "./command-line.js"
+import { reservePort } from "../../../../../test/support/ports.js"
+import { configSchema } from "../../config/schema.js"
+import { commandLine } from "../command-line.js"
 import { suggestPorts } from "./free-port.js"
-import { type FailedListen, ListenError } from "./listen-error.js"
+import { type FailedListen, ListenError } from "./start-errors.js"
 
 const others: Server[] = []
 

@@ -1,11 +1,11 @@
-// Which ports of the service another program has, and which ones are free instead: advice that works is advice that was tried.
+// Finds the ports that other programs have taken, and free ones to suggest instead. Each suggestion was tried.
 
 import { once } from "node:events"
 import { createServer } from "node:net"
-import type { Config } from "../config/schema.js"
+import type { Config } from "../../config/schema.js"
 import type { PlaneName } from "./planes.js"
 
-/** A port that is not to be had, and one that was free a moment ago. */
+/** A port that is taken, and one that was free a moment ago. */
 export interface Suggestion {
   readonly name: PlaneName
   readonly port: number
@@ -13,12 +13,12 @@ export interface Suggestion {
 }
 
 const PLANES = ["http", "grpc", "resp", "control", "gateway"] as const
-/** Tried one after the other, so that the advice stays near the port that people know. */
-const MOST_TRIES = 200
+/** Ports are tried in order, so that the suggestion stays near the port that people know. */
+const MAX_TRIES = 200
 const FIRST_UNPRIVILEGED = 1_024
 const FIRST_FOR_PRIVILEGED = 8_080
 
-/** Tries every port that the configuration asks for and that this process does not have yet. */
+/** Tries every configured port that this process does not listen on yet. */
 export async function suggestPorts(config: Config, listening: ReadonlySet<PlaneName>): Promise<Suggestion[]> {
   const enabled = PLANES.filter((name) => config[name].enabled)
   const wanted = new Set(enabled.map((name) => config[name].port))
@@ -28,7 +28,7 @@ export async function suggestPorts(config: Config, listening: ReadonlySet<PlaneN
     if (port === 0 || (await isFree(host, port))) continue
     const free = await freePort(host, port, wanted)
     if (free === undefined) continue
-    // The next suggestion must be another one.
+    // Two protocols must not get the same suggestion.
     wanted.add(free)
     suggestions.push({ name, port, free })
   }
@@ -41,7 +41,7 @@ async function freePort(
   wanted: ReadonlySet<number>,
 ): Promise<number | undefined> {
   const first = taken < FIRST_UNPRIVILEGED ? FIRST_FOR_PRIVILEGED : taken + 1
-  for (let port = first; port < Math.min(first + MOST_TRIES, 65_536); port++) {
+  for (let port = first; port < Math.min(first + MAX_TRIES, 65_536); port++) {
     if (!wanted.has(port) && (await isFree(host, port))) return port
   }
   return undefined
@@ -50,12 +50,12 @@ async function freePort(
 async function isFree(host: string, port: number): Promise<boolean> {
   const server = createServer()
   try {
-    // Exclusive: a worker asks the system, not its primary, which may have the port for another worker.
+    // Exclusive makes a worker ask the system. The primary may hold the port for another worker.
     server.listen({ host, port, exclusive: true })
     await once(server, "listening")
     return true
   } catch (error) {
-    // Another failure, such as a host that is not there, is not for another port to mend.
+    // Another port does not help against other failures, such as an unknown host.
     const { code } = error as NodeJS.ErrnoException
     return code !== "EADDRINUSE" && code !== "EACCES"
   } finally {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { RuleThread } from "./rule-thread.js"
-import { orElse } from "./rule-work.js"
+import { orElse } from "./source-work.js"
 
 const text = '{"version":1,"rules":[]}'
 

@@ -1,26 +1,26 @@
-// Work on rule sets that may be large, kept off the main thread.
+// Reads and rewrites large rule sets for rule sources, in a thread of its own.
 
 import { editRuleText, readRevision, ruleSetEtag } from "sluice/internal/rules"
 import { parseRuleSet, type RuleSourceWork } from "sluice/rules"
 import { LIBRARY, RuleThread, TooMuchWork } from "./rule-thread.js"
 
-/** So much is done at once: it takes a few milliseconds, and a thread takes a tenth of a second to start. */
-const FEW_CHARACTERS = 8_192
+/** Shorter texts are handled on the main thread: that takes a few milliseconds, and starting a thread takes 100. */
+const MIN_CHARACTERS_FOR_THREAD = 8_192
 
 /**
- * Not the thread that checks what comes in by the network: nobody can keep the rules from being followed by sending more. A
- * file, or what others have saved, may be larger than a body, and takes as long as it takes.
+ * Bodies from the network are checked in another thread, so no client can delay the reading of rules. A rule file may be larger
+ * than a body, so this thread has more time and memory.
  */
 const thread = new RuleThread({ deadlineMs: 60_000, memoryMb: 1_024 })
 
-/** For the sources that the service follows. */
+/** The work that the service's rule sources hand over. */
 export const ruleWork: RuleSourceWork = {
   async readText(text, name) {
     const here = () => {
       const document = parseRuleSet(text, { name })
       return { document, etag: ruleSetEtag(document) }
     }
-    if (isLittle(text.length)) return here()
+    if (isShort(text.length)) return here()
     const read = thread.run({ kind: "set", text }, { name })
     return await read.then(
       ({ json, etag }) => ({ document: JSON.parse(json as string), etag: etag as string }),
@@ -31,20 +31,20 @@ export const ruleWork: RuleSourceWork = {
   async editText(text, before, after) {
     const here = () => editRuleText(text, before, after)
     const written = JSON.stringify(after)
-    if (isLittle(text.length + written.length)) return here()
+    if (isShort(text.length + written.length)) return here()
     const job = { kind: "edit", text, before: JSON.stringify(before), after: written } as const
     return await thread.run(job).then((edited) => edited.text as string, orElse(here))
   },
 
   async readRevision(text, name) {
     const here = () => readRevision(text, name)
-    if (isLittle(text.length)) return here()
+    if (isShort(text.length)) return here()
     const read = thread.run({ kind: "revision", text, name })
     return await read.then(({ json }) => Object.freeze(JSON.parse(json as string)), orElse(here))
   },
 }
 
-/** Work that is too much for a thread is done here: it has to be done. */
+/** Does the work on the main thread if it is too much for the thread. */
 export function orElse<Result>(here: () => Result): (error: unknown) => Result {
   return (error) => {
     if (error instanceof TooMuchWork) return here()
@@ -52,7 +52,7 @@ export function orElse<Result>(here: () => Result): (error: unknown) => Result {
   }
 }
 
-/** Whether so much text is not worth a thread. */
-export function isLittle(characters: number): boolean {
-  return characters <= FEW_CHARACTERS || LIBRARY === undefined
+/** Whether a text is short enough to handle on the main thread. */
+export function isShort(characters: number): boolean {
+  return characters <= MIN_CHARACTERS_FOR_THREAD || LIBRARY === undefined
 }

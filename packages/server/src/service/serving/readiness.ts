@@ -1,12 +1,12 @@
-import type { Core } from "../core.js"
-import { stateOfStore } from "../telemetry/store-state.js"
+import type { Core } from "../../core.js"
+import { stateOfStore } from "../../telemetry/store-state.js"
 
-/** Whether traffic should come here. Decisions come back without Redis too, so a store that is away does not change it. */
+/** Whether load balancers should send traffic here. The service decides without Redis too, so a failed store does not count. */
 export class Readiness {
   readonly #listeners: (() => void)[] = []
   #draining = false
 
-  /** Calls back when it is about to go. */
+  /** Calls back when draining begins. */
   onDrain(listener: () => void): void {
     this.#listeners.push(listener)
   }
@@ -21,7 +21,7 @@ export class Readiness {
     return !this.#draining
   }
 
-  /** What `/readyz` says. */
+  /** The body of `/readyz`. */
   report(core: Core): { readonly status: "ready" | "degraded" | "draining"; readonly revision: number } {
     const { revision } = core.engine
     if (this.#draining) return { status: "draining", revision }

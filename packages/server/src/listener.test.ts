@@ -1,12 +1,11 @@
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { afterEach, describe, expect, it, vi } from "vitest"
-import { testCore } from "../core.test-support.js"
-import { startHttp2 } from "../http2/index.js"
-import type { Listener } from "../listener.js"
-import { startResp } from "../resp/index.js"
-import { acceptWaiting } from "./accept-waiting.js"
-import { startHttp } from "./http-listener.js"
+import { testCore } from "./core.test-support.js"
+import { startHttp2 } from "./http2/index.js"
+import { acceptWaiting, type Listener } from "./listener.js"
+import { startResp } from "./resp/index.js"
+import { startHttp } from "./service/http-listener.js"
 
 /** Less than the system lets wait for a server. */
 const CLIENTS = 100

@@ -1,0 +1,52 @@
+// The parts that every protocol asks: the store, the engine and the decision log. A single process and a worker open them alike.
+
+import { fileSnapshot, memoryStore, type Store } from "sluice"
+import { createRuleEngine, type EditableRuleSource } from "sluice/rules"
+import type { Config } from "../../config/schema.js"
+import type { Core } from "../../core.js"
+import { openRecord } from "../../record/open-record.js"
+import type { WatchHub } from "../../telemetry/index.js"
+import type { Closers } from "./serve.js"
+
+/** Opens the configured store. It does not wait for Redis: while Redis is away, decisions are degraded and say so. */
+export async function openStore(config: Config["store"], watch: WatchHub): Promise<Store> {
+  const { url, maxKeys, onFull, snapshot } = config
+  if (url !== "memory") {
+    const { connectRedis } = await import("sluice/redis")
+    return await connectRedis(url, { onFailure: (event) => watch.storeFailed(event) })
+  }
+  return memoryStore({
+    ...(maxKeys === undefined ? {} : { maxKeys }),
+    ...(onFull === undefined ? {} : { onFull }),
+    ...(snapshot === undefined ? {} : { snapshot: fileSnapshot(snapshot) }),
+    onWarning: (warning) => watch.log.warn({ code: warning.code, error: warning.message }, "snapshot"),
+  })
+}
+
+export interface CoreParts {
+  readonly config: Config
+  readonly watch: WatchHub
+  readonly store: Store
+  readonly rules: EditableRuleSource
+  readonly secret: string | undefined
+  /** Whether this process writes the decision log. With workers, each worker records its own decisions. */
+  readonly records: boolean
+}
+
+/** Puts an engine on the store and the rules, and has `watch` observe them. `closers` closes what was opened. */
+export function openCore(parts: CoreParts, closers: Closers): Core {
+  const { config, watch, store, rules, secret, records } = parts
+  const engine = createRuleEngine({
+    rules,
+    store,
+    prefix: config.prefix,
+    ...(secret === undefined ? {} : { secret }),
+    onRefused: (error) => watch.log.error({ code: error.code, error: error.message }, "rules refused"),
+  })
+  closers.add(() => engine.close())
+  watch.attach({ store, rules })
+  const settings = records ? config.record : { ...config.record, file: undefined }
+  const record = openRecord(watch, settings, { engine, log: watch.log })
+  closers.add(() => record.close())
+  return { engine, rules, store, watch: record.watch }
+}
