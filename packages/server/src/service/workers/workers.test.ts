@@ -103,9 +103,7 @@ it("keeps counting when a worker is killed, and puts another in its place", asyn
   })
   process.kill(victim as number, "SIGKILL")
   await Promise.all(asking)
-  await eventually(() =>
-    service.logged().some(({ msg }) => msg === "a worker ended; starting another one"),
-  )
+  await eventually(() => service.logged().some(({ msg }) => msg === "a worker ended; starting another one"))
   await untilDenied(service, 3)
 })
 
