@@ -1,4 +1,4 @@
-export type { DeniedAnswer } from "./middleware/core/passage.js"
+export type { DeniedAnswer } from "./middleware/core/denied-answer.js"
 export {
   type Denial,
   type DenialOptions,

@@ -4,10 +4,10 @@
  * loads neither zod nor yaml.
  */
 
-export { HoldingRoom } from "./middleware/core/delay-queue.js"
+export { Admission, type AdmissionContext, reserveDelay } from "./middleware/core/admission.js"
+export { DelayQueue } from "./middleware/core/delay-queue.js"
 export { deniedAnswer } from "./middleware/core/denied-answer.js"
-export { type HeaderLines, headerLines } from "./middleware/headers/header-lines.js"
-export { headerList } from "./middleware/headers/merged-headers.js"
+export { headerList } from "./middleware/headers/headers.js"
 export { nearest } from "./options.js"
 export { restorePolicy, type SavedPolicy, savePolicy } from "./policy.js"
 export { keepTicksQuick } from "./quick-ticks.js"

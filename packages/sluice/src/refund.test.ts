@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import type { AlgorithmName } from "./algorithms/algorithm.js"
 import type { Clock } from "./clock.js"
 import { createLimiter } from "./limiter.js"
-import { Gate } from "./middleware/core/admission.js"
+import { RequestLimiter } from "./middleware/core/request-limiter.js"
 import type { RequestReader } from "./middleware/core/request-reader.js"
 import { createRuleEngine } from "./rules/index.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
@@ -106,14 +106,14 @@ describe.each(WAYS)("a request that is given back %s", (_, open) => {
       const limiter = createLimiter({ ...limitOf(algorithm), store, ...own })
       const engine = createRuleEngine({ rules, store, ...own })
       for (const limits of [{ limiter }, { engine }]) {
-        const gate = new Gate<object>({ ...limits, [option]: true }, reader)
-        const slow = await gate.pass({})
+        const limited = new RequestLimiter<object>({ ...limits, [option]: true }, reader)
+        const slow = await limited.admit({})
         clock.advance(slow?.decision.resetAfterMs ?? Number.NaN)
-        const newer = await gate.pass({})
+        const newer = await limited.admit({})
         expect(newer?.decision.remaining).toBe(2)
         slow?.settle(status)
         await settled()
-        expect((await gate.pass({}))?.decision.remaining).toBe(1)
+        expect((await limited.admit({}))?.decision.remaining).toBe(1)
       }
     })
   })

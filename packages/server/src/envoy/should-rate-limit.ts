@@ -81,7 +81,7 @@ export function shouldRateLimit(
 
 function headersOf(decision: RuleDecision): readonly string[] {
   const { policies, headers } = decision
-  return policies.length === 0 ? NO_HEADERS : headerList(headers, policies)(decision)
+  return policies.length === 0 ? NO_HEADERS : headerList(headers, policies, decision)
 }
 
 const DENIED: DescriptorStatus = { code: OVER_LIMIT, limitRemaining: 0 }

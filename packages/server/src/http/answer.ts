@@ -3,21 +3,16 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
-import { type HeaderLines, headerLines, headerList } from "sluice/internal"
+import { headerList } from "sluice/internal"
 import type { RuleDecision } from "sluice/rules"
 
 /** Headers as node:http takes them: name, value, name, value. */
 export type HeaderList = string[]
 
-/** The headers of a decision, in the style its rule wants; none where no limit applies. A list of the caller's own. */
+/** Returns the headers of a decision as a new list, in the style of its rule; empty when no limit applies. */
 export function decisionHeaders(decision: RuleDecision): HeaderList {
   const { policies, headers } = decision
-  return policies.length === 0 || headers === "none" ? [] : headerList(headers, policies)(decision)
-}
-
-/** What puts the same headers into lines; undefined where there are none. */
-export function decisionLines({ policies, headers }: RuleDecision): HeaderLines | undefined {
-  return policies.length === 0 || headers === "none" ? undefined : headerLines(headers, policies)
+  return policies.length === 0 || headers === "none" ? [] : headerList(headers, policies, decision)
 }
 
 /** A whole answer, however it is sent. */

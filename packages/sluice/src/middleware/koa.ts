@@ -1,24 +1,22 @@
 import type { Context, Middleware, Next, ParameterizedContext } from "koa"
 import { checkType } from "../options.js"
-import { Gate } from "./core/admission.js"
-import type { Passage, RequestDecision } from "./core/passage.js"
-import type { RateLimitOptions } from "./core/rate-limit-options.js"
+import type { Admission } from "./core/admission.js"
+import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
+import { RequestLimiter } from "./core/request-limiter.js"
 import type { RequestReader } from "./core/request-reader.js"
-import { holdResponse, settleAtClose } from "./node/node-middleware.js"
-import { nodeRequestReader } from "./node/node-request.js"
+import { delayResponse, nodeHostOf, settleOnClose } from "./node/node-http.js"
 
-export type { RequestDecision } from "./core/passage.js"
-export type { DecisionEvent, RateLimitOptions } from "./core/rate-limit-options.js"
+export type { DecisionEvent, RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 
 declare module "koa" {
   interface DefaultState {
-    /** What the last rate limit on the way here decided. */
+    /** The decision of the last rate limit that the request met. */
     rateLimit?: RequestDecision
   }
 }
 
 export type KoaRateLimitOptions = RateLimitOptions<Context> & {
-  /** Answers a denied request instead; the headers are set already. */
+  /** Responds to a denied request instead of the middleware. The headers are already set. */
   onDenied?: (context: Context, decision: RequestDecision, next: Next) => unknown
 }
 
@@ -26,46 +24,43 @@ export type KoaRateLimitOptions = RateLimitOptions<Context> & {
 export function rateLimit(options: KoaRateLimitOptions): Middleware {
   const onDenied = options?.onDenied
   checkType(onDenied, "rateLimit.onDenied", "a function", (value) => typeof value === "function")
-  const gate = new Gate<Context>(options, koaRequestReader, ["onDenied"])
+  const limiter = new RequestLimiter<Context>(options, koaRequestReader, ["onDenied"])
 
-  function proceed(passage: Passage<Context> | undefined, context: Context, next: Next): unknown {
-    if (passage === undefined) return next()
-    context.state.rateLimit = passage.decision
-    const { headers } = passage
+  function proceed(admission: Admission<Context> | undefined, next: Next): unknown {
+    if (admission === undefined) return next()
+    const { request: context, decision, headers, denied } = admission
+    context.state.rateLimit = decision
     for (let i = 0; i < headers.length; i += 2) context.set(headers[i] as string, headers[i + 1] as string)
-    const { denied } = passage
     if (denied !== undefined) {
-      if (onDenied !== undefined) return onDenied(context, passage.decision, next)
+      if (onDenied !== undefined) return onDenied(context, decision, next)
       context.status = denied.status
       context.set("content-type", denied.contentType)
       context.body = denied.body
       return undefined
     }
-    if (passage.delayMs > 0) {
-      return holdResponse(passage, context.res).then((isDue) =>
-        isDue ? goOn(passage, context, next) : undefined,
-      )
-    }
-    return goOn(passage, context, next)
+    if (admission.delayMs === 0) return handle(admission, next)
+    return delayResponse(admission, context.res).then((isDue) =>
+      isDue ? handle(admission, next) : undefined,
+    )
   }
 
   return (context: ParameterizedContext, next) => {
-    const passing = gate.pass(context as Context)
-    return passing instanceof Promise
-      ? passing.then((passage) => proceed(passage, context as Context, next))
-      : proceed(passing, context as Context, next)
+    const admission = limiter.admit(context as Context)
+    return admission instanceof Promise
+      ? admission.then((admitted) => proceed(admitted, next))
+      : proceed(admission, next)
   }
 }
 
-function goOn(passage: Passage<Context>, context: Context, next: Next): Promise<unknown> {
-  if (passage.mustSettle) settleAtClose(passage, context.res)
+function handle(admission: Admission<Context>, next: Next): Promise<unknown> {
+  if (admission.mustSettle) settleOnClose(admission, admission.request.res)
   return next().catch((error: unknown) => {
-    keepHeaders(error, passage.headers)
+    keepHeaders(error, admission.headers)
     throw error
   })
 }
 
-/** Koa answers an error without the headers that were set before it, except for those the error itself brings. */
+/** Adds the headers to an error: koa's error response drops all headers but those of the error. */
 function keepHeaders(error: unknown, headers: readonly string[]): void {
   if (typeof error !== "object" || error === null || Object.isFrozen(error)) return
   const own: Record<string, string> = {}
@@ -80,8 +75,9 @@ const koaRequestReader: RequestReader<Context> = {
   headers: (context) => context.headers,
   rawHeaders: (context) => context.req.rawHeaders,
   peer: (context) => context.socket.remoteAddress,
-  host: (context) => nodeRequestReader.host?.(context.req),
-  // `app.proxy` is how koa is told that it stands behind one.
+  host: (context) => nodeHostOf(context.req),
+  // `app.proxy` is koa's setting for an application behind a proxy.
   ip: (context) => (context.app.proxy ? context.ip : context.socket.remoteAddress),
+  // Part of the API of @koa/router, despite its name: it is in its types, and nothing else there tells the pattern.
   route: (context) => (typeof context._matchedRoute === "string" ? context._matchedRoute : undefined),
 }

@@ -1,6 +1,6 @@
 // What the answer of an API says about when to call it again.
 
-import type { HeaderSource } from "../middleware/core/request-reader.js"
+import type { HeaderSource } from "../request/header-source.js"
 
 type Headers = Extract<HeaderSource, { get(name: string): string | null }>
 

@@ -47,9 +47,10 @@ export function wholeHeaders(answer: WholeAnswer, own: OwnHeaders | undefined): 
 export function answerEarly(
   visit: Visit,
   answer: ClientAnswer,
-  { status, contentType, body, bytes = Buffer.byteLength(body) }: DeniedAnswer,
+  { status, contentType, body }: DeniedAnswer,
   isLast = false,
 ): void {
+  const bytes = Buffer.byteLength(body)
   visit.status = status
   visit.bytesOut = visit.request.method === "HEAD" ? 0 : bytes
   answer.whole({ status, contentType, body, bytes, isLast }, visit.admission)

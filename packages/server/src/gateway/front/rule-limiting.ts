@@ -10,10 +10,10 @@ import {
   type DeniedAnswer,
   type TrustedProxies,
 } from "sluice/http"
-import { deniedAnswer, HoldingRoom, noProxies } from "sluice/internal"
+import { DelayQueue, deniedAnswer, noProxies } from "sluice/internal"
 import type { HeaderSource, RuleDecision, RuleRequest, RuleSetDocument } from "sluice/rules"
 import { ask, type Core } from "../../core.js"
-import { decisionHeaders, decisionLines, type HeaderList } from "../../http/answer.js"
+import { decisionHeaders, type HeaderList } from "../../http/answer.js"
 import type { Admission, Limiting, SettledAnswer } from "./limiting.js"
 
 export interface LimitingOptions {
@@ -33,7 +33,7 @@ export function createLimiting(core: Core, options: LimitingOptions = {}): Limit
 
 class RuleLimiting implements Limiting {
   readonly core: Core
-  readonly room: HoldingRoom
+  readonly delayQueue: DelayQueue
   readonly onError: (error: unknown) => void
   readonly #ours: TrustedProxies
   #theirs = noProxies
@@ -42,7 +42,7 @@ class RuleLimiting implements Limiting {
 
   constructor(core: Core, options: LimitingOptions) {
     this.core = core
-    this.room = new HoldingRoom(options.maxHeld ?? 1_000, options.clock)
+    this.delayQueue = new DelayQueue(options.maxHeld ?? 1_000, options.clock)
     this.onError = options.onError ?? (() => {})
     const { trustedProxies = [] } = options
     this.#ours =
@@ -52,7 +52,7 @@ class RuleLimiting implements Limiting {
   }
 
   get held(): number {
-    return this.room.taken
+    return this.delayQueue.size
   }
 
   get trusted(): TrustedProxies {
@@ -80,7 +80,7 @@ class RuleLimiting implements Limiting {
 
   /** Who has to wait needs a place to do so. Before anybody is told: what finds none was denied. */
   readonly #admit = (decision: RuleDecision): RuleDecision => {
-    if (decision.delayMs === 0 || this.room.enter()) return decision
+    if (decision.delayMs === 0 || this.delayQueue.reserve()) return decision
     this.refund(decision)
     return tooManyHeld(decision)
   }
@@ -136,8 +136,6 @@ const UNDECIDED: Omit<RuleDecision, "revision"> = {
   policies: [],
 }
 
-const NO_NAMES: readonly string[] = []
-
 class RuleAdmission implements Admission {
   readonly decision: RuleDecision
   readonly #limiting: RuleLimiting
@@ -168,15 +166,18 @@ class RuleAdmission implements Admission {
   }
 
   headerLines(): string {
-    return decisionLines(this.decision)?.write(this.decision) ?? ""
+    const list = this.headers()
+    let lines = ""
+    for (let i = 0; i < list.length; i += 2) lines += `${list[i]}: ${list[i + 1]}\r\n`
+    return lines
   }
 
   get headerNames(): readonly string[] {
-    return decisionLines(this.decision)?.names ?? NO_NAMES
+    return this.headers().filter((_, i) => i % 2 === 0)
   }
 
   async hold(signal: AbortSignal): Promise<boolean> {
-    const isDue = await this.#limiting.room.wait(this.decision, undefined, signal)
+    const isDue = await this.#limiting.delayQueue.wait(this.decision, undefined, signal)
     if (!isDue) this.#limiting.refund(this.decision)
     return isDue
   }

@@ -1,13 +1,12 @@
-import type { Clock } from "../../clock.js"
-import { systemClock } from "../../clock.js"
+import { type Clock, systemClock } from "../../clock.js"
 import { SlotQueue } from "../../slot-queue.js"
-import type { RequestDecision } from "./passage.js"
+import type { RequestDecision } from "./rate-limit-options.js"
 
-/** Where requests of a queueing leaky bucket wait for their turn. It has so many places and no more. */
-export class HoldingRoom {
+/** Holds the requests that queueing leaky buckets delay, up to a maximum number at once. */
+export class DelayQueue {
   readonly #max: number
   readonly #queue: SlotQueue
-  #taken = 0
+  #size = 0
 
   constructor(max: number, clock: Clock = systemClock) {
     this.#max = max
@@ -17,35 +16,36 @@ export class HoldingRoom {
     })
   }
 
-  /** How many requests wait now. */
-  get taken(): number {
-    return this.#taken
+  /** How many places are taken. */
+  get size(): number {
+    return this.#size
   }
 
-  /** Takes a place. False when there is none; whoever got one must `wait`, which frees it. */
-  enter(): boolean {
-    if (this.#taken >= this.#max) return false
-    this.#taken++
+  /** Takes a place and returns true, or returns false when the queue is full. Each place is freed by a call to `wait`. */
+  reserve(): boolean {
+    if (this.#size >= this.#max) return false
+    this.#size++
     return true
   }
 
   /**
-   * Waits in the line of the bucket that holds a request, first come, first served. True when its turn has come, false when the
-   * signal came first; those behind it then move up. `key`: where no rule says whose bucket it is.
+   * Waits for the request's turn. Requests of the same bucket leave in the order in which they came. Resolves to true at the
+   * request's turn, and to false when `signal` aborts first; the requests behind it then move up. `key` names the bucket
+   * when a limiter decided.
    */
   async wait(
     decision: RequestDecision,
     key: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    const isDue = await this.#queue.wait(lineOf(decision, key), decision.delayMs, signal)
-    this.#taken--
+    const isDue = await this.#queue.wait(bucketOf(decision, key), decision.delayMs, signal)
+    this.#size--
     return isDue
   }
 }
 
-/** The bucket that holds a request: of a limiter's key, or of the rule that has the least left. */
-function lineOf(decision: RequestDecision, key: string | undefined): string {
+/** Names the bucket that delays the request: the limiter's key, or the enforced rule with the least left and its key. */
+function bucketOf(decision: RequestDecision, key: string | undefined): string {
   if (!("reason" in decision)) return key ?? ""
   const enforced = decision.rules.filter(({ mode }) => mode === "enforce")
   const own = enforced.filter(({ rule }) => rule === decision.rule)

@@ -1,8 +1,14 @@
-import type { DeniedAnswer, RequestDecision } from "./passage.js"
-import { denialBody, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
-import type { AnyRateLimitOptions, DeniedBody } from "./rate-limit-options.js"
+import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
+import type { AnyRateLimitOptions, DeniedBody, RequestDecision } from "./rate-limit-options.js"
 
-/** What a denied request is answered: by the middleware's options, else as its rule says, else a problem. */
+/** A complete response to a denied request. */
+export interface DeniedAnswer {
+  readonly status: number
+  readonly body: string
+  readonly contentType: string
+}
+
+/** Builds the response to a denied request: from the options, else from the rule that denied, else a problem. */
 export function deniedAnswer<Request>(
   options: AnyRateLimitOptions<Request>,
   request: Request,
@@ -16,8 +22,8 @@ export function deniedAnswer<Request>(
   const { body } = options
   const text = (typeof body === "function" ? body(request, decision) : body) ?? response?.body
   if (text !== undefined) return answerWith(text, status, options.contentType ?? response?.contentType)
-  const { body: problem, bytes } = denialBody(decision, { status, rule: rule?.rule })
-  return { status, body: problem, bytes, contentType: PROBLEM_CONTENT_TYPE }
+  const problem = denialProblem(decision, { status, rule: rule?.rule })
+  return { status, body: problemBody(problem), contentType: PROBLEM_CONTENT_TYPE }
 }
 
 function answerWith(body: DeniedBody, status: number, contentType: string | undefined): DeniedAnswer {
@@ -26,7 +32,7 @@ function answerWith(body: DeniedBody, status: number, contentType: string | unde
     : { status, body: JSON.stringify(body), contentType: contentType ?? "application/json; charset=utf-8" }
 }
 
-/** Whoever a request counts for, the application may take it for another that it also names. */
+/** For a request that names its key twice. The application may read a different one than the limiter. */
 function ambiguousKey(ambiguous: string): DeniedAnswer {
   const detail = `The request does not say clearly whom it counts for: ${ambiguous}.`
   return {
@@ -36,7 +42,7 @@ function ambiguousKey(ambiguous: string): DeniedAnswer {
   }
 }
 
-/** Nobody knows which rules such a path would meet, and the application may read it in yet another way. */
+/** For a path that rules and the application may read differently, and which therefore may match other rules. */
 const badPath: DeniedAnswer = {
   status: 400,
   body: /* @__PURE__ */ problemBody(

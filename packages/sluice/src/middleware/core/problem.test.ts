@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { SluiceError } from "../../errors.js"
 import { createLimiter } from "../../limiter.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { type Denial, denialBody, denialProblem, errorProblem, problemBody, problemOf } from "./problem.js"
+import { denialProblem, errorProblem, problemBody, problemOf } from "./problem.js"
 
 const QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
@@ -110,43 +110,5 @@ describe("problemBody", () => {
     const body = problemBody(problemOf(400, "X", detail))
     expect(body).not.toMatch(/[<>&\u2028\u2029\0]/)
     expect(JSON.parse(body)).toMatchObject({ detail })
-  })
-})
-
-describe("denialBody", () => {
-  const denials: Denial[] = [
-    { retryAfterMs: 11_000.001, deniedBy: "per-minute" },
-    { retryAfterMs: 0.1 + 0.2, deniedBy: "block" },
-    { retryAfterMs: Infinity, deniedBy: '"a\\b"' },
-    { retryAfterMs: 1e21, degraded: "deny" },
-    { retryAfterMs: 5, degraded: "deny", deniedBy: "per-minute" },
-    { retryAfterMs: 5, deniedBy: "größe" },
-    { retryAfterMs: 5, deniedBy: "<script>&\u2028\ud800\n" },
-    { retryAfterMs: 5, limits: ["a", "b'\t", "größe", ""].map((name) => ({ name, retryAfterMs: 1 })) },
-  ]
-
-  it.each(denials)("is the text of problemBody: %j", (denial) => {
-    for (const rule of [undefined, "login", "<b>", "~!#$%&()*+"]) {
-      const problem = denialProblem(denial, { rule, status: 503 })
-      const { body, bytes } = denialBody(denial, { rule, status: 503 })
-      expect(body).toBe(problemBody(problem))
-      expect(bytes ?? Buffer.byteLength(body)).toBe(Buffer.byteLength(body))
-    }
-  })
-
-  it("has nothing of the denial before it that was another", () => {
-    const first = { retryAfterMs: 11_500, deniedBy: "a" }
-    for (const [denial, options] of [
-      [{ ...first, retryAfterMs: 11_001 }, { rule: "r" }],
-      [{ ...first, retryAfterMs: 12_001 }, { rule: "r" }],
-      [{ ...first, deniedBy: "b" }, { rule: "r" }],
-      [{ ...first, degraded: "deny" }, { rule: "r" }],
-      [first, { rule: "s" }],
-      [first, {}],
-      [first, { rule: "r", status: 503 }],
-    ] as const) {
-      expect(denialBody(first, { rule: "r" }).body).toBe(problemBody(denialProblem(first, { rule: "r" })))
-      expect(denialBody(denial, options).body).toBe(problemBody(denialProblem(denial, options)))
-    }
   })
 })

@@ -1,9 +1,9 @@
-// The options that every middleware takes, and what they mean.
+// The options that every middleware takes.
 
+import type { Decision } from "../../decision.js"
 import { SluiceError } from "../../errors.js"
-import type { Limiter } from "../../limiter.js"
-import { createLimiter } from "../../limiter.js"
-import { compileLimits, type LimiterOptions } from "../../limiter-options.js"
+import { createLimiter, type Limiter } from "../../limiter.js"
+import { type CompiledLimit, compileLimits, type LimiterOptions } from "../../limiter-options.js"
 import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
 import { LIMIT_FIELDS } from "../../policy.js"
 import { checkIpv6Subnet } from "../../request/address/cidr.js"
@@ -11,19 +11,20 @@ import type { ProxyHeader, TrustProxy } from "../../request/address/trust-proxy.
 import type { RuleRequest } from "../../rules/engine/identity.js"
 import type { AnsweredRequest } from "../../rules/engine/response-cost.js"
 import type { RuleDecision } from "../../rules/engine/rule-decision.js"
-import type { Degraded } from "../../stores/store.js"
+import type { Degraded, Store } from "../../stores/store.js"
 import { HEADER_STYLES, type HeaderStyle } from "../headers/headers.js"
-import type { RequestDecision } from "./passage.js"
 import type { KeyBy } from "./request-key.js"
-import { warnOfSharedCounters } from "./shared-counters.js"
 
-/** What a middleware asks of a rule engine; the one of `sluice/rules` is one. */
+/** The decision about a request. One by a rule engine also says which rule decided, and why. */
+export type RequestDecision = Decision | RuleDecision
+
+/** What a middleware needs of a rule engine. The one of `sluice/rules` has it. */
 export interface RequestRules {
   readonly isSync: boolean
   check(request: RuleRequest, options?: { cost?: number }): Promise<RuleDecision>
   checkSync(request: RuleRequest, options?: { cost?: number }): RuleDecision
   refund(decision: RuleDecision): Promise<void>
-  /** Whether the answer may change what the request was charged; then `settle` is told of it. */
+  /** Whether the response may change what the request was charged. If so, `settle` is called with it. */
   mustSettle?(decision: RuleDecision): boolean
   settle?(decision: RuleDecision, answer: AnsweredRequest): Promise<void>
 }
@@ -32,75 +33,75 @@ export interface RequestRules {
 export interface DecisionEvent<Request> {
   readonly request: Request
   readonly decision: RequestDecision
-  /** Undefined where a rule engine decided. */
+  /** Undefined when a rule engine decided. */
   readonly key: string | undefined
-  /** Something that should not have happened: a store that threw instead of answering. The decision is then degraded. */
+  /** The error of a store that threw. The decision is then degraded. */
   readonly error?: unknown
 }
 
 interface CommonOptions<Request> {
-  /** Requests that are let through unseen. */
+  /** Returns true for requests that are not limited. */
   skip?: (request: Request) => boolean | Promise<boolean>
-  /** Units that a request takes. Default: 1, or what the rules say. */
+  /** Units that a request costs. Default: 1, or what the rules say. */
   cost?: number | ((request: Request) => number | Promise<number>)
-  /** Who was verified, for `keyBy: "user"` and for rules. */
+  /** Returns the authenticated user, for `keyBy: "user"` and for rules. */
   user?: (request: Request) => string | undefined
-  /** A request that fails does not count: it is given back when it was answered 400 or more, or not at all. */
+  /** Requests that fail do not count: the charge is refunded on a status of 400 or more, or without a response. */
   skipFailedRequests?: boolean
-  /** A request that succeeds does not count: it is given back when it was answered less than 400. */
+  /** Requests that succeed do not count: the charge is refunded on a status below 400. */
   skipSuccessfulRequests?: boolean
-  /** What success means for these two. Default: a status below 400. */
+  /** What these two options call a success. Default: a status below 400. */
   requestWasSuccessful?: (request: Request, status: number) => boolean
-  /** Default: `"both"`, or what the rule says. */
+  /** The style of the rate limit headers. Default: `"both"`, or what the rule says. */
   headers?: HeaderStyle
   /** The status of a denial. Default: 429. */
   status?: number
-  /** The body of a denial: text, or an object for JSON. Default: `application/problem+json`. */
+  /** The body of a denial: a text, or an object for JSON. Default: a problem in `application/problem+json`. */
   body?: DeniedBody | ((request: Request, decision: RequestDecision) => DeniedBody)
-  /** The type of `body`. Default: by what it is. */
+  /** The content type of `body`. Default: plain text for a text, JSON for an object. */
   contentType?: string
-  /** Requests held at once by a queueing leaky bucket; more are denied. Default: 1,000. */
+  /** How many requests a queueing leaky bucket may hold at once; more are denied. Default: 1,000. */
   maxHeld?: number
-  /** Told of every decision. */
+  /** Called with every decision. */
   onDecision?: (event: DecisionEvent<Request>) => void
-  /** Which proxies are believed. Default: what the framework's own setting says, else none. */
+  /** The proxies whose forwarded headers are trusted. Default: the framework's own setting, else none. */
   trustProxy?: TrustProxy
-  /** The header they write. Default: `"x-forwarded-for"`. */
+  /** The header that these proxies write. Default: `"x-forwarded-for"`. */
   proxyHeader?: ProxyHeader
 }
 
 export type DeniedBody = string | Readonly<Record<string, unknown>>
 
 interface KeyOptions<Request> {
-  /** Who is counted. Undefined: see `onMissingKey`. */
+  /** Returns the key that is counted. On undefined, see `onMissingKey`. */
   key?: (request: Request) => string | undefined | Promise<string | undefined>
-  /** The same in words, or a list of them. Default: `"ip"`. */
+  /** What the key is made of: one part or a list. Default: `"ip"`. */
   keyBy?: KeyBy | readonly KeyBy[]
-  /** A request without a key is counted by its address, or not at all. Default: `"ip"`. */
+  /** Whether a request without a key is counted by its address or not limited. Default: `"ip"`. */
   onMissingKey?: "ip" | "skip"
-  /** The first bits of an IPv6 address that make a client. Default: 64. */
+  /** How many leading bits of an IPv6 address identify a client. Default: 64. */
   ipv6Subnet?: number
 }
 
 interface GivenLimiter {
-  /** A limiter made elsewhere, to share it or to reset its keys. */
+  /** A limiter of your own, to share it or to reset its keys. */
   limiter: Limiter
-  /** What happens if its store throws instead of answering. Default: `"local"`, which here can only allow. */
+  /** What happens if its store throws an error. Default: `"local"`, which here allows the request. */
   onStoreFailure?: Degraded
 }
 
 interface GivenEngine<Request> {
   /** A rule engine of `sluice/rules`. */
   engine: RequestRules
-  /** The tier of whoever asks, if the application knows it. */
+  /** Returns the client's tier, if the application knows it. */
   tier?: (request: Request) => string | undefined
 }
 
-/** Numbers, several limits, a limiter, or a rule engine; and how requests are counted by it. */
+/** One limit, several limits, a limiter or a rule engine, and how requests are counted. */
 export type RateLimitOptions<Request> = CommonOptions<Request> &
   ((KeyOptions<Request> & (LimiterOptions | GivenLimiter)) | GivenEngine<Request>)
 
-/** Every option at once, to be read after it was checked. */
+/** All options in one type, to read them after they were checked. */
 export type AnyRateLimitOptions<Request> = CommonOptions<Request> &
   KeyOptions<Request> &
   Partial<GivenLimiter> &
@@ -124,12 +125,12 @@ const OTHERS = [
   "engine",
 ] as const
 
-/** The names of all options, for adapters that have to tell theirs from these. */
+/** The names of all options, for middlewares that have options of their own. */
 export const RATE_LIMIT_FIELDS: readonly string[] = [
   ...new Set([...LIMITER_FIELDS, ...KEY_FIELDS, ...FUNCTIONS, ...FLAGS, ...OTHERS]),
 ]
 
-/** `adapterFields`: what the adapter takes besides, and has checked itself. */
+/** Throws for the first invalid option. `adapterFields`: options of the framework's middleware, which checks them itself. */
 export function checkRateLimitOptions<Request>(
   options: RateLimitOptions<Request>,
   adapterFields: readonly string[],
@@ -155,8 +156,8 @@ export function checkRateLimitOptions<Request>(
   checkType(checked.contentType, place("contentType"), "a media type", (type) => {
     return typeof type === "string" && /^[\x20-\x7e]+$/.test(type)
   })
-  checkType(checked.maxHeld, place("maxHeld"), "an integer ≥ 0", (most) => {
-    return Number.isSafeInteger(most) && (most as number) >= 0
+  checkType(checked.maxHeld, place("maxHeld"), "an integer ≥ 0", (max) => {
+    return Number.isSafeInteger(max) && (max as number) >= 0
   })
   checkIpv6Subnet(checked.ipv6Subnet, place("ipv6Subnet"))
   checkConflicts(checked as Record<string, unknown>)
@@ -184,7 +185,7 @@ function checkConflicts(options: Record<string, unknown>): void {
   }
 }
 
-/** The limiter that was given, or one for the numbers. */
+/** Returns the limiter of the options, or creates one from the limits in them. */
 export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limiter {
   if (options.limiter !== undefined) return options.limiter
   const all = options as Record<string, unknown>
@@ -205,6 +206,33 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
     throw new SluiceError(
       code,
       found === undefined ? { place: where, expected } : { place: where, expected, found },
+    )
+  }
+}
+
+/** The limits that middlewares of this process count in each store, by namespace and key. */
+const countedLimits = new WeakMap<Store, Map<string, number>>()
+
+/**
+ * Warns of two middlewares that count the same clients in the same counters against different limits: any five requests
+ * would then use up five logins a minute. Unnamed limits are counted under the length of their window, so it happens easily.
+ */
+function warnOfSharedCounters(store: Store, limits: readonly CompiledLimit[], keyBy: string): void {
+  let known = countedLimits.get(store)
+  if (known === undefined) {
+    known = new Map()
+    countedLimits.set(store, known)
+  }
+  for (const { name, namespace, policy } of limits) {
+    const id = `${namespace} ${keyBy}`
+    const other = known.get(id)
+    known.set(id, policy.limit)
+    if (other === undefined || other === policy.limit) continue
+    globalThis.process?.emitWarning?.(
+      new SluiceError("OPTION_CONFLICT", {
+        place: `rateLimit.name of ${name}`,
+        expected: `should be given, or prefix: another middleware uses the same counters of this store with a limit of ${other}`,
+      }),
     )
   }
 }

@@ -1,4 +1,4 @@
-// Who a request is counted as, when no rule engine says so.
+// The key of a request when a limiter decides. With a rule engine, the rules say what the key is.
 
 import { SluiceError } from "../../errors.js"
 import { AddressKeys } from "../../request/address/address-keys.js"
@@ -9,17 +9,21 @@ import { hasCopies, headerOf } from "../../request/header-source.js"
 import { comparedHost, hasTwoHosts } from "../../request/host.js"
 import { hostOf, type RequestReader } from "./request-reader.js"
 
-/** What a key may be made of. What rules know besides (`apiKey`, `query`, `cookie`, `param`) needs a rule engine. */
+/** The parts that a key may have. Others that rules know (`apiKey`, `query`, `cookie`, `param`) need a rule engine. */
 export type KeyBy = "ip" | "user" | "method" | "host" | "route" | "global" | `header:${string}`
 
-export interface IpReading<Request> {
+/** How to find a client's address. */
+export interface ClientAddress<Request> {
   readonly reader: RequestReader<Request>
-  /** Undefined: the framework's own settings count. */
+  /** Undefined when the framework's own settings apply. */
   readonly trusted: TrustedProxies | undefined
 }
 
-/** The address of the client. */
-export function ipOf<Request>({ reader, trusted }: IpReading<Request>, request: Request): string | undefined {
+/** Returns the client's address: behind trusted proxies, the one that they forward. */
+export function ipOf<Request>(
+  { reader, trusted }: ClientAddress<Request>,
+  request: Request,
+): string | undefined {
   if (trusted === undefined) return reader.ip === undefined ? reader.peer(request) : reader.ip(request)
   const peer = reader.peer(request)
   if (!trusted.any) return peer
@@ -35,26 +39,26 @@ export function ipOf<Request>({ reader, trusted }: IpReading<Request>, request: 
   )
 }
 
-/** `ip:203.0.113.7`, `ip:2001:db8:1:2::/64`: keys as rules have them. */
+/** Keys by address, the same as those of rules: `ip:203.0.113.7`, `ip:2001:db8:1:2::/64`. */
 export class IpKeys<Request> {
-  readonly #reading: IpReading<Request>
+  readonly #address: ClientAddress<Request>
   readonly #keys: AddressKeys
 
-  constructor(reading: IpReading<Request>, ipv6Subnet: number | undefined) {
-    this.#reading = reading
+  constructor(address: ClientAddress<Request>, ipv6Subnet: number | undefined) {
+    this.#address = address
     this.#keys = new AddressKeys(ipv6Subnet)
   }
 
   keyOf(request: Request): string {
-    const ip = ipOf(this.#reading, request)
-    // Requests without an address, over a Unix socket, are counted together: limited too much is noticed, not at all is not.
+    const ip = ipOf(this.#address, request)
+    // Requests over a Unix socket have no address. They share one key: too strict a limit is noticed, a missing one is not.
     return (ip === undefined ? undefined : this.#keys.of(ip)) ?? "ip:unknown"
   }
 }
 
-/** What stands for a key that cannot be told, because the request has a part of it more than once. */
+/** Takes the place of a key when the request has one of its parts more than once. */
 export class AmbiguousKey {
-  /** What must change: `header x-tenant must be given once`. */
+  /** What the client must change: `header x-tenant must be given once`. */
   readonly ambiguous: string
 
   constructor(ambiguous: string) {
@@ -62,10 +66,10 @@ export class AmbiguousKey {
   }
 }
 
-/** A part of a key: `header:x-tenant` with its value, or undefined if the request has none. */
+/** Reads one part of a key, such as the value of `header:x-tenant`. Returns undefined if the request has none. */
 type KeyPart<Request> = (request: Request) => string | AmbiguousKey | undefined
 
-/** The key by the words of `keyBy`. Undefined when the request lacks a part. */
+/** Returns a function that builds the key of a request. It returns undefined when the request lacks a part. */
 export function compileKeyBy<Request>(
   keyBy: KeyBy | readonly KeyBy[],
   reader: RequestReader<Request>,
@@ -82,7 +86,7 @@ export function compileKeyBy<Request>(
     for (const part of parts) {
       const text = part(request)
       if (typeof text !== "string") return text
-      // What separates the parts is escaped inside them: `a,b` and `c` are not `a` and `b,c`.
+      // The separator is escaped inside the parts: `a,b` and `c` differ from `a` and `b,c`.
       key += `${key === "" ? "" : ","}${text.replaceAll("%", "%25").replaceAll(",", "%2C")}`
     }
     return key
@@ -104,7 +108,7 @@ function keyPart<Request>(
     if (user === undefined) {
       throw new SluiceError("OPTION_MISSING", {
         place: "rateLimit.user",
-        expected: 'is required by keyBy "user": a function of the request that returns who was verified',
+        expected: 'is required by keyBy "user": a function that returns the authenticated user of a request',
       })
     }
     return (request) => labelled("user", user(request))

@@ -1,4 +1,4 @@
-// Options for the whole application, and for single routes of it.
+// Limits of an application and of its routes, for frameworks where a route has options of its own.
 
 import type { Clock } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
@@ -8,7 +8,7 @@ import { type MemoryStore, memoryStore } from "../../stores/memory/memory-store.
 import type { Store } from "../../stores/store.js"
 import { type AnyRateLimitOptions, RATE_LIMIT_FIELDS } from "./rate-limit-options.js"
 
-/** What a route may say for itself. What it does not say counts as for the whole application. */
+/** The options of a route. It inherits the others from the application. */
 export type RouteLimitOptions<Request> = AnyRateLimitOptions<Request> &
   Partial<LimitOptions> & {
     limits?: readonly LimitOptions[]
@@ -18,12 +18,12 @@ export type RouteLimitOptions<Request> = AnyRateLimitOptions<Request> &
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A limit is one thing: whoever gives a part of it gives all of it. A burst for one limit is wrong for another. */
+/** A route that gives one of these inherits none of them: a burst for one limit is wrong for another. */
 const LIMIT = [...LIMIT_FIELDS, "limits", "limiter", "engine", "tier"]
 const STORE = ["store", "clock", "prefix"]
 const KEY = ["key", "keyBy", "onMissingKey", "ipv6Subnet"]
 
-/** What an application has of each: made once, from options that are whole. */
+/** Makes the limiter of the application and those of its routes, each once, from their merged options. */
 export class RouteLimits<Made> {
   readonly #general: Fields
   readonly #adapterFields: readonly string[]
@@ -32,7 +32,7 @@ export class RouteLimits<Made> {
   #memory: MemoryStore | undefined
   readonly #own = new Map<string, { readonly options: object; readonly made: Made }>()
 
-  /** `make` gets options that are put together, but not checked. */
+  /** `make` receives merged options, which are not checked yet. */
   constructor(general: object, adapterFields: readonly string[], make: (options: never) => Made) {
     checkFields(general, [...RATE_LIMIT_FIELDS, ...adapterFields], "rateLimit")
     this.#general = general as Fields
@@ -40,13 +40,13 @@ export class RouteLimits<Made> {
     this.#make = make
   }
 
-  /** For routes that say nothing. */
+  /** For routes without options. */
   get general(): Made {
     this.#made ??= this.#makeFrom(this.#general)
     return this.#made
   }
 
-  /** For a route with options of its own. `route` is the same in every process: with a limit of its own, it counts by it. */
+  /** For a route with options. `route` must be the same in every process: the counters of a limit are named by it. */
   own(options: object, route: string): Made {
     const known = this.#own.get(route)
     if (known?.options === options) return known.made
@@ -64,7 +64,7 @@ export class RouteLimits<Made> {
     await this.#memory?.close()
   }
 
-  /** Routes of one application share a memory as they would share a Redis, so that both count alike. */
+  /** The routes of an application share one memory store as they would share a Redis, so that both count alike. */
   #makeFrom(options: Fields): Made {
     const isStored = ["store", "limiter", "engine"].some((field) => options[field] !== undefined)
     if (isStored) return this.#make(options as never)
@@ -74,7 +74,7 @@ export class RouteLimits<Made> {
   }
 }
 
-/** A route's options over the application's, without those that its own make meaningless. */
+/** Merges a route's options with the application's, without those of the application that the route replaces. */
 export function joinOptions(general: Fields, own: Fields, route: string): Fields {
   const has = (fields: readonly string[]): boolean => fields.some((field) => own[field] !== undefined)
   const dropped = new Set<string>()
@@ -87,7 +87,7 @@ export function joinOptions(general: Fields, own: Fields, route: string): Fields
   if (has(["trustProxy"])) drop(["proxyHeader"])
   const inherited = Object.fromEntries(Object.entries(general).filter(([field]) => !dropped.has(field)))
   const joined = { ...inherited, ...own }
-  // Two routes with a limit per minute each are two limits, also where a store would take them for one.
+  // Two routes with a limit per minute each have two limits. Without a prefix both would use the same counters.
   if (!hasLimit || own.prefix !== undefined) return joined
   return { ...joined, prefix: `${general.prefix ?? "sluice"}:${route}` }
 }

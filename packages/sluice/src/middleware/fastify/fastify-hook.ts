@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify"
-import type { Gate } from "../core/admission.js"
-import type { DeniedAnswer, Passage, RequestDecision } from "../core/passage.js"
-import { headersOf, holdResponse } from "../node/node-middleware.js"
-import { headerSetter } from "./fastify-headers.js"
+import type { Admission } from "../core/admission.js"
+import type { DeniedAnswer } from "../core/denied-answer.js"
+import type { RequestDecision } from "../core/rate-limit-options.js"
+import type { RequestLimiter } from "../core/request-limiter.js"
+import type { RequestReader } from "../core/request-reader.js"
+import { delayResponse, headersOf, nodeHostOf } from "../node/node-http.js"
 
-/** With a callback and not a promise: a promise for every request would cost as much as the decision. */
+/** With a callback instead of a promise: a promise per request costs as much as the decision. */
 export type FastifyHook = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -13,85 +15,97 @@ export type FastifyHook = (
 
 export type OnDenied = (request: FastifyRequest, reply: FastifyReply, decision: RequestDecision) => unknown
 
-/** Asks the gate about a request and does what it says. What the application's own functions throw is fastify's to handle. */
-export function fastifyHook(gate: Gate<FastifyRequest>, onDenied: OnDenied | undefined): FastifyHook {
-  const setHeaders = headerSetter()
+export const fastifyRequestReader: RequestReader<FastifyRequest> = {
+  method: (request) => request.method,
+  target: (request) => request.originalUrl,
+  headers: (request) => request.headers,
+  rawHeaders: (request) => request.raw.rawHeaders,
+  peer: (request) => request.socket.remoteAddress,
+  host: (request) => nodeHostOf(request.raw),
+  // Fastify applies its own option `trustProxy`.
+  ip: (request) => request.ip,
+  route: (request) => request.routeOptions.url,
+}
 
+/** A hook that limits requests. Errors of the application's own functions go to fastify's error handler. */
+export function fastifyHook(
+  limiter: RequestLimiter<FastifyRequest>,
+  onDenied: OnDenied | undefined,
+): FastifyHook {
   function proceed(
-    passage: Passage<FastifyRequest> | undefined,
-    request: FastifyRequest,
+    admission: Admission<FastifyRequest> | undefined,
     reply: FastifyReply,
     done: HookHandlerDoneFunction,
   ): void {
-    if (passage === undefined) {
+    if (admission === undefined) {
       done()
       return
     }
-    const { decision, headers } = passage
+    const { request, decision, headers } = admission
     request.rateLimit = decision
-    setHeaders(reply, headers)
-    if (!decision.allowed) deny(passage, request, reply, done)
-    else if (decision.delayMs > 0) hold(passage, reply, done)
+    for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1])
+    if (!decision.allowed) deny(admission, reply, done)
+    else if (decision.delayMs > 0) delay(admission, reply, done)
     else {
-      if (passage.mustSettle) settleAtClose(passage, reply)
+      if (admission.mustSettle) settleOnClose(admission, reply)
       done()
     }
   }
 
   function deny(
-    passage: Passage<FastifyRequest>,
-    request: FastifyRequest,
+    admission: Admission<FastifyRequest>,
     reply: FastifyReply,
     done: HookHandlerDoneFunction,
   ): void {
-    const answer = passage.denied as DeniedAnswer
+    const answer = admission.denied as DeniedAnswer
     reply.code(answer.status)
     if (onDenied === undefined) sendDenied(reply, answer)
-    else sendInstead(onDenied(request, reply, passage.decision), reply, answer).catch(done)
+    else sendOwn(onDenied(admission.request, reply, admission.decision), reply, answer).catch(done)
   }
 
   return (request, reply, done) => {
-    const passing = gate.pass(request)
-    if (passing instanceof Promise) {
-      passing.then((passage) => proceed(passage, request, reply, done)).catch(done)
-    } else proceed(passing, request, reply, done)
+    const admission = limiter.admit(request)
+    if (admission instanceof Promise) {
+      admission.then((admitted) => proceed(admitted, reply, done)).catch(done)
+    } else proceed(admission, reply, done)
   }
 }
 
 function sendDenied(reply: FastifyReply, { body, contentType }: DeniedAnswer): void {
-  // It is text already. Without a serializer that says so fastify would add a charset, which problem+json does not have.
-  reply.header("content-type", contentType).serializer(asItIs).send(body)
+  // The body is already text. Without a serializer fastify would add a charset, which problem+json does not have.
+  reply.header("content-type", contentType).serializer(String).send(body)
 }
 
-function asItIs(body: unknown): string {
-  return body as string
-}
-
-async function sendInstead(returned: unknown, reply: FastifyReply, answer: DeniedAnswer): Promise<void> {
-  // Whoever returns the reply sends it: awaiting it lasts until then.
+/** Sends what `onDenied` returned, unless it has sent a response itself. */
+async function sendOwn(returned: unknown, reply: FastifyReply, answer: DeniedAnswer): Promise<void> {
+  // A returned reply is a thenable that resolves once it is sent.
   const body = await returned
   if (reply.sent) return
   if (body === undefined) sendDenied(reply, answer)
   else reply.send(body)
 }
 
-function hold(passage: Passage<FastifyRequest>, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-  holdResponse(passage, reply.raw)
+function delay(
+  admission: Admission<FastifyRequest>,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  delayResponse(admission, reply.raw)
     .then((isDue) => {
       if (isDue) {
-        if (passage.mustSettle) settleAtClose(passage, reply)
+        if (admission.mustSettle) settleOnClose(admission, reply)
         done()
       } else reply.hijack()
     })
     .catch(done)
 }
 
-/** Like that of other middlewares, but for connections that became something else, such as a WebSocket: these count. */
-function settleAtClose(passage: Passage<FastifyRequest>, reply: FastifyReply): void {
+/** Differs from the one for node:http for connections that became something else, such as a WebSocket: they count. */
+function settleOnClose(admission: Admission<FastifyRequest>, reply: FastifyReply): void {
   const { raw } = reply
   const settle = (): void => {
-    if (raw.writableEnded) passage.settle(raw.statusCode, headersOf(reply))
-    else if (!reply.sent) passage.settle("aborted")
+    if (raw.writableEnded) admission.settle(raw.statusCode, headersOf(reply))
+    else if (!reply.sent) admission.settle("aborted")
   }
   if (raw.closed) settle()
   else raw.once("close", settle)

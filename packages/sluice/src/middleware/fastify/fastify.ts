@@ -1,46 +1,42 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify"
 import { SluiceError } from "../../errors.js"
 import { checkOneOf, checkType } from "../../options.js"
-import { Gate } from "../core/admission.js"
-import type { RequestDecision } from "../core/passage.js"
-import type { RateLimitOptions } from "../core/rate-limit-options.js"
+import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
+import { RequestLimiter } from "../core/request-limiter.js"
 import { type RouteLimitOptions, RouteLimits } from "../core/route-limits.js"
-import { type FastifyHook, fastifyHook, type OnDenied } from "./fastify-hook.js"
-import { fastifyRequestReader } from "./fastify-request.js"
-import { FastifyRoutes } from "./fastify-routes.js"
+import { type FastifyHook, fastifyHook, fastifyRequestReader, type OnDenied } from "./fastify-hook.js"
 
-export type { RequestDecision } from "../core/passage.js"
-export type { DecisionEvent, RateLimitOptions } from "../core/rate-limit-options.js"
+export type { DecisionEvent, RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 export type { FastifyHook } from "./fastify-hook.js"
 
-/** What the hook of one route takes. */
+/** The options of one route. */
 export type FastifyRouteLimitOptions = RouteLimitOptions<FastifyRequest> & {
-  /** Answers a denied request instead: sends, or returns what to send. Headers and status are set already. */
+  /** Responds to a denied request: sends the response, or returns its body. Headers and status are already set. */
   onDenied?: OnDenied
 }
 
 interface PluginOptions {
   onDenied?: OnDenied
-  /** When the limit is asked. Later ones know more of the request: `preHandler` its body and its user. Default: `"onRequest"`. */
+  /** When the limit is checked. At `preHandler` the body is read and the user is known. Default: `"onRequest"`. */
   hook?: (typeof HOOKS)[number]
 }
 
 export type FastifyRateLimitOptions =
   | (RateLimitOptions<FastifyRequest> & PluginOptions & { global?: true })
-  /** Nothing is limited but the routes that say so. */
+  /** Only routes with options of their own are limited. */
   | (FastifyRouteLimitOptions & PluginOptions & { global: false })
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** A limit for this route instead of that of the application, or none. */
+    /** A limit for this route instead of the application's, or `false` for no limit. */
     rateLimit?: FastifyRouteLimitOptions | false
   }
   interface FastifyRequest {
-    /** What the last rate limit on the way here decided; null if none was asked. */
+    /** The decision of the last rate limit that the request met; null if it met none. */
     rateLimit: RequestDecision | null
   }
   interface FastifyInstance {
-    /** A hook that limits one route, or the answer to those that do not exist. */
+    /** Returns a hook that limits one route, or the not-found handler. */
     rateLimit(options?: FastifyRouteLimitOptions): FastifyHook
   }
 }
@@ -49,8 +45,8 @@ const HOOKS = ["onRequest", "preValidation", "preHandler"] as const
 const ADAPTER_FIELDS = ["onDenied"]
 
 /**
- * A plugin for fastify 5: `fastify.register(rateLimit, { limit: 100, window: "1m" })`. It limits every route, whether it
- * was declared before or after, and unknown ones too. Routes may differ by `config: { rateLimit: … }`.
+ * A plugin for fastify 5: `fastify.register(rateLimit, { limit: 100, window: "1m" })`. It limits every route, declared
+ * before or after it, and requests that match no route. A route sets its own limit by `config: { rateLimit: … }`.
  */
 export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (fastify, options) => {
   const { global: isGlobal, hook, ...general } = options
@@ -63,21 +59,17 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (fas
   if (!fastify.hasDecorator("rateLimit")) {
     fastify.decorate("rateLimit", (own?: FastifyRouteLimitOptions) => routeHook(limits, own))
   }
-  const routes = new FastifyRoutes(fastify.printRoutes())
-  // A hook of the instance, not one put on each route: that would miss routes declared before the plugin was loaded.
-  fastify.addHook(hook ?? "onRequest", generalOrOwn(limits, generalHook, routes))
-  // Mistakes come out at the start, as far as the routes are seen here, and not with the first request.
-  fastify.addHook("onRoute", (route) => {
-    const { config, method, url } = route
+  // One hook for the whole instance: `onRoute` does not see the routes that were declared before the plugin.
+  fastify.addHook(hook ?? "onRequest", generalOrOwn(limits, generalHook))
+  // Reports invalid options of the routes that `onRoute` does see at the start, and not at the first request.
+  fastify.addHook("onRoute", ({ config, method, url }) => {
     const own = config?.rateLimit
     if (isOwn(own, method, url)) limits.own(own, routeName(method, url))
-    routes.see(route)
   })
-  fastify.addHook("onReady", async () => routes.complete())
   fastify.addHook("onClose", () => limits.close())
 }
 
-// What fastify-plugin would set: the limit is one of the whole instance that registers it, not of a scope of its own.
+// The same as fastify-plugin sets: the hooks apply to the whole instance that registers the plugin, not to a child scope.
 Object.assign(rateLimit, {
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "sluice",
@@ -87,21 +79,21 @@ Object.assign(rateLimit, {
 function makeHook(options: RateLimitOptions<FastifyRequest> & { onDenied?: OnDenied }): FastifyHook {
   const { onDenied } = options
   checkType(onDenied, "rateLimit.onDenied", "a function", (value) => typeof value === "function")
-  return fastifyHook(new Gate(options, fastifyRequestReader, ADAPTER_FIELDS), onDenied)
+  return fastifyHook(new RequestLimiter(options, fastifyRequestReader, ADAPTER_FIELDS), onDenied)
 }
 
 type Config = FastifyRequest["routeOptions"]["config"]
 type Limits = RouteLimits<FastifyHook>
 
-/** The hooks of routes with options of their own. Where several plugins meet such a route, the first one takes care of it. */
+/** The hooks of routes with options of their own. If the plugin is registered twice, the first one limits such a route. */
 const ownHooks = new WeakMap<Config, { readonly limits: Limits; readonly hook: FastifyHook }>()
 
-function generalOrOwn(limits: Limits, general: FastifyHook | undefined, routes: FastifyRoutes): FastifyHook {
+function generalOrOwn(limits: Limits, general: FastifyHook | undefined): FastifyHook {
   return (request, reply, done) => {
-    // The answer to unknown routes is one of those that are not shown.
-    const config = routes.mayDiffer || request.is404 ? request.routeOptions.config : undefined
+    // The not-found handler has no config.
+    const config: Config | undefined = request.routeOptions.config
     const own = config?.rateLimit
-    if (config === undefined || own === undefined) {
+    if (own === undefined) {
       if (general === undefined) done()
       else general(request, reply, done)
       return
@@ -116,10 +108,10 @@ function generalOrOwn(limits: Limits, general: FastifyHook | undefined, routes: 
   }
 }
 
-/** Made with the first request of each route, because only then it is known which one it is for. */
+/** The hook of a route is made at its first request: only then is it known which route it limits. */
 function routeHook(limits: Limits, own: FastifyRouteLimitOptions | undefined): FastifyHook {
   if (own === undefined) return limits.general
-  // Made once now, to find mistakes in the options.
+  // Reports invalid options at once.
   limits.own(own, "rateLimit()")
   const hooks = new WeakMap<object, FastifyHook>()
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
@@ -145,7 +137,7 @@ function isOwn(own: unknown, method: unknown, url: string): own is FastifyRouteL
   })
 }
 
-/** `GET /items/:id`. The HEAD that fastify adds to a GET is the same to whoever limits it. */
+/** `GET /items/:id`. The HEAD route that fastify adds to a GET shares its limit. */
 function routeName(method: unknown, url: string): string {
   return `${method === "HEAD" ? "GET" : String(method)} ${url}`
 }

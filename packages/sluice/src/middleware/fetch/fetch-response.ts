@@ -1,18 +1,24 @@
-import type { DeniedAnswer, Passage } from "../core/passage.js"
+import type { Admission } from "../core/admission.js"
+import type { DeniedAnswer } from "../core/denied-answer.js"
 
 const NO_HEADERS: readonly string[] = []
-const LAST = Symbol.for("sluice.headers")
+/** Registered globally, so that two copies of the library in one process see each other's headers. */
+const HEADERS = Symbol.for("sluice.headers")
 
-/** Remembers what the response is to show. Of several gates the last counts: its headers hold those of the others. */
-export function noteHeaders(request: object, headers: readonly string[]): void {
-  if (headers.length > 0) (request as { [LAST]?: readonly string[] })[LAST] = headers
+interface WithHeaders {
+  [HEADERS]?: readonly string[]
 }
 
-export function notedHeaders(request: object): readonly string[] {
-  return (request as { [LAST]?: readonly string[] })[LAST] ?? NO_HEADERS
+/** Remembers the headers of a request's response. The last middleware's are kept: they include those of earlier ones. */
+export function rememberHeaders(request: object, headers: readonly string[]): void {
+  if (headers.length > 0) (request as WithHeaders)[HEADERS] = headers
 }
 
-/** The response with these headers: the same one, or a copy where its own cannot be changed, as after `fetch`. */
+export function rememberedHeaders(request: object): readonly string[] {
+  return (request as WithHeaders)[HEADERS] ?? NO_HEADERS
+}
+
+/** Adds headers to a response. Returns the same response, or a copy if its headers are immutable, as those of `fetch` are. */
 export function withHeaders(response: Response, headers: readonly string[]): Response {
   if (headers.length === 0) return response
   try {
@@ -29,7 +35,7 @@ function copyWith(response: Response, headers: readonly string[]): Response {
     setHeaders(copy, headers)
     return copy
   } catch {
-    // A protocol switch cannot be copied, nor can an answer that was read already. It matters more than its headers.
+    // A protocol switch cannot be copied, nor can a response that was read. Send it without the headers.
     return response
   }
 }
@@ -45,14 +51,14 @@ export function deniedResponse(answer: DeniedAnswer, list: readonly string[]): R
   return new Response(answer.body, { status: answer.status, headers })
 }
 
-/** For a client that went away while it was held: nobody reads it. The status is the one that nginx logs. */
+/** The response to a client that left while its request was delayed. Nobody reads it; 499 is the status that nginx logs. */
 export function goneResponse(): Response {
   return new Response(null, { status: 499 })
 }
 
-/** Tells the passage when the client goes away. Returns a function that stops listening. */
-export function settleAtAbort(passage: Pick<Passage, "settle">, signal: AbortSignal): () => void {
-  const onAbort = (): void => passage.settle("aborted")
+/** Settles the admission when the client leaves. Returns a function that stops listening. */
+export function settleOnAbort(admission: Pick<Admission, "settle">, signal: AbortSignal): () => void {
+  const onAbort = (): void => admission.settle("aborted")
   if (signal.aborted) onAbort()
   else signal.addEventListener("abort", onAbort, { once: true })
   return () => signal.removeEventListener("abort", onAbort)

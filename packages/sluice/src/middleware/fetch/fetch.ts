@@ -1,56 +1,54 @@
-// For everything made of `Request` and `Response`: Next, Workers, Bun, Deno, and servers of one's own.
+// For handlers from `Request` to `Response`: Next, Workers, Bun, Deno, and your own servers.
 
 import { checkType } from "../../options.js"
-import { Gate } from "../core/admission.js"
-import type { Ending, Passage, RequestDecision } from "../core/passage.js"
-import type { RateLimitOptions } from "../core/rate-limit-options.js"
-import { peerOf, rawHeadersOf } from "./fetch-peer.js"
-import { fetchRequestReader } from "./fetch-request.js"
+import type { Admission, Ending } from "../core/admission.js"
+import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
+import { RequestLimiter } from "../core/request-limiter.js"
+import { fetchRequestReader, peerOf, rawHeadersOf } from "./fetch-request.js"
 import {
   deniedResponse,
   goneResponse,
-  notedHeaders,
-  noteHeaders,
-  settleAtAbort,
+  rememberedHeaders,
+  rememberHeaders,
+  settleOnAbort,
   withHeaders,
 } from "./fetch-response.js"
 
 export { type LimitFetchOptions, limitFetch, type OutgoingCall } from "../../outgoing/limit-fetch.js"
-export type { RequestDecision } from "../core/passage.js"
-export type { DecisionEvent, RateLimitOptions } from "../core/rate-limit-options.js"
+export type { DecisionEvent, RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 
 export type FetchRateLimitOptions<R extends Request = Request> = RateLimitOptions<R> & {
   /**
-   * The address of whoever is connected. Needed where the runtime does not tell it beside the request, as Deno, Bun and
-   * @hono/node-server do: on Workers, `(request) => request.headers.get("cf-connecting-ip") ?? undefined`. Name a header
-   * only if whoever stands in front of the application always sets it; else clients choose whom they are counted as.
-   * `info` is what was given beside the request.
+   * Returns the client's address. Deno, Bun and @hono/node-server pass it beside the request; other runtimes need this
+   * option, for example on Workers `(request) => request.headers.get("cf-connecting-ip") ?? undefined`. Use a header only if
+   * the proxy in front of the application always sets it: otherwise clients choose their own address. `info` is what was
+   * passed beside the request.
    */
   ip?: (request: R, info: unknown) => string | undefined
-  /** Answers a denied request instead; the headers are added to it. */
+  /** Returns the response to a denied request. The rate limit headers are added to it. */
   onDenied?: (request: R, decision: RequestDecision) => Response | Promise<Response>
 }
 
-/** A request that was put through a limit, with what was decided about it. */
+/** A request with the decision about it. */
 export type LimitedRequest<R extends Request = Request> = R & { rateLimit?: RequestDecision }
 
-/** What a limit says about one request. */
+/** The result of the limit for one request. */
 export interface FetchPassage {
-  /** Undefined for a request that was let through unseen. */
+  /** Undefined for a request that is not limited. */
   readonly decision: RequestDecision | undefined
-  /** The answer to a request that is not to go on: denied, or its client went away while it was held. */
+  /** The response to a request that was denied, or whose client left while it was delayed. Undefined: handle the request. */
   readonly response: Response | undefined
-  /** Adds the headers to the application's answer and settles with its status. Return what it returns: it may be a copy. */
+  /** Adds the headers to the application's response and settles with its status. Send what it returns: it may be a copy. */
   readonly apply: (response: Response) => Response
   /**
-   * How the request ended, for `skipFailedRequests` and `skipSuccessfulRequests`, where `apply` is not called: the
-   * handler threw, say. Only the first call counts.
+   * Reports how the request ended when `apply` is not called, for example because the handler threw. It is for
+   * `skipFailedRequests` and `skipSuccessfulRequests`. Only the first call counts.
    */
   readonly settle: (ending: Ending) => void
 }
 
 /**
- * A function of a request. Most applications use `withRateLimit`, which does all of this:
+ * Returns a function that limits requests. Most applications use `withRateLimit`, which does all of this:
  *
  *     const { response, apply } = await limit(request, info)
  *     if (response !== undefined) return response
@@ -69,35 +67,36 @@ export function rateLimit<R extends Request = Request>(
     (request) => readPeer(request, infos.get(request)),
     (request) => rawHeadersOf(infos.get(request)),
   )
-  const gate = new Gate<R>(options, reader, ["ip", "onDenied"])
+  const limiter = new RequestLimiter<R>(options, reader, ["ip", "onDenied"])
 
-  async function denied(passage: Passage<R>): Promise<Response> {
-    const { request, decision, headers } = passage
+  async function denied(admission: Admission<R>): Promise<Response> {
+    const { request, decision, headers } = admission
     if (onDenied !== undefined) return withHeaders(await onDenied(request, decision), headers)
-    const answer = passage.denied
+    const answer = admission.denied
     return answer === undefined ? goneResponse() : deniedResponse(answer, headers)
   }
 
   return async (request, info) => {
     if (info !== undefined) infos.set(request, info)
-    const passage = await gate.pass(request)
-    if (passage === undefined) return UNSEEN
-    const { decision, headers } = passage
+    const admission = await limiter.admit(request)
+    if (admission === undefined) return NOT_LIMITED
+    const { decision, headers } = admission
     ;(request as LimitedRequest<R>).rateLimit = decision
-    noteHeaders(request, headers)
-    if (!passage.allowed) return ended(decision, await denied(passage))
-    if (passage.delayMs > 0 && !(await passage.hold(request.signal))) return ended(decision, goneResponse())
-    const stopListening = passage.mustSettle ? settleAtAbort(passage, request.signal) : undefined
+    rememberHeaders(request, headers)
+    if (!admission.allowed) return ended(decision, await denied(admission))
+    if (admission.delayMs > 0 && !(await admission.delay(request.signal)))
+      return ended(decision, goneResponse())
+    const stopListening = admission.mustSettle ? settleOnAbort(admission, request.signal) : undefined
     const settle = (ending: Ending, headers?: Headers): void => {
       stopListening?.()
-      passage.settle(ending, headers)
+      admission.settle(ending, headers)
     }
     return {
       decision,
       response: undefined,
       apply(response) {
         settle(response.status, response.headers)
-        return withHeaders(response, notedHeaders(request))
+        return withHeaders(response, rememberedHeaders(request))
       },
       settle,
     }
@@ -105,8 +104,8 @@ export function rateLimit<R extends Request = Request>(
 }
 
 /**
- * The handler behind a limit, with the same arguments as before: `export const GET = withRateLimit(handler, { limit: 100,
- * window: "1m" })`. The decision is in `request.rateLimit`.
+ * Limits a handler, which keeps its arguments: `export const GET = withRateLimit(handler, { limit: 100, window: "1m" })`.
+ * The decision is in `request.rateLimit`.
  */
 export function withRateLimit<R extends Request, Rest extends unknown[]>(
   handler: (request: LimitedRequest<R>, ...rest: Rest) => Response | Promise<Response>,
@@ -126,7 +125,7 @@ export function withRateLimit<R extends Request, Rest extends unknown[]>(
   }
 }
 
-const UNSEEN: FetchPassage = {
+const NOT_LIMITED: FetchPassage = {
   decision: undefined,
   response: undefined,
   apply: (response) => response,

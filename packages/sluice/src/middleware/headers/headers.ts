@@ -1,29 +1,29 @@
-// From a decision to response headers. Names are lower-case, as HTTP/2 wants them and as frameworks keep them anyway.
+// Turns decisions into response headers. Names are in lower case, as HTTP/2 requires.
 
 import { checkOneOf } from "../../options.js"
 import { base64, sfInteger, sfString, wholeSeconds } from "./structured-field.js"
 
 /**
  * - `legacy`: `x-ratelimit-limit`, `x-ratelimit-remaining`, `x-ratelimit-reset` (Unix seconds).
- * - `draft-6`, `draft-7`, `draft-8`: the IETF draft of that number; 8 is also the form of all later ones.
- * - `both`: legacy and the newest draft.
- * - `none`: not one header, not even `retry-after`.
+ * - `draft-6`, `draft-7`, `draft-8`: the IETF draft of that number. Later drafts have the form of draft 8.
+ * - `both`: `legacy` and `draft-8`.
+ * - `none`: no headers, not even `retry-after`.
  */
 export type HeaderStyle = (typeof HEADER_STYLES)[number]
 
 export const HEADER_STYLES = ["legacy", "draft-6", "draft-7", "draft-8", "both", "none"] as const
 
-/** What a limit promises, whoever asks: the constant part of the headers. */
+/** The part of a limit that is the same in every response. */
 export interface HeaderPolicy {
   readonly name: string
   /** Units per window. */
   readonly quota: number
   readonly windowMs: number
-  /** What is counted. Default: requests. */
+  /** The unit that the limit counts. Default: requests. */
   readonly unit?: "requests" | "content-bytes" | "concurrent-requests" | undefined
 }
 
-/** The part of one limit's decision that headers show. */
+/** What headers show of the decision on one limit. */
 export interface HeaderLimit {
   readonly limit: number
   readonly remaining: number
@@ -32,7 +32,7 @@ export interface HeaderLimit {
   readonly resetAt: number
 }
 
-/** The part of a decision that headers show; a `Decision` is one. */
+/** What headers show of a decision. Every `Decision` has these fields. */
 export interface HeaderDecision extends HeaderLimit {
   readonly allowed: boolean
   readonly limits?: readonly (HeaderLimit & { readonly name: string })[] | undefined
@@ -43,7 +43,7 @@ export interface HeaderOptions {
   readonly style?: HeaderStyle | undefined
   /** One per limit, in the order of `decision.limits`. */
   readonly policies: readonly HeaderPolicy[]
-  /** Milliseconds to add to `retry-after`, so that clients denied together do not all come back together. */
+  /** Returns milliseconds to add to `retry-after`, so that clients denied together do not all retry together. */
   readonly jitter?: ((retryAfterMs: number) => number) | undefined
 }
 
@@ -51,72 +51,112 @@ export type SetHeader = (name: string, value: string) => void
 
 export interface HeaderWriter {
   /**
-   * Hands over each header of this decision. `partitionKey` tells a client whose quota it saw, as `pk` of `ratelimit`
-   * (draft-8 only); it is shown to the client as it is given, so hash what should stay secret.
+   * Calls `set` for each header of the decision. `partitionKey` becomes the parameter `pk` of `ratelimit` (draft-8 only): it
+   * tells clients whose quota they see. Clients receive it as given, so hash a key that must stay secret.
    */
   write(decision: HeaderDecision, set: SetHeader, partitionKey?: string): void
 }
 
-/** Everything that is the same for each decision is put together here, once. */
+/** Returns a writer of the headers of decisions on these limits. */
 export function headerWriter(options: HeaderOptions): HeaderWriter {
   const { style = "both", policies, jitter } = options
   checkOneOf(style, HEADER_STYLES, "headers")
-  if (style === "none") return { write() {} }
-  const draft = style === "both" ? "draft-8" : style
-  const policy = policyText(style, policies)
-  const memberStarts = new Map(policies.map(({ name }) => [name, memberStart(name)]))
-  const onlyMember = memberStart(policies[0]?.name ?? "default")
-
-  function writeMembers(decision: HeaderDecision, set: SetHeader, partitionKey: string | undefined): void {
-    const end = partitionKey === undefined ? "" : `;pk=:${base64(partitionKey)}:`
-    const { limits } = decision
-    if (limits === undefined || limits.length === 0) {
-      set("ratelimit", onlyMember + memberEnd(decision, decision) + end)
-      return
-    }
-    const blocked = isBlocked(decision)
-    let text = ""
-    for (const entry of limits) {
-      const start = memberStarts.get(entry.name) ?? memberStart(entry.name)
-      // While the key is blocked nothing is left of any limit, whatever its own counter says.
-      text += (text === "" ? "" : ", ") + start + memberEnd(blocked ? decision : entry, decision) + end
-    }
-    set("ratelimit", text)
-  }
-
+  const format = new HeaderFormat(style, policies)
   return {
     write(decision, set, partitionKey) {
-      const shown = shownLimit(decision)
-      if (style === "both" || style === "legacy") {
-        set("x-ratelimit-limit", sfInteger(shown.limit))
-        set("x-ratelimit-remaining", sfInteger(shown.remaining))
-        set("x-ratelimit-reset", sfInteger(wholeSeconds(shown.resetAt)))
-      }
-      if (draft !== "legacy" && policy !== "") set("ratelimit-policy", policy)
-      if (draft === "draft-8") {
-        writeMembers(decision, set, partitionKey)
-      } else if (draft === "draft-7") {
-        const { limit, remaining } = shown
-        const reset = sfInteger(secondsUntilMore(shown))
-        set("ratelimit", `limit=${sfInteger(limit)}, remaining=${sfInteger(remaining)}, reset=${reset}`)
-      } else if (draft === "draft-6") {
-        set("ratelimit-limit", sfInteger(shown.limit))
-        set("ratelimit-remaining", sfInteger(shown.remaining))
-        set("ratelimit-reset", sfInteger(secondsUntilMore(shown)))
-      }
-      // A cost that can never fit has no time to try again: no wait is right, so none is told.
-      if (!decision.allowed && decision.retryAfterMs !== Infinity) {
-        const wait = decision.retryAfterMs
-        const extra = jitter === undefined ? 0 : Math.max(0, jitter(wait) || 0)
-        set("retry-after", sfInteger(wholeSeconds(wait + extra)))
-      }
+      const list = format.list(decision, partitionKey, jitter)
+      for (let i = 0; i < list.length; i += 2) set(list[i] as string, list[i + 1] as string)
     },
   }
 }
 
+type Policies = readonly HeaderPolicy[]
+
+/** The headers of decisions on the same limits in one style, with the constant parts written once. */
+class HeaderFormat {
+  readonly #style: HeaderStyle
+  readonly #policyText: string
+  readonly #memberStarts: ReadonlyMap<string, string>
+  readonly #onlyMemberStart: string
+
+  constructor(style: HeaderStyle, policies: Policies) {
+    this.#style = style
+    this.#policyText = policyText(style, policies)
+    this.#memberStarts = new Map(policies.map(({ name }) => [name, memberStart(name)]))
+    this.#onlyMemberStart = memberStart(policies[0]?.name ?? "default")
+  }
+
+  /** Returns a new flat list: name, value, name, value. */
+  list(decision: HeaderDecision, partitionKey?: string, jitter?: HeaderOptions["jitter"]): string[] {
+    const list: string[] = []
+    const style = this.#style
+    if (style === "none") return list
+    const shown = shownLimit(decision)
+    const remaining = sfInteger(shown.remaining)
+    if (style === "both" || style === "legacy") {
+      list.push("x-ratelimit-limit", sfInteger(shown.limit), "x-ratelimit-remaining", remaining)
+      list.push("x-ratelimit-reset", sfInteger(wholeSeconds(shown.resetAt)))
+    }
+    if (style !== "legacy" && this.#policyText !== "") list.push("ratelimit-policy", this.#policyText)
+    if (style === "both" || style === "draft-8") {
+      list.push("ratelimit", this.#members(decision, partitionKey))
+    } else if (style === "draft-7") {
+      const reset = sfInteger(secondsUntilMore(shown))
+      list.push("ratelimit", `limit=${sfInteger(shown.limit)}, remaining=${remaining}, reset=${reset}`)
+    } else if (style === "draft-6") {
+      list.push("ratelimit-limit", sfInteger(shown.limit), "ratelimit-remaining", remaining)
+      list.push("ratelimit-reset", sfInteger(secondsUntilMore(shown)))
+    }
+    // A cost above the limit never fits, so no wait would help and the header is left out.
+    if (!decision.allowed && decision.retryAfterMs !== Infinity) {
+      const wait = decision.retryAfterMs
+      const extra = jitter === undefined ? 0 : Math.max(0, jitter(wait) || 0)
+      list.push("retry-after", sfInteger(wholeSeconds(wait + extra)))
+    }
+    return list
+  }
+
+  /** The value of draft 8's `ratelimit`: one member per limit. */
+  #members(decision: HeaderDecision, partitionKey: string | undefined): string {
+    const end = partitionKey === undefined ? "" : `;pk=:${base64(partitionKey)}:`
+    const { limits } = decision
+    if (limits === undefined || limits.length === 0) {
+      return this.#onlyMemberStart + memberEnd(decision, decision) + end
+    }
+    // A block on the key leaves nothing of any limit, whatever the counter of the limit says.
+    const blocked = isBlocked(decision)
+    return limits
+      .map((entry) => {
+        const start = this.#memberStarts.get(entry.name) ?? memberStart(entry.name)
+        return start + memberEnd(blocked ? decision : entry, decision) + end
+      })
+      .join(", ")
+  }
+}
+
+const formats = new Map<HeaderStyle, WeakMap<Policies, HeaderFormat>>()
+
 /**
- * The limit whose numbers stand in headers with room for one: the one with the least remaining, or when denied the one
- * that denies for longest, because its numbers explain the answer. Of a blocked key: what the decision itself says.
+ * The headers of a decision on these limits as a new flat list: name, value, name, value. Pass the same array of policies
+ * each time: their texts are cached by it.
+ */
+export function headerList(style: HeaderStyle, policies: Policies, decision: HeaderDecision): string[] {
+  let byPolicies = formats.get(style)
+  if (byPolicies === undefined) {
+    byPolicies = new WeakMap()
+    formats.set(style, byPolicies)
+  }
+  let format = byPolicies.get(policies)
+  if (format === undefined) {
+    format = new HeaderFormat(style, policies)
+    byPolicies.set(policies, format)
+  }
+  return format.list(decision)
+}
+
+/**
+ * The limit that a header with room for one limit shows: the one with the least remaining, or in a denial the one with the
+ * longest wait. When a block on the key denies, no single limit explains it, and the decision's own numbers are shown.
  */
 function shownLimit(decision: HeaderDecision): HeaderLimit {
   const { limits } = decision
@@ -127,26 +167,26 @@ function shownLimit(decision: HeaderDecision): HeaderLimit {
   })
 }
 
-/** Denied, and by none of the limits: what denies is a block on the key. */
+/** Whether a block on the key denies: the request is denied, and by none of the limits. */
 function isBlocked(decision: HeaderDecision): boolean {
   return !decision.allowed && decision.limits?.every((entry) => entry.retryAfterMs === 0) === true
 }
 
 /**
- * Seconds until there is more: of a limit that denies the wait, so that it never contradicts `retry-after`; of others
- * the time until it is as new, because a little more comes earlier with some algorithms but all of it never later.
+ * Seconds until the client may send more. For a limit that denies it is the wait, so that it agrees with `retry-after`. For
+ * other limits it is the time until they are fully reset; part of the quota may come back earlier.
  */
 function secondsUntilMore({ retryAfterMs, resetAfterMs }: HeaderLimit): number {
   return wholeSeconds(retryAfterMs > 0 && retryAfterMs !== Infinity ? retryAfterMs : resetAfterMs)
 }
 
-export function memberStart(name: string): string {
+function memberStart(name: string): string {
   return `${sfString(name)};r=`
 }
 
 /**
- * The draft wants no `t` after `retry-after`. A limit that did not deny may reset after it; then its `t`, which is
- * optional, is left out rather than made up.
+ * The numbers of a member. The draft forbids a `t` that is later than `retry-after`; a limit that did not deny may reset
+ * later, and then its `t`, which is optional, is left out.
  */
 function memberEnd(entry: HeaderLimit, decision: HeaderDecision): string {
   const seconds = secondsUntilMore(entry)
@@ -155,26 +195,20 @@ function memberEnd(entry: HeaderLimit, decision: HeaderDecision): string {
   return tooLate ? remaining : `${remaining};t=${sfInteger(seconds)}`
 }
 
-/** What `ratelimit-policy` says, whatever is decided. */
-export function policyText(style: HeaderStyle, policies: readonly HeaderPolicy[]): string {
-  return style === "both" || style === "draft-8" ? policyList(policies) : oldPolicyList(policies)
-}
-
-function policyList(policies: readonly HeaderPolicy[]): string {
+/** The value of `ratelimit-policy`, which is the same for every decision. Up to draft 7 policies have no name. */
+function policyText(style: HeaderStyle, policies: Policies): string {
+  const isNamed = style === "both" || style === "draft-8"
   return policies
     .map(({ name, quota, windowMs, unit }) => {
+      const numbers = sfInteger(quota) + windowParameter(windowMs)
+      if (!isNamed) return numbers
       const qu = unit === undefined || unit === "requests" ? "" : `;qu=${sfString(unit)}`
-      return `${sfString(name)};q=${sfInteger(quota)}${windowParameter(windowMs)}${qu}`
+      return `${sfString(name)};q=${numbers}${qu}`
     })
     .join(", ")
 }
 
-/** Up to draft 7 a policy had no name. */
-function oldPolicyList(policies: readonly HeaderPolicy[]): string {
-  return policies.map(({ quota, windowMs }) => sfInteger(quota) + windowParameter(windowMs)).join(", ")
-}
-
-/** Whole seconds only, and never 0. Rounded up: a client that paces itself by it is too slow rather than too fast. */
+/** Whole seconds, at least 1. Rounded up: a client that paces itself by it is too slow rather than too fast. */
 function windowParameter(windowMs: number): string {
   return windowMs > 0 ? `;w=${sfInteger(wholeSeconds(windowMs))}` : ""
 }

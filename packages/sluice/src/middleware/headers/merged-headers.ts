@@ -1,58 +1,36 @@
-// What the headers of one response show: the decision of one middleware, or of several that the request met.
+// Several middlewares may limit one request. The headers of its response show the limits of all of them.
 
-import {
-  type HeaderDecision,
-  type HeaderLimit,
-  type HeaderPolicy,
-  type HeaderStyle,
-  headerWriter,
-} from "./headers.js"
-import { keptByLimits } from "./memoize-by-policy.js"
-import { isPlain, PlainHeaders } from "./plain-headers.js"
-
-export interface Shown {
-  readonly decision: HeaderDecision
-  /** One per limit. The same list each time, because header texts are kept by it. */
-  readonly policies: readonly HeaderPolicy[]
-}
-
-/** Where what was shown so far is kept. */
-const SHOWN = Symbol.for("sluice.shown")
-
-/** What earlier gates have shown on the response to a request. `notes` is the request, or what it has for notes. */
-export function shownOn(notes: object): Shown | undefined {
-  return (notes as { [SHOWN]?: Shown })[SHOWN]
-}
-
-export function noteShown(notes: object, shown: Shown): void {
-  ;(notes as { [SHOWN]?: Shown })[SHOWN] = shown
-}
+import type { HeaderDecision, HeaderLimit, HeaderPolicy } from "./headers.js"
 
 type Policies = readonly HeaderPolicy[]
-type Write = (decision: HeaderDecision) => string[]
 
-/** Puts the headers of decisions about these limits into flat lists: name, value, name, value. */
-export const headerList = keptByLimits(newHeaderList)
-
-function newHeaderList(style: HeaderStyle, policies: Policies): Write {
-  const writer = headerWriter({ style, policies })
-  const plain = policies.length === 0 ? undefined : new PlainHeaders(style, policies)
-  let list: string[] = []
-  const push = (name: string, value: string): void => {
-    list.push(name, value)
-  }
-  return (decision) => {
-    if (plain !== undefined && isPlain(decision)) return plain.list(decision)
-    list = []
-    writer.write(decision, push)
-    return list
-  }
+/** What the headers of a response show: a decision and the limits it is about. */
+export interface ShownLimits {
+  readonly decision: HeaderDecision
+  /** One per limit. The same array for the same limits: header texts are cached by it. */
+  readonly policies: Policies
 }
 
-const joined = new WeakMap<Policies, WeakMap<Policies, Policies>>()
+/** Registered globally, so that two copies of the library in one process see each other's limits. */
+const SHOWN = Symbol.for("sluice.shown")
 
-/** What two middlewares of one response show: each limit its own member, and the tightest where there is room for one. */
-export function showTogether(earlier: Shown, later: Shown): Shown {
+interface WithShownLimits {
+  [SHOWN]?: ShownLimits
+}
+
+/**
+ * Adds the limits of one middleware to those that earlier middlewares showed for the same request, remembers the result for
+ * later ones, and returns it.
+ */
+export function mergeShownLimits(request: object, own: ShownLimits): ShownLimits {
+  const earlier = (request as WithShownLimits)[SHOWN]
+  const merged = earlier === undefined ? own : mergeLimits(earlier, own)
+  ;(request as WithShownLimits)[SHOWN] = merged
+  return merged
+}
+
+/** Merges two decisions: each limit keeps its own member, and headers with room for one limit show the tightest. */
+export function mergeLimits(earlier: ShownLimits, later: ShownLimits): ShownLimits {
   const a = earlier.decision
   const b = later.decision
   const tightest = a.remaining < b.remaining ? a : b
@@ -66,25 +44,28 @@ export function showTogether(earlier: Shown, later: Shown): Shown {
       resetAt: Math.max(a.resetAt, b.resetAt),
       limits: [...limitsOf(earlier), ...limitsOf(later)],
     },
-    policies: joinPolicies(earlier.policies, later.policies),
+    policies: mergePolicies(earlier.policies, later.policies),
   }
 }
 
-function limitsOf({ decision, policies }: Shown): readonly (HeaderLimit & { readonly name: string })[] {
+function limitsOf({ decision, policies }: ShownLimits): readonly (HeaderLimit & { readonly name: string })[] {
   if (decision.limits !== undefined && decision.limits.length > 0) return decision.limits
   return [{ ...decision, name: policies[0]?.name ?? "default" }]
 }
 
-function joinPolicies(a: Policies, b: Policies): Policies {
-  let known = joined.get(a)
-  if (known === undefined) {
-    known = new WeakMap()
-    joined.set(a, known)
+const mergedPolicies = new WeakMap<Policies, WeakMap<Policies, Policies>>()
+
+/** Returns the same array each time for the same two. */
+function mergePolicies(a: Policies, b: Policies): Policies {
+  let withA = mergedPolicies.get(a)
+  if (withA === undefined) {
+    withA = new WeakMap()
+    mergedPolicies.set(a, withA)
   }
-  let both = known.get(b)
+  let both = withA.get(b)
   if (both === undefined) {
     both = [...a, ...b]
-    known.set(b, both)
+    withA.set(b, both)
   }
   return both
 }

@@ -1,13 +1,14 @@
 import type { ServerResponse } from "node:http"
-// Values and not only types: filters tell exceptions by their class, and the container knows a guard by what Nest's own
-// decorators note on it. Whoever imports this has Nest.
+// Nest is imported at run time here: filters recognise exceptions by their class, and the container recognises a guard by
+// the metadata of Nest's decorators.
 import { type CanActivate, type ExecutionContext, HttpException, Inject, Injectable } from "@nestjs/common"
-import type { DeniedAnswer, Passage, RequestDecision } from "../core/passage.js"
-import { holdResponse, settleAtClose } from "../node/node-middleware.js"
-import { LIMITS, type NestLimit, type NestLimits } from "./nest-limits.js"
-import type { NestRequest } from "./nest-request.js"
+import type { Admission } from "../core/admission.js"
+import type { DeniedAnswer } from "../core/denied-answer.js"
+import type { RequestDecision } from "../core/rate-limit-options.js"
+import { delayResponse, settleOnClose } from "../node/node-http.js"
+import { LIMITS, type NestLimit, type NestLimits, type NestRequest } from "./nest-limits.js"
 
-/** What is thrown at a denied request. Filters see it like every other exception of Nest's. */
+/** Thrown for a denied request. Exception filters handle it like any other exception of Nest. */
 export class RateLimitException extends HttpException {
   readonly decision: RequestDecision
 
@@ -17,17 +18,17 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** What a guard needs of a response: either platform's. */
+/** What a guard needs of a response, on either platform. */
 interface NestResponse {
   setHeader?(name: string, value: string): unknown
   header?(name: string, value: string): unknown
-  /** The response of node:http, where the platform wraps it. */
+  /** The response of node:http, if the platform wraps it. */
   raw?: ServerResponse
 }
 
 /**
  * Limits every handler it guards: `{ provide: APP_GUARD, useClass: RateLimitGuard }` for all, `@UseGuards(RateLimitGuard)`
- * for some. Handlers that do not answer HTTP are let through, unless a subclass finds their request.
+ * for some. Handlers of other protocols than HTTP are not limited, unless a subclass overrides `getRequest`.
  */
 export class RateLimitGuard implements CanActivate {
   readonly #limits: NestLimits
@@ -40,64 +41,64 @@ export class RateLimitGuard implements CanActivate {
     const limit = this.#limits.of(context.getClass(), context.getHandler())
     const request = limit === null ? undefined : this.getRequest(context)
     if (limit === null || request === undefined) return true
-    const passing = limit.gate.pass(request)
-    return passing instanceof Promise
-      ? passing.then((passage) => this.#proceed(passage, limit, context))
-      : this.#proceed(passing, limit, context)
+    const admission = limit.limiter.admit(request)
+    return admission instanceof Promise
+      ? admission.then((admitted) => this.#proceed(admitted, limit, context))
+      : this.#proceed(admission, limit, context)
   }
 
-  /** The request that is counted. Override it for GraphQL or WebSockets; undefined lets the call through. */
+  /** Returns the request to count. Override it for GraphQL or WebSockets; on undefined the call is not limited. */
   protected getRequest(context: ExecutionContext): object | undefined {
     return context.getType() === "http" ? context.switchToHttp().getRequest<object>() : undefined
   }
 
-  /** Where the headers go. Override it together with `getRequest`; undefined where there are no headers. */
+  /** Returns the response that gets the headers. Override it together with `getRequest`; undefined if it has no headers. */
   protected getResponse(context: ExecutionContext): object | undefined {
     return context.getType() === "http" ? context.switchToHttp().getResponse<object>() : undefined
   }
 
-  /** What to throw at a denied request. Override it where an `HttpException` says nothing to the client. */
+  /** Returns what to throw for a denied request. Override it for protocols that do not know an `HttpException`. */
   protected denial(_context: ExecutionContext, decision: RequestDecision, answer: DeniedAnswer): unknown {
     return new RateLimitException(bodyOf(answer), answer.status, decision)
   }
 
   #proceed(
-    passage: Passage<object> | undefined,
+    admission: Admission<object> | undefined,
     limit: NestLimit,
     context: ExecutionContext,
   ): boolean | Promise<boolean> {
-    if (passage === undefined) return true
-    const { decision, headers } = passage
-    ;(passage.request as NestRequest).rateLimit = decision
+    if (admission === undefined) return true
+    const { decision, headers } = admission
+    ;(admission.request as NestRequest).rateLimit = decision
     const response = this.getResponse(context) as NestResponse | undefined
     if (response !== undefined) writeHeaders(response, headers)
-    if (!decision.allowed) return this.#deny(passage, limit, context, response)
+    if (!decision.allowed) return this.#deny(admission, limit, context, response)
     const raw = response === undefined ? undefined : (response.raw ?? (response as ServerResponse))
-    if (decision.delayMs > 0) return hold(passage, raw)
-    if (passage.mustSettle && raw !== undefined) settleAtClose(passage, raw)
+    if (decision.delayMs > 0) return delay(admission, raw)
+    if (admission.mustSettle && raw !== undefined) settleOnClose(admission, raw)
     return true
   }
 
   #deny(
-    passage: Passage<object>,
+    admission: Admission<object>,
     { onDenied }: NestLimit,
     context: ExecutionContext,
     response: NestResponse | undefined,
   ): never {
-    const { decision } = passage
+    const { decision } = admission
     const own = (onDenied as OnDenied | undefined)?.(context, decision)
     if (own !== undefined) throw own
-    const answer = passage.denied as DeniedAnswer
+    const answer = admission.denied as DeniedAnswer
     if (response !== undefined) writeType(response, answer)
     throw this.denial(context, decision, answer)
   }
 }
 
-// What `@Injectable()` on the class and `@Inject(LIMITS)` on its parameter come down to.
+// The same as `@Injectable()` on the class and `@Inject(LIMITS)` on its parameter.
 Injectable()(RateLimitGuard)
 Inject(LIMITS)(RateLimitGuard, undefined, 0)
 
-/** Returns what to throw instead; undefined for the usual. */
+/** Returns what to throw for a denied request; on undefined the guard throws a `RateLimitException`. */
 export type OnDenied = (context: ExecutionContext, decision: RequestDecision) => unknown
 
 function writeHeaders(response: NestResponse, headers: readonly string[]): void {
@@ -110,17 +111,17 @@ function writeHeaders(response: NestResponse, headers: readonly string[]): void 
 }
 
 function writeType(response: NestResponse, answer: DeniedAnswer): void {
-  // A text becomes the message of Nest's usual body for an error, which has a type already.
+  // Nest puts a text into its own JSON body for errors, which has its own type.
   if (!isJson(answer)) return
   if (response.setHeader === undefined) response.header?.("content-type", answer.contentType)
-  else writeTypeAtLast(response as ServerResponse, answer.contentType)
+  else writeTypeWithHead(response as ServerResponse, answer.contentType)
 }
 
 /**
- * Says what kind of JSON it is when the headers are written. Before that, Nest 11 on express takes every type but
- * application/json for a mistake: it would overwrite it, and add a line to the log with each denial.
+ * Sets the content type when the head is written. If it were set earlier, Nest 11 on express would replace every type but
+ * application/json, and log a warning with each denial.
  */
-function writeTypeAtLast(response: ServerResponse, contentType: string): void {
+function writeTypeWithHead(response: ServerResponse, contentType: string): void {
   const writeHead = response.writeHead as (...parts: unknown[]) => ServerResponse
   response.writeHead = (...parts: unknown[]): ServerResponse => {
     const type = response.getHeader("content-type")
@@ -129,10 +130,10 @@ function writeTypeAtLast(response: ServerResponse, contentType: string): void {
   }
 }
 
-/** False when the client went away: whatever is then answered, nobody reads it. */
-async function hold(passage: Passage<object>, response: ServerResponse | undefined): Promise<boolean> {
-  const isDue = await (response === undefined ? passage.hold() : holdResponse(passage, response))
-  if (isDue && passage.mustSettle && response !== undefined) settleAtClose(passage, response)
+/** Resolves to false when the client leaves first. Nobody reads the response then. */
+async function delay(admission: Admission<object>, response: ServerResponse | undefined): Promise<boolean> {
+  const isDue = await (response === undefined ? admission.delay() : delayResponse(admission, response))
+  if (isDue && admission.mustSettle && response !== undefined) settleOnClose(admission, response)
   return isDue
 }
 

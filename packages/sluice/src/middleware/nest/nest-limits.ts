@@ -1,26 +1,41 @@
+import type { Request as ExpressRequest } from "express"
+import type { FastifyRequest } from "fastify"
 import { checkType } from "../../options.js"
-import { Gate } from "../core/admission.js"
-import type { RateLimitOptions } from "../core/rate-limit-options.js"
+import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
+import { RequestLimiter } from "../core/request-limiter.js"
+import type { RequestReader } from "../core/request-reader.js"
 import { RouteLimits } from "../core/route-limits.js"
-import { nestRequestReader } from "./nest-request.js"
+import { expressRequestReader } from "../express.js"
+import { fastifyRequestReader } from "../fastify/fastify-hook.js"
 
-/** Where decorators leave a route's options; `false` for a route that is not limited. */
+/** The metadata key of a route's options. They are `false` for a route that is not limited. */
 export const OPTIONS_KEY = "sluice:rate-limit"
-/** What guards ask for. One per application, so that guards of several modules count together. */
+/** The injection token of `NestLimits`. One per application, so that guards of several modules count together. */
 export const LIMITS = Symbol.for("sluice.nest-limits")
 export const ADAPTER_FIELDS = ["onDenied"]
 
+/** What requests have in common on all platforms. Pass the request type of your platform instead if you need more. */
+export interface NestRequest {
+  readonly method: string
+  readonly url: string
+  readonly originalUrl: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly ip?: string | undefined
+  /** The decision of the last rate limit that the request met. */
+  rateLimit?: RequestDecision | null
+}
+
 export interface NestLimit {
-  readonly gate: Gate<object>
+  readonly limiter: RequestLimiter<object>
   readonly onDenied: ((...parts: never) => unknown) | undefined
 }
 
-/** A class or a function, as Nest hands them out. */
+/** A controller class or a handler function. */
 interface Named {
   readonly name: string
 }
 
-/** Which limit a handler has: its own, that of its class, that of the application, or none. */
+/** Finds the limit of a handler: its own, that of its class, that of the application, or none. */
 export class NestLimits {
   readonly #limits: RouteLimits<NestLimit>
   readonly #isGlobal: boolean
@@ -31,11 +46,11 @@ export class NestLimits {
     checkType(isGlobal, "rateLimit.global", "true or false", (value) => typeof value === "boolean")
     this.#isGlobal = isGlobal !== false
     this.#limits = new RouteLimits(general, ADAPTER_FIELDS, makeLimit)
-    // Mistakes come out at the start, and not with the first request.
+    // Reports invalid options at the start, and not at the first request.
     if (this.#isGlobal) void this.#limits.general
   }
 
-  /** Null: not limited. */
+  /** Null when the handler is not limited. */
   of(controller: Named, handler: Named): NestLimit | null {
     let handlers = this.#known.get(controller)
     if (handlers === undefined) {
@@ -50,7 +65,7 @@ export class NestLimits {
     return limit
   }
 
-  /** Called by Nest when the application closes. */
+  /** Nest calls it when the application closes. */
   onApplicationShutdown(): Promise<void> {
     return this.#limits.close()
   }
@@ -65,7 +80,7 @@ export class NestLimits {
   }
 }
 
-/** As Nest's Reflector reads it, which lives in a package that is not needed otherwise. Nest brings `reflect-metadata`. */
+/** Does what Nest's Reflector does, which is in a package that is not needed otherwise. Nest loads `reflect-metadata`. */
 function optionsOf(target: object): object | false | undefined {
   const { getMetadata } = Reflect as unknown as { getMetadata(key: string, target: object): unknown }
   return getMetadata(OPTIONS_KEY, target) as object | false | undefined
@@ -74,5 +89,25 @@ function optionsOf(target: object): object | false | undefined {
 function makeLimit(options: RateLimitOptions<object> & Partial<NestLimit>): NestLimit {
   const { onDenied } = options
   checkType(onDenied, "rateLimit.onDenied", "a function", (value) => typeof value === "function")
-  return { gate: new Gate(options, nestRequestReader, ADAPTER_FIELDS), onDenied }
+  return { limiter: new RequestLimiter(options, nestRequestReader, ADAPTER_FIELDS), onDenied }
 }
+
+/** Reads requests of platform-fastify and platform-express. */
+const nestRequestReader: RequestReader<object> = {
+  method: (request) => readerOf(request).method(request),
+  target: (request) => readerOf(request).target(request),
+  headers: (request) => readerOf(request).headers(request),
+  rawHeaders: (request) => readerOf(request).rawHeaders(request),
+  peer: (request) => readerOf(request).peer(request),
+  host: (request) => readerOf(request).host?.(request),
+  ip: (request) => readerOf(request).ip?.(request),
+  route: (request) => readerOf(request).route?.(request),
+}
+
+function readerOf(request: object): RequestReader<object> {
+  // Fastify wraps the request of node:http; the request of express is one itself.
+  return "raw" in request ? (forFastify as RequestReader<object>) : (forExpress as RequestReader<object>)
+}
+
+const forFastify: RequestReader<FastifyRequest> = fastifyRequestReader
+const forExpress: RequestReader<ExpressRequest> = expressRequestReader

@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from "@nestjs/platform-fastify"
 import type { Request, Response } from "express"
 import { afterEach, describe, expect, it } from "vitest"
 import { memoryStore } from "../../stores/memory/memory-store.js"
-import { rateLimit as expressRateLimit } from "../express/express.js"
+import { rateLimit as expressRateLimit } from "../express.js"
 import { rateLimit as fastifyRateLimit } from "../fastify/fastify.js"
 import { describeAdapter, type RunningApp, type SuiteHandler } from "../suite/adapter-suite.test-support.js"
 import {
@@ -332,10 +332,10 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
       const app = await startNest(platform, { imports, controllers: [Items] }, (made) => {
         limits = made.get<NestLimits>(LIMITS)
       })
-      const gate = limits?.of(Items, Items.prototype.a)?.gate
+      const limiter = limits?.of(Items, Items.prototype.a)?.limiter
       for (const step of ["open", "closed"]) {
         if (step === "closed") await app.close()
-        degraded.push((await gate?.pass({}))?.decision.degraded)
+        degraded.push((await limiter?.admit({}))?.decision.degraded)
       }
     }
     expect(degraded).toEqual([undefined, "allow", undefined, undefined])

@@ -11,34 +11,33 @@ import { LIMIT_FIELDS } from "../../policy.js"
 import { checkRateLimitOptions, limiterOf, type RateLimitOptions } from "../core/rate-limit-options.js"
 import type { RouteLimitOptions } from "../core/route-limits.js"
 import { type OnDenied, RateLimitGuard } from "./nest-guard.js"
-import { ADAPTER_FIELDS, LIMITS, NestLimits, OPTIONS_KEY } from "./nest-limits.js"
-import type { NestRequest } from "./nest-request.js"
+import { ADAPTER_FIELDS, LIMITS, NestLimits, type NestRequest, OPTIONS_KEY } from "./nest-limits.js"
 
-export type { DeniedAnswer, RequestDecision } from "../core/passage.js"
-export type { DecisionEvent, RateLimitOptions } from "../core/rate-limit-options.js"
+export type { DeniedAnswer } from "../core/denied-answer.js"
+export type { DecisionEvent, RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 export {
   type SluiceThrottlerStorage,
   type ThrottlerStorageOptions,
   throttlerStorage,
 } from "../stores/throttler-storage.js"
 export { RateLimitException, RateLimitGuard } from "./nest-guard.js"
-export type { NestRequest } from "./nest-request.js"
+export type { NestRequest } from "./nest-limits.js"
 
 interface DeniedOptions {
-  /** Returns what to throw at a denied request instead. The headers are set already. */
+  /** Returns what to throw for a denied request. The headers are already set. */
   onDenied?: OnDenied
 }
 
-/** What `@RateLimit` takes. */
+/** The options of `@RateLimit`. */
 export type NestRouteLimitOptions<Request extends object = NestRequest> = RouteLimitOptions<Request> &
   DeniedOptions
 
 export type NestRateLimitOptions<Request extends object = NestRequest> =
   | (RateLimitOptions<Request> & DeniedOptions & { global?: true })
-  /** Nothing is limited but what has a `@RateLimit`. */
+  /** Only handlers and classes with `@RateLimit` are limited. */
   | (NestRouteLimitOptions<Request> & { global: false })
 
-/** A class that knows the options, for `useClass` and `useExisting`. */
+/** A class that provides the options, for `useClass` and `useExisting`. */
 export interface RateLimitOptionsFactory<Request extends object = NestRequest> {
   createRateLimitOptions(): NestRateLimitOptions<Request> | Promise<NestRateLimitOptions<Request>>
 }
@@ -62,7 +61,7 @@ export class RateLimitModule {
   static forRoot<Request extends object = NestRequest>(
     options: NestRateLimitOptions<Request>,
   ): DynamicModule {
-    // By a function: Nest 10 would spell out a value, with its store and all that hangs on it, to tell modules apart.
+    // A factory instead of a value: Nest 10 serializes values, with the whole store in them, to tell modules apart.
     return moduleOf([{ provide: OPTIONS, useFactory: () => options }], [])
   }
 
@@ -73,23 +72,23 @@ export class RateLimitModule {
   }
 }
 
-/** A limit for a handler, or for all of a class together, instead of that of the application. What it does not say is inherited. */
+/** A limit for a handler, or for all handlers of a class together, instead of the application's. Other options are inherited. */
 export function RateLimit<Request extends object = NestRequest>(
   options: NestRouteLimitOptions<Request> = {},
 ): ClassDecorator & MethodDecorator {
-  // Mistakes come out when the class is loaded, as far as they can be seen without the application's own options.
+  // Reports invalid options when the class is loaded, as far as they show without the application's options.
   const checked = checkRateLimitOptions(options as RateLimitOptions<Request>, ADAPTER_FIELDS)
   const isWhole = [...LIMIT_FIELDS, "limits"].some((field) => Object.hasOwn(options, field))
   if (isWhole) void limiterOf(checked).close()
   return SetMetadata(OPTIONS_KEY, options)
 }
 
-/** No limit for a handler, or for those of a class that have none of their own. */
+/** Turns the limit off for a handler, or for the handlers of a class that have none of their own. */
 export function SkipRateLimit(): ClassDecorator & MethodDecorator {
   return SetMetadata(OPTIONS_KEY, false)
 }
 
-/** Global, because guards are made in the modules they are used in. */
+/** The module is global, because Nest creates guards in the modules that use them. */
 function moduleOf(
   options: Provider[],
   imports: NonNullable<RateLimitAsyncOptions["imports"]>,

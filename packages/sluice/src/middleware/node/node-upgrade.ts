@@ -1,7 +1,8 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
-import type { Gate } from "../core/admission.js"
-import type { DeniedAnswer, Passage } from "../core/passage.js"
+import type { Admission } from "../core/admission.js"
+import type { DeniedAnswer } from "../core/denied-answer.js"
+import type { RequestLimiter } from "../core/request-limiter.js"
 import type { WithRateLimit } from "./node-middleware.js"
 
 export type UpgradeHandler = (
@@ -10,45 +11,45 @@ export type UpgradeHandler = (
   head: Buffer,
 ) => unknown
 
-/** What is answered when a function of the application's throws. */
+/** Returns the response to send when a function of the application throws. */
 export type OnUpgradeError = (error: unknown, request: IncomingMessage) => DeniedAnswer
 
-/** A listener for `upgrade` that answers a denied request on its socket, and hands the others on. */
+/** Returns a listener for `upgrade` that responds to denied requests on their socket and hands the others to `handler`. */
 export function limitUpgrade(
-  gate: Gate<IncomingMessage>,
+  limiter: RequestLimiter<IncomingMessage>,
   handler: UpgradeHandler,
   onError: OnUpgradeError,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  const decide = async (request: IncomingMessage, socket: Duplex): Promise<boolean> => {
-    const passage = await gate.pass(request)
-    if (passage === undefined) return true
-    ;(request as WithRateLimit).rateLimit = passage.decision
-    const { denied } = passage
+  const isAdmitted = async (request: IncomingMessage, socket: Duplex): Promise<boolean> => {
+    const admission = await limiter.admit(request)
+    if (admission === undefined) return true
+    ;(request as WithRateLimit).rateLimit = admission.decision
+    const { denied } = admission
     if (denied !== undefined) {
-      answer(socket, denied, passage.headers)
+      respond(socket, denied, admission.headers)
       return false
     }
-    if (passage.delayMs > 0 && !(await holdSocket(passage, socket))) return false
-    // What becomes of the connection is nobody's answer any more; being switched over is.
-    passage.settle(101)
+    if (admission.delayMs > 0 && !(await delaySocket(admission, socket))) return false
+    // The response to an upgrade is 101. What happens on the connection afterwards is not part of it.
+    admission.settle(101)
     return true
   }
   return (request, socket, head) => {
-    // An upgraded socket has nobody who listens: without this a reset while we wait would end the process.
+    // Nobody else listens to the socket yet: without this a reset while we wait would end the process.
     const onSocketError = (): void => undefined
     socket.on("error", onSocketError)
-    decide(request, socket).then(
-      (isPassed) => {
-        if (!isPassed) return
+    isAdmitted(request, socket).then(
+      (admitted) => {
+        if (!admitted) return
         socket.removeListener("error", onSocketError)
         handler(request, socket, head)
       },
-      (error: unknown) => answer(socket, onError(error, request), []),
+      (error: unknown) => respond(socket, onError(error, request), []),
     )
   }
 }
 
-function answer(socket: Duplex, denied: DeniedAnswer, headers: readonly string[]): void {
+function respond(socket: Duplex, denied: DeniedAnswer, headers: readonly string[]): void {
   const { status, contentType, body } = denied
   const all = [
     ...headers,
@@ -61,13 +62,13 @@ function answer(socket: Duplex, denied: DeniedAnswer, headers: readonly string[]
   socket.end(`${text}\r\n${body}`, () => socket.destroy())
 }
 
-async function holdSocket(passage: Passage<IncomingMessage>, socket: Duplex): Promise<boolean> {
+async function delaySocket(admission: Admission<IncomingMessage>, socket: Duplex): Promise<boolean> {
   const gone = new AbortController()
   const onGone = (): void => gone.abort()
   if (socket.destroyed) onGone()
   socket.on("close", onGone).on("end", onGone)
   try {
-    const isDue = await passage.hold(gone.signal)
+    const isDue = await admission.delay(gone.signal)
     if (!isDue) socket.destroy()
     return isDue
   } finally {

@@ -2,8 +2,7 @@
 
 import { type IncomingMessage, request } from "node:http"
 import type { Spelling } from "../../../../../test/support/spellings.js"
-import type { RequestDecision } from "../core/passage.js"
-import type { RateLimitOptions } from "../core/rate-limit-options.js"
+import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 
 export type SuiteOptions = RateLimitOptions<object>
 

@@ -7,7 +7,7 @@ import { eventually } from "../../../../../test/support/eventually.js"
 import { createLimiter } from "../../limiter.js"
 import { createRuleEngine } from "../../rules/index.js"
 import type { Store } from "../../stores/store.js"
-import type { RequestDecision } from "../core/passage.js"
+import type { RequestDecision } from "../core/rate-limit-options.js"
 import { answerByPath, EXACT, HELLO, type Open, statusAs, statuses } from "./adapter-app.test-support.js"
 
 export function describeDecisions(open: Open, openStore: () => Promise<Store>): void {

@@ -3,9 +3,9 @@ import { createLimiter } from "../../limiter.js"
 import { createRuleEngine } from "../../rules/index.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { Gate } from "./admission.js"
-import type { Passage } from "./passage.js"
+import type { Admission } from "./admission.js"
 import type { RateLimitOptions } from "./rate-limit-options.js"
+import { RequestLimiter } from "./request-limiter.js"
 import type { RequestReader } from "./request-reader.js"
 
 interface Asked {
@@ -22,15 +22,15 @@ const reader: RequestReader<Asked> = {
   peer: ({ ip }) => ip,
 }
 
-function gateOf(options: RateLimitOptions<Asked>): Gate<Asked> {
-  return new Gate(options, reader)
+function limiterWith(options: RateLimitOptions<Asked>): RequestLimiter<Asked> {
+  return new RequestLimiter(options, reader)
 }
 
-/** The passage of a request on a store in memory, which never is a promise. */
-function passOf(gate: Gate<Asked>, asked: Asked = { ip: "203.0.113.7" }): Passage<Asked> {
-  const passage = gate.pass(asked)
-  if (passage === undefined || passage instanceof Promise) throw new Error("not decided at once")
-  return passage
+/** Admits a request on a memory store, where no promise is needed. */
+function admit(limiter: RequestLimiter<Asked>, asked: Asked = { ip: "203.0.113.7" }): Admission<Asked> {
+  const admission = limiter.admit(asked)
+  if (admission === undefined || admission instanceof Promise) throw new Error("not decided at once")
+  return admission
 }
 
 const EXACT = { algorithm: "sliding-window-log", window: "1h" } as const
@@ -41,33 +41,33 @@ afterEach(() => {
 
 describe("without a promise", () => {
   it("decides at once when the store is in memory and nothing has to be waited for", () => {
-    const gate = gateOf({ limit: 1, ...EXACT, cost: () => 1, skip: () => false, key: () => "me" })
-    expect(passOf(gate).allowed).toBe(true)
-    expect(passOf(gate).denied?.status).toBe(429)
+    const limited = limiterWith({ limit: 1, ...EXACT, cost: () => 1, skip: () => false, key: () => "me" })
+    expect(admit(limited).allowed).toBe(true)
+    expect(admit(limited).denied?.status).toBe(429)
   })
 
   it("decides at once with a rule engine in memory", () => {
     const engine = createRuleEngine({
       rules: { version: 1, rules: [{ id: "a", limits: [{ limit: 1, ...EXACT }] }] },
     })
-    const gate = gateOf({ engine })
-    expect(passOf(gate).allowed).toBe(true)
-    expect(passOf(gate).allowed).toBe(false)
+    const limited = limiterWith({ engine })
+    expect(admit(limited).allowed).toBe(true)
+    expect(admit(limited).allowed).toBe(false)
   })
 
   it("takes promises of other libraries for what they are", async () => {
     // biome-ignore lint/suspicious/noThenProperty: what it is about.
     const thenable = { then: (resolve: (key: string) => void) => resolve("me") } as unknown as Promise<string>
-    const passing = gateOf({ limit: 5, ...EXACT, key: () => thenable }).pass({})
-    expect(passing).toBeInstanceOf(Promise)
-    expect((await passing)?.key).toBe("me")
+    const admission = limiterWith({ limit: 5, ...EXACT, key: () => thenable }).admit({})
+    expect(admission).toBeInstanceOf(Promise)
+    expect((await admission)?.key).toBe("me")
   })
 
   it("waits only for what takes time", async () => {
-    const gate = gateOf({ limit: 5, ...EXACT, cost: async () => 2 })
-    const passing = gate.pass({ ip: "203.0.113.7" })
-    expect(passing).toBeInstanceOf(Promise)
-    expect((await passing)?.decision.remaining).toBe(3)
+    const limited = limiterWith({ limit: 5, ...EXACT, cost: async () => 2 })
+    const admission = limited.admit({ ip: "203.0.113.7" })
+    expect(admission).toBeInstanceOf(Promise)
+    expect((await admission)?.decision.remaining).toBe(3)
   })
 })
 
@@ -84,7 +84,7 @@ describe("what the application's functions do wrong", () => {
       { engine, user: failing },
       { engine, tier: failing },
     ]) {
-      expect(() => gateOf(options).pass({})).toThrow("mine")
+      expect(() => limiterWith(options).admit({})).toThrow("mine")
     }
   })
 
@@ -94,54 +94,54 @@ describe("what the application's functions do wrong", () => {
     [{ cost: () => -1 }, "COST_INVALID"],
     [{ cost: () => Number.NaN }, "COST_INVALID"],
   ])("refuses what is no key or no cost: %o", (options, code) => {
-    expect(() => gateOf({ limit: 1, ...EXACT, ...options }).pass({})).toThrow(
+    expect(() => limiterWith({ limit: 1, ...EXACT, ...options }).admit({})).toThrow(
       expect.objectContaining({ code }),
     )
   })
 })
 
 describe("settling", () => {
-  function chargedGate(options: Partial<RateLimitOptions<Asked>> = {}) {
+  function charged(options: Partial<RateLimitOptions<Asked>> = {}) {
     const limiter = createLimiter({ limit: 10, ...EXACT })
-    const gate = gateOf({
+    const limited = limiterWith({
       limiter,
       key: () => "me",
       skipFailedRequests: true,
       ...options,
     } as RateLimitOptions<Asked>)
-    return { gate, left: async () => (await limiter.peek("me")).remaining }
+    return { limited, left: async () => (await limiter.peek("me")).remaining }
   }
 
   it("gives back once, however often it is told", async () => {
-    const { gate, left } = chargedGate()
-    passOf(gate)
-    const passage = passOf(gate)
-    passage.settle(500)
-    passage.settle(500)
-    passage.settle("aborted")
+    const { limited, left } = charged()
+    admit(limited)
+    const admission = admit(limited)
+    admission.settle(500)
+    admission.settle(500)
+    admission.settle("aborted")
     expect(await left()).toBe(9)
   })
 
   it("gives back the whole cost", async () => {
-    const { gate, left } = chargedGate({ cost: 4 })
-    passOf(gate).settle("error")
+    const { limited, left } = charged({ cost: 4 })
+    admit(limited).settle("error")
     expect(await left()).toBe(10)
   })
 
   it("believes the first ending", async () => {
-    const { gate, left } = chargedGate()
-    const passage = passOf(gate)
-    passage.settle(200)
-    passage.settle(500)
+    const { limited, left } = charged()
+    const admission = admit(limited)
+    admission.settle(200)
+    admission.settle(500)
     expect(await left()).toBe(9)
   })
 
   it("counts an aborted request as failed, and never as successful", async () => {
-    const failed = chargedGate()
-    passOf(failed.gate).settle("aborted")
+    const failed = charged()
+    admit(failed.limited).settle("aborted")
     expect(await failed.left()).toBe(10)
-    const successful = chargedGate({ skipFailedRequests: false, skipSuccessfulRequests: true })
-    passOf(successful.gate).settle("aborted")
+    const successful = charged({ skipFailedRequests: false, skipSuccessfulRequests: true })
+    admit(successful.limited).settle("aborted")
     expect(await successful.left()).toBe(9)
   })
 
@@ -149,73 +149,76 @@ describe("settling", () => {
     [399, 9],
     [400, 10],
   ])("takes an answer of %i for what it is", async (status, expected) => {
-    const { gate, left } = chargedGate()
-    passOf(gate).settle(status)
+    const { limited, left } = charged()
+    admit(limited).settle(status)
     expect(await left()).toBe(expected)
   })
 
   it("asks requestWasSuccessful what success means, for answers only", async () => {
     const asked: number[] = []
-    const { gate, left } = chargedGate({
+    const { limited, left } = charged({
       requestWasSuccessful(_request, status) {
         asked.push(status)
         return status === 404
       },
     })
-    passOf(gate).settle(404)
-    passOf(gate).settle(200)
-    passOf(gate).settle("aborted")
+    admit(limited).settle(404)
+    admit(limited).settle(200)
+    admit(limited).settle("aborted")
     expect(asked).toEqual([404, 200])
     expect(await left()).toBe(9)
   })
 
   it("gives nothing back for a request that was denied, or that cost nothing", async () => {
-    const { gate, left } = chargedGate({ cost: 10 })
-    passOf(gate)
-    const denied = passOf(gate)
+    const { limited, left } = charged({ cost: 10 })
+    admit(limited)
+    const denied = admit(limited)
     expect(denied.mustSettle).toBe(false)
     denied.settle(500)
     expect(await left()).toBe(0)
-    expect(passOf(chargedGate({ cost: 0 }).gate).mustSettle).toBe(false)
+    expect(admit(charged({ cost: 0 }).limited).mustSettle).toBe(false)
   })
 
   it("need not be told how a request ends when nothing is ever given back", () => {
-    expect(passOf(gateOf({ limit: 1, ...EXACT })).mustSettle).toBe(false)
+    expect(admit(limiterWith({ limit: 1, ...EXACT })).mustSettle).toBe(false)
   })
 })
 
-describe("holding", () => {
+describe("delaying", () => {
   const QUEUE = { algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "1s" } as const
 
   it("gives the place of a request back that left before it could be held", async () => {
     const clock = new ManualClock()
-    const gate = gateOf({ ...QUEUE, clock })
-    passOf(gate)
-    expect(await passOf(gate).hold(AbortSignal.abort())).toBe(false)
-    expect(gate.held).toBe(0)
-    expect(passOf(gate).delayMs).toBe(100)
+    const limited = limiterWith({ ...QUEUE, clock })
+    admit(limited)
+    expect(await admit(limited).delay(AbortSignal.abort())).toBe(false)
+    expect(limited.held).toBe(0)
+    expect(admit(limited).delayMs).toBe(100)
   })
 
   it("gives a place back once when the client of a held request leaves and the request is settled too", async () => {
     const clock = new ManualClock()
-    const gate = gateOf({ ...QUEUE, clock, skipFailedRequests: true })
-    passOf(gate)
-    passOf(gate)
-    const leaving = passOf(gate)
-    await leaving.hold(AbortSignal.abort())
+    const limited = limiterWith({ ...QUEUE, clock, skipFailedRequests: true })
+    admit(limited)
+    admit(limited)
+    const leaving = admit(limited)
+    await leaving.delay(AbortSignal.abort())
     leaving.settle("aborted")
-    expect(passOf(gate).delayMs).toBe(200)
+    expect(admit(limited).delayMs).toBe(200)
   })
 
   it("frees its place for the next when the turn has come", async () => {
     const clock = new ManualClock()
-    const gate = gateOf({ ...QUEUE, clock, maxHeld: 1 })
-    passOf(gate)
-    const held = passOf(gate).hold()
-    expect(passOf(gate)).toMatchObject({ allowed: false, decision: { retryAfterMs: 200, deniedBy: "10/1s" } })
+    const limited = limiterWith({ ...QUEUE, clock, maxHeld: 1 })
+    admit(limited)
+    const held = admit(limited).delay()
+    expect(admit(limited)).toMatchObject({
+      allowed: false,
+      decision: { retryAfterMs: 200, deniedBy: "10/1s" },
+    })
     clock.advance(100)
     expect(await held).toBe(true)
-    expect(passOf(gate).allowed).toBe(true)
+    expect(admit(limited).allowed).toBe(true)
   })
 })
 
@@ -228,23 +231,23 @@ describe("failing", () => {
 
   it("warns, once, of a store that throws when nobody listens to decisions", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
-    const gate = gateOf({ limit: 1, ...EXACT, store: await closedStore() })
-    expect(passOf(gate).decision).toMatchObject({ allowed: true, degraded: "allow", remaining: 1 })
-    passOf(gate)
+    const limited = limiterWith({ limit: 1, ...EXACT, store: await closedStore() })
+    expect(admit(limited).decision).toMatchObject({ allowed: true, degraded: "allow", remaining: 1 })
+    admit(limited)
     expect(warn.mock.calls).toMatchObject([[{ code: "STORE_CLOSED" }]])
   })
 
   it("gives nothing back for what could not be counted", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
-    const gate = gateOf({ limit: 1, ...EXACT, store: await closedStore(), skipFailedRequests: true })
-    expect(passOf(gate).mustSettle).toBe(false)
+    const limited = limiterWith({ limit: 1, ...EXACT, store: await closedStore(), skipFailedRequests: true })
+    expect(admit(limited).mustSettle).toBe(false)
   })
 
   it("lets through, and shows no limit, when rules cannot be asked", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
     const rules = { version: 1 as const, rules: [{ id: "a", limits: [{ limit: 1, ...EXACT }] }] }
-    const gate = gateOf({ engine: createRuleEngine({ rules, store: await closedStore() }) })
-    expect(passOf(gate)).toMatchObject({ decision: { allowed: true, degraded: "allow" }, headers: [] })
+    const limited = limiterWith({ engine: createRuleEngine({ rules, store: await closedStore() }) })
+    expect(admit(limited)).toMatchObject({ decision: { allowed: true, degraded: "allow" }, headers: [] })
   })
 })
 
@@ -263,9 +266,13 @@ describe("with rules", () => {
         ],
       },
     })
-    const gate = gateOf({ engine, user: ({ headers }) => headers?.id, tier: ({ headers }) => headers?.tier })
+    const limited = limiterWith({
+      engine,
+      user: ({ headers }) => headers?.id,
+      tier: ({ headers }) => headers?.tier,
+    })
     const as = (id: string, tier: string) =>
-      passOf(gate, { ip: "203.0.113.7", headers: { id, tier } }).decision
+      admit(limited, { ip: "203.0.113.7", headers: { id, tier } }).decision
     expect(as("1", "gold")).toMatchObject({ limit: 9, remaining: 8 })
     expect(as("2", "none")).toMatchObject({ limit: 1, remaining: 0 })
     expect(as("2", "none")).toMatchObject({ allowed: false, rule: "a" })
@@ -273,18 +280,21 @@ describe("with rules", () => {
   })
 
   it("sets no headers where no rule applies, whatever style the middleware wants", () => {
-    const gate = gateOf({ engine: createRuleEngine({ rules: { version: 1, rules: [] } }), headers: "both" })
-    expect(passOf(gate)).toMatchObject({ allowed: true, headers: [] })
+    const limited = limiterWith({
+      engine: createRuleEngine({ rules: { version: 1, rules: [] } }),
+      headers: "both",
+    })
+    expect(admit(limited)).toMatchObject({ allowed: true, headers: [] })
   })
 
-  it("says that a limit denied what found the holding room full", async () => {
+  it("denies by the limit when the delay queue is full", async () => {
     const clock = new ManualClock()
     const limits = [{ algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "1s" } as const]
     const rules = { version: 1 as const, rules: [{ id: "a", limits }] }
     const engine = createRuleEngine({ rules, store: memoryStore({ clock }), clock })
-    const gate = gateOf({ engine, maxHeld: 0 })
-    expect(passOf(gate).decision).toMatchObject({ allowed: true, reason: "within-limits" })
-    expect(passOf(gate).decision).toMatchObject({
+    const limited = limiterWith({ engine, maxHeld: 0 })
+    expect(admit(limited).decision).toMatchObject({ allowed: true, reason: "within-limits" })
+    expect(admit(limited).decision).toMatchObject({
       allowed: false,
       reason: "limit",
       rule: "a",
@@ -301,24 +311,24 @@ describe("with rules", () => {
       response: { status: 503 },
     } as const
     const engine = createRuleEngine({ rules: { version: 1, rules: [{ ...rule, limits: [...rule.limits] }] } })
-    const byRule = gateOf({ engine })
-    expect(passOf(byRule).headers).toContain("x-ratelimit-limit")
-    expect(passOf(byRule).headers).not.toContain("ratelimit")
-    expect(passOf(byRule).denied?.status).toBe(503)
-    const own = gateOf({ engine, headers: "draft-8", status: 420, body: "no" })
-    expect(passOf(own).headers).not.toContain("x-ratelimit-limit")
-    expect(passOf(own).denied).toMatchObject({ status: 420, body: "no" })
+    const byRule = limiterWith({ engine })
+    expect(admit(byRule).headers).toContain("x-ratelimit-limit")
+    expect(admit(byRule).headers).not.toContain("ratelimit")
+    expect(admit(byRule).denied?.status).toBe(503)
+    const own = limiterWith({ engine, headers: "draft-8", status: 420, body: "no" })
+    expect(admit(own).headers).not.toContain("x-ratelimit-limit")
+    expect(admit(own).denied).toMatchObject({ status: 420, body: "no" })
   })
 })
 
 it("closes a limiter of its own, and leaves a given one alone", async () => {
   const close = vi.fn(async () => undefined)
   const limiter = Object.assign(createLimiter({ limit: 1, ...EXACT }), { close })
-  await gateOf({ limiter }).close()
+  await limiterWith({ limiter }).close()
   expect(close).not.toHaveBeenCalled()
   const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
-  const own = gateOf({ limit: 1, ...EXACT })
+  const own = limiterWith({ limit: 1, ...EXACT })
   await own.close()
-  expect(passOf(own).decision.degraded).toBe("allow")
+  expect(admit(own).decision.degraded).toBe("allow")
   expect(warn).toHaveBeenCalledOnce()
 })

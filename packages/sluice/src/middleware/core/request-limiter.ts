@@ -1,0 +1,255 @@
+// The part that all middlewares share: it turns a framework's request into a decision with headers and a response.
+
+import { checkKey, costOf } from "../../call-options.js"
+import { systemClock } from "../../clock.js"
+import type { Decision } from "../../decision.js"
+import type { Limiter } from "../../limiter.js"
+import { keepTicksQuick } from "../../quick-ticks.js"
+import { compileTrustProxy } from "../../request/address/trust-proxy.js"
+import type { RuleRequest } from "../../rules/engine/identity.js"
+import { tell } from "../../stores/fallback/notify.js"
+import { messageOf } from "../../stores/fallback/thrown.js"
+import { headerList } from "../headers/headers.js"
+import { mergeShownLimits } from "../headers/merged-headers.js"
+import { Admission, type AdmissionContext, reserveDelay } from "./admission.js"
+import { DelayQueue } from "./delay-queue.js"
+import {
+  checkRateLimitOptions,
+  limiterOf,
+  type RateLimitOptions,
+  type RequestDecision,
+  type RequestRules,
+} from "./rate-limit-options.js"
+import { AmbiguousKey, type ClientAddress, compileKeyBy, IpKeys, ipOf } from "./request-key.js"
+import { hostOf, type RequestReader } from "./request-reader.js"
+
+type MaybePromise<T> = T | Promise<T>
+
+const DEFAULT_MAX_HELD = 1_000
+/** The `retryAfterMs` of a denial because the store threw an error. Nobody knows when the store recovers. */
+const STORE_FAILURE_RETRY_MS = 1_000
+const NO_HEADERS: readonly string[] = []
+
+/** Limits the requests of one middleware. It returns promises only where something has to be waited for. */
+export class RequestLimiter<Request extends object> {
+  readonly #context: AdmissionContext<Request>
+  readonly #reader: RequestReader<Request>
+  readonly #address: ClientAddress<Request>
+  readonly #keyOf: (request: Request) => MaybePromise<string | undefined> | AmbiguousKey
+  /** The key of a request without one. */
+  readonly #fallbackKeyOf: (request: Request) => string | undefined
+  #hasWarned = false
+
+  /** `adapterFields`: options of the framework's middleware, which checks them itself. */
+  constructor(
+    options: RateLimitOptions<Request>,
+    reader: RequestReader<Request>,
+    adapterFields: readonly string[] = [],
+  ) {
+    const checked = checkRateLimitOptions(options, adapterFields)
+    const { trustProxy, proxyHeader, engine } = checked
+    this.#reader = reader
+    this.#address = {
+      reader,
+      trusted:
+        trustProxy === undefined
+          ? undefined
+          : compileTrustProxy(trustProxy, { header: proxyHeader, place: "rateLimit.trustProxy" }),
+    }
+    this.#context = {
+      options: checked,
+      rules: engine,
+      limiter: engine === undefined ? limiterOf(checked) : undefined,
+      delayQueue: new DelayQueue(checked.maxHeld ?? DEFAULT_MAX_HELD, checked.clock),
+      onError: () => {},
+    }
+    const ips = new IpKeys(this.#address, checked.ipv6Subnet)
+    this.#keyOf = checked.key ?? compileKeyBy(checked.keyBy ?? "ip", reader, ips, checked.user)
+    this.#fallbackKeyOf = checked.onMissingKey === "skip" ? () => undefined : (request) => ips.keyOf(request)
+    keepTicksQuick()
+  }
+
+  /**
+   * Decides about a request and charges it. Returns undefined for a request that is not limited. Throws or rejects only with
+   * errors of the application's own functions, and when they return an invalid key or cost.
+   */
+  admit(request: Request): MaybePromise<Admission<Request> | undefined> {
+    const { skip } = this.#context.options
+    if (skip === undefined) return this.#findKey(request)
+    return after(skip(request), (isSkipped) => (isSkipped ? undefined : this.#findKey(request)))
+  }
+
+  /** How many requests the delay queue holds now. */
+  get held(): number {
+    return this.#context.delayQueue.size
+  }
+
+  /** Closes the limiter if the middleware created it. A limiter from the options stays open. */
+  async close(): Promise<void> {
+    const { options, limiter } = this.#context
+    if (options.limiter === undefined) await limiter?.close()
+  }
+
+  #findKey(request: Request): MaybePromise<Admission<Request> | undefined> {
+    if (this.#context.rules !== undefined) return this.#findCost(request, undefined)
+    const key = this.#keyOf(request)
+    if (typeof key !== "object") return this.#checkKey(request, key)
+    return key instanceof AmbiguousKey
+      ? this.#denyAmbiguous(request, key)
+      : after(key, (found) => this.#checkKey(request, found))
+  }
+
+  #checkKey(request: Request, found: string | undefined): MaybePromise<Admission<Request> | undefined> {
+    if (found !== undefined) {
+      checkKey(found)
+      return this.#findCost(request, found)
+    }
+    const fallback = this.#fallbackKeyOf(request)
+    return fallback === undefined ? undefined : this.#findCost(request, fallback)
+  }
+
+  #findCost(request: Request, key: string | undefined): MaybePromise<Admission<Request>> {
+    const { cost } = this.#context.options
+    if (typeof cost !== "function") return this.#check(request, key, cost)
+    return after(cost(request), (units) => this.#check(request, key, costOf(units)))
+  }
+
+  #check(
+    request: Request,
+    key: string | undefined,
+    cost: number | undefined,
+  ): MaybePromise<Admission<Request>> {
+    const { rules } = this.#context
+    // Outside the try: an error of the application's functions is not a failure of the store.
+    const ruleRequest = rules === undefined ? undefined : this.#ruleRequest(request)
+    let decision: MaybePromise<RequestDecision>
+    try {
+      decision = this.#decide(key, ruleRequest, cost)
+    } catch (error) {
+      return this.#admitWithoutStore(request, key, cost, error)
+    }
+    if (!isPromise(decision)) return this.#admission(request, decision, key, cost)
+    return decision.then(
+      (made) => this.#admission(request, made, key, cost),
+      (error: unknown) => this.#admitWithoutStore(request, key, cost, error),
+    )
+  }
+
+  #decide(
+    key: string | undefined,
+    ruleRequest: RuleRequest | undefined,
+    cost: number | undefined,
+  ): MaybePromise<RequestDecision> {
+    const options = cost === undefined ? undefined : { cost }
+    if (ruleRequest === undefined) {
+      const limiter = this.#context.limiter as Limiter
+      return limiter.isSync
+        ? limiter.checkSync(key as string, options)
+        : limiter.check(key as string, options)
+    }
+    const rules = this.#context.rules as RequestRules
+    return rules.isSync ? rules.checkSync(ruleRequest, options) : rules.check(ruleRequest, options)
+  }
+
+  #ruleRequest(request: Request): RuleRequest {
+    const reader = this.#reader
+    const { tier, user } = this.#context.options
+    return {
+      method: reader.method(request),
+      host: hostOf(reader, request),
+      path: reader.target(request),
+      // The application receives the path as sent, and may route `/login/../x` to something under /login.
+      dotSegments: "refuse",
+      headers: reader.headers(request),
+      rawHeaders: reader.rawHeaders(request),
+      ip: ipOf(this.#address, request),
+      user: user?.(request),
+      tier: tier?.(request),
+      route: reader.route?.(request),
+    }
+  }
+
+  #admission(
+    request: Request,
+    made: RequestDecision,
+    key: string | undefined,
+    cost = 1,
+    error?: unknown,
+  ): Admission<Request> {
+    const decision = reserveDelay(this.#context, made, key, cost)
+    const headers = this.#headers(request, decision)
+    const admission = new Admission(this.#context, request, decision, headers, key, cost)
+    const { onDecision } = this.#context.options
+    if (onDecision !== undefined) {
+      tell(onDecision, error === undefined ? { request, decision, key } : { request, decision, key, error })
+    } else if (error !== undefined) this.#warnOnce(error)
+    return admission
+  }
+
+  #headers(request: Request, decision: RequestDecision): readonly string[] {
+    // An ambiguous key was not checked against any limit.
+    if (!decision.allowed && decision.ambiguous !== undefined) return NO_HEADERS
+    const { options, limiter } = this.#context
+    const style = options.headers ?? ("headers" in decision ? decision.headers : "both")
+    const policies = "reason" in decision ? decision.policies : limiter?.policies
+    if (style === "none" || policies === undefined || policies.length === 0) return NO_HEADERS
+    const shown = mergeShownLimits(request, { decision, policies })
+    return headerList(style, shown.policies, shown.decision)
+  }
+
+  #denyAmbiguous(request: Request, { ambiguous }: AmbiguousKey): Admission<Request> {
+    const decision: Decision = {
+      allowed: false,
+      limit: 0,
+      remaining: 0,
+      retryAfterMs: Number.POSITIVE_INFINITY,
+      resetAfterMs: 0,
+      resetAt: (this.#context.options.clock ?? systemClock).now(),
+      delayMs: 0,
+      deniedBy: "ambiguous-key",
+      ambiguous,
+    }
+    return this.#admission(request, decision, undefined, 0)
+  }
+
+  /** Allows a request whose store threw an error, or denies it if the options say so. Stores should never throw. */
+  #admitWithoutStore(
+    request: Request,
+    key: string | undefined,
+    cost: number | undefined,
+    error: unknown,
+  ): Admission<Request> {
+    const { options, limiter } = this.#context
+    const allowed = options.onStoreFailure !== "deny"
+    const wait = allowed ? 0 : STORE_FAILURE_RETRY_MS
+    const limit = limiter?.policies[0]?.quota ?? Number.POSITIVE_INFINITY
+    const now = (options.clock ?? systemClock).now()
+    const decision: Decision = {
+      allowed,
+      limit,
+      remaining: allowed ? limit : 0,
+      retryAfterMs: wait,
+      resetAfterMs: wait,
+      resetAt: now + wait,
+      delayMs: 0,
+      degraded: allowed ? "allow" : "deny",
+    }
+    return this.#admission(request, decision, key, cost, error)
+  }
+
+  /** Warns of the first error only: a broken store throws for every request. */
+  #warnOnce(error: unknown): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    globalThis.process?.emitWarning?.(error instanceof Error ? error : new Error(messageOf(error)))
+  }
+}
+
+/** Calls `next` with the value, at once where it is no promise. Promises of other libraries become native ones. */
+function after<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
+  return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
+}
+
+function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value
+}
