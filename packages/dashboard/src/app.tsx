@@ -2,19 +2,18 @@
 
 import type { ComponentType } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import { t } from "./i18n.js"
-import { followEvents } from "./live.js"
-import { pages } from "./pages.js"
+import { t } from "./browser/i18n.js"
+import { type PageName, route } from "./browser/router.js"
 import { Failure, Loading } from "./parts/empty.js"
 import { Toasts } from "./parts/toast.js"
-import { type PageName, route } from "./router.js"
-import { session, signedOut } from "./session.js"
+import { followEvents } from "./service/live.js"
+import { session, signedOut } from "./service/session.js"
+import { followStatus } from "./service/status.js"
+import { followTraffic } from "./service/traffic.js"
 import { ConnectionBanner } from "./shell/connection-banner.js"
 import { Nav } from "./shell/nav.js"
 import { SignIn } from "./shell/sign-in.js"
 import { texts } from "./shell/texts.js"
-import { followStatus } from "./status.js"
-import { followTraffic } from "./traffic/traffic.js"
 
 export function App() {
   useEffect(followEvents, [])
@@ -58,4 +57,14 @@ function CurrentPage({ page }: { readonly page: PageName }) {
   const { Page } = shown
   if (shown.problem !== undefined) return <Failure problem={shown.problem} onRetry={load} />
   return Page !== undefined && shown.page === page ? <Page key={page} /> : <Loading />
+}
+
+/** Each page comes when it is first shown. */
+export const pages: Readonly<Record<PageName, () => Promise<{ readonly Page: ComponentType }>>> = {
+  overview: () => import("./pages/overview/page.js"),
+  rules: () => import("./pages/rules/page.js"),
+  try: () => import("./pages/try/page.js"),
+  clients: () => import("./pages/clients/page.js"),
+  playground: () => import("./pages/playground/page.js"),
+  replay: () => import("./pages/replay/page.js"),
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef } from "preact/hooks"
-import { t } from "../i18n.js"
+import { t } from "../browser/i18n.js"
 import { Icon } from "./icon.js"
 import { texts } from "./texts.js"
 

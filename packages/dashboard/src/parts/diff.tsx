@@ -1,6 +1,6 @@
 import "./diff.css"
 import { Fragment } from "preact"
-import { t } from "../i18n.js"
+import { t } from "../browser/i18n.js"
 import { type DiffLine, diffLines } from "./diff-lines.js"
 import { texts } from "./texts.js"
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { t } from "../i18n.js"
+import { t } from "../browser/i18n.js"
 import { Button } from "./button.js"
 import { texts } from "./texts.js"
 import { problemText } from "./toast.js"

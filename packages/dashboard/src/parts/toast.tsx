@@ -1,8 +1,8 @@
 // Short answers to what somebody did. Read out by screen readers, gone after a while.
 
 import { signal } from "@preact/signals"
-import { t } from "../i18n.js"
-import { Problem } from "../problem.js"
+import { t } from "../browser/i18n.js"
+import { Problem } from "../service/problem.js"
 import { Icon } from "./icon.js"
 import { texts } from "./texts.js"
 

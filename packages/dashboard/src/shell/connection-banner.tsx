@@ -1,7 +1,7 @@
-import { timeOfDay } from "../format.js"
-import { t } from "../i18n.js"
-import { connection, lastHeard } from "../live.js"
+import { timeOfDay } from "../browser/format.js"
+import { t } from "../browser/i18n.js"
 import { Icon } from "../parts/icon.js"
+import { connection, lastHeard } from "../service/live.js"
 import { texts } from "./texts.js"
 
 /** Says that what is on the page is old. */

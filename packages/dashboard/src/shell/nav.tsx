@@ -1,9 +1,9 @@
-import { chooseLanguage, LANGUAGES, language, t } from "../i18n.js"
-import { connection } from "../live.js"
+import { chooseLanguage, LANGUAGES, language, t } from "../browser/i18n.js"
+import { href, PAGES, route } from "../browser/router.js"
+import { THEMES, type Theme, theme } from "../browser/theme.js"
 import { Icon } from "../parts/icon.js"
-import { href, PAGES, route } from "../router.js"
-import { session, signOut } from "../session.js"
-import { THEMES, type Theme, theme } from "../theme.js"
+import { connection } from "../service/live.js"
+import { session, signOut } from "../service/session.js"
 import { texts } from "./texts.js"
 
 const LANGUAGE_NAMES = { en: "English", zh: "简体中文" }

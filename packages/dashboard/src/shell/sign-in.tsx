@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks"
-import { t } from "../i18n.js"
+import { t } from "../browser/i18n.js"
 import { Button } from "../parts/button.js"
 import { Field } from "../parts/field.js"
-import { signIn, startSession } from "../session.js"
+import { signIn, startSession } from "../service/session.js"
 import { LanguageChoice, ThemeChoice } from "./nav.js"
 import { texts } from "./texts.js"
 

@@ -24,13 +24,22 @@ import { search, searchKeymap } from "@codemirror/search"
 import { Compartment, EditorState, type Extension, type Text } from "@codemirror/state"
 import { EditorView, keymap, lineNumbers, showPanel } from "@codemirror/view"
 import document from "sluice/rules.schema.json"
-import type { Language } from "../i18n.js"
+import type { Language } from "../browser/i18n.js"
 import { type Suggestion, type Suggestions, suggest } from "./completion.js"
 import type { Path } from "./place.js"
 import { type Schema, SchemaReader } from "./schema.js"
 import { phrases } from "./texts.js"
 import { theme } from "./theme.js"
-import type { Mark, YamlEditorProps } from "./yaml-editor.js"
+
+/** A mistake at a line of the text. Lines and columns count from 1. */
+export interface Mark {
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+
+/** Whether the text is one rule or a whole rule set. Completion depends on it. */
+export type EditedText = "rule" | "set"
 
 /** What can change while the editor is open. */
 export interface Settings {
@@ -41,14 +50,16 @@ export interface Settings {
   readonly readOnly: boolean
 }
 
-export interface CodeMirrorOptions extends Settings, Pick<YamlEditorProps, "value" | "edits"> {
+export interface CodeMirrorOptions extends Settings {
   /** A shadow root, because CodeMirror then uses constructed style sheets, which the content security policy allows. */
   readonly parent: ShadowRoot
+  readonly value: string
   readonly onInput: (value: string) => void
+  readonly edits: EditedText
   readonly hints: (path: Path) => readonly string[]
 }
 
-const schemas = {
+const schemas: Readonly<Record<EditedText, SchemaReader>> = {
   rule: new SchemaReader(document as Schema, ["rules", 0]),
   set: new SchemaReader(document as Schema),
 }

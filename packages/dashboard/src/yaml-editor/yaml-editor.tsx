@@ -2,25 +2,17 @@
 
 import "./yaml-editor.css"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
-import { language, t } from "../i18n.js"
+import { language, t } from "../browser/i18n.js"
 import { Failure, Loading } from "../parts/empty.js"
-import type { CodeMirror } from "./code-mirror.js"
+import type { CodeMirror, EditedText, Mark } from "./code-mirror.js"
 import type { Hints } from "./completion.js"
 import { texts } from "./texts.js"
-
-/** A mistake at a line of the text. Lines and columns count from 1. */
-export interface Mark {
-  readonly line: number
-  readonly column: number
-  readonly message: string
-}
 
 export interface YamlEditorProps {
   readonly label: string
   readonly value: string
   readonly onInput: (value: string) => void
-  /** Whether the text is one rule or a whole rule set. Completion depends on it. */
-  readonly edits: "rule" | "set"
+  readonly edits: EditedText
   readonly hints?: Hints | undefined
   readonly marks?: readonly Mark[]
   /** Mistakes without a line. */

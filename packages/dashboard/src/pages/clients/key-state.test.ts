@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { type KeyState, SAMPLES, type Sample, withSample } from "./key-state.js"
+import { clientOf, type KeyState, SAMPLES, type Sample, withSample } from "./key-state.js"
 
 const NOW = 1_767_225_600_000
 
@@ -29,4 +29,15 @@ describe("the samples of a key", () => {
     expect(samples).toHaveLength(SAMPLES)
     expect(samples[0]?.at).toBe(NOW / 1_000 + SAMPLES)
   })
+})
+
+it("finds the client in a key, wherever it stands", () => {
+  expect(clientOf("user:42")).toBe("user:42")
+  expect(clientOf("ip:2001:db8::/64")).toBe("ip:2001:db8::/64")
+  expect(clientOf("route:/v1/items/:id,apiKey:abc")).toBe("apiKey:abc")
+})
+
+it("finds none in a key that counts everybody, or something else", () => {
+  expect(clientOf("global")).toBeUndefined()
+  expect(clientOf("header:x-tenant:acme")).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 // One key, asked for each second for as long as somebody looks.
 
 import { useEffect, useState } from "preact/hooks"
-import { ask, path } from "../../api.js"
+import { ask, path } from "../../service/api.js"
 
 export interface LimitState {
   readonly name: string
@@ -85,4 +85,9 @@ export function withSample(samples: readonly Sample[], state: KeyState, now: num
     ),
   )
   return [...samples.filter((sample) => sample.at !== at && sample.at > at - SAMPLES), { at, used }]
+}
+
+/** The client that a key counts, as overrides and lists name it. Undefined when it counts something else, or everybody. */
+export function clientOf(key: string): string | undefined {
+  return key.split(",").find((part) => /^(?:ip|user|apiKey):./.test(part))
 }

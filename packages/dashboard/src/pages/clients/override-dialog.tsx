@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 import type { LimitSpec, OverrideSpec, RuleSpec } from "sluice/rules"
-import { t } from "../../i18n.js"
+import { t } from "../../browser/i18n.js"
 import { Button } from "../../parts/button.js"
 import { Dialog } from "../../parts/dialog.js"
 import { Field } from "../../parts/field.js"

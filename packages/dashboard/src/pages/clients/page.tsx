@@ -1,5 +1,5 @@
 import "./page.css"
-import { route } from "../../router.js"
+import { route } from "../../browser/router.js"
 import { BusiestKeys } from "./busiest-keys.js"
 import { KeyPage } from "./key-page.js"
 

@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals"
-import { latency } from "../../format.js"
-import { t } from "../../i18n.js"
-import { keep, kept } from "../../kept.js"
-import { Chart } from "../../parts/chart.js"
+import { latency } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
+import { keep, kept } from "../../browser/kept.js"
+import { href } from "../../browser/router.js"
+import { Chart } from "../../parts/chart/chart.js"
 import { Panel } from "../../parts/panel.js"
 import { Segmented } from "../../parts/segmented.js"
-import { href } from "../../router.js"
-import { type Outcome, overallSeries, ruleSeries, secondsOf } from "../../traffic/traffic.js"
+import { type Outcome, overallSeries, ruleSeries, secondsOf } from "../../service/traffic.js"
 import { texts } from "./texts.js"
 
 /** Minutes. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
-import { compact, latency, share } from "../../format.js"
-import { t } from "../../i18n.js"
-import { overallSeries } from "../../traffic/traffic.js"
+import { compact, latency, share } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
+import { overallSeries } from "../../service/traffic.js"
 import { texts } from "./texts.js"
 
 /** Seconds that a rate is taken over: one alone jumps too much to be read. */

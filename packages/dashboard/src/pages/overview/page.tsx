@@ -1,15 +1,16 @@
 import "./page.css"
-import { t } from "../../i18n.js"
+import { whole } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
+import { href, route } from "../../browser/router.js"
 import { Badge } from "../../parts/badge.js"
 import { Empty } from "../../parts/empty.js"
 import { Icon } from "../../parts/icon.js"
-import { PageHead } from "../../parts/panel.js"
-import { route } from "../../router.js"
-import { status } from "../../status.js"
-import { hasTraffic } from "../../traffic/traffic.js"
+import { PageHead, Panel } from "../../parts/panel.js"
+import { status } from "../../service/status.js"
+import { hasTraffic } from "../../service/traffic.js"
+import { useAskedAgain } from "../../service/use-asked.js"
 import { Charts } from "./charts.js"
 import { Figures } from "./figures.js"
-import { MostDenied } from "./most-denied.js"
 import { RuleTable } from "./rule-table.js"
 import { SampleTraffic } from "./sample-traffic.js"
 import { ServicePanel } from "./service-panel.js"
@@ -71,5 +72,33 @@ function Warnings() {
         </p>
       ))}
     </div>
+  )
+}
+
+interface TopKey {
+  readonly rule: string
+  readonly key: string
+  readonly count: number
+}
+
+/** Whom to look at first. Nothing at all while nobody is denied. */
+export function MostDenied() {
+  const text = t(texts)
+  const { reply } = useAskedAgain<readonly TopKey[]>("top?by=denied&limit=5", 5_000)
+  const rows = reply?.data ?? []
+  if (rows.length === 0) return null
+  return (
+    <Panel title={text.mostDenied} actions={<a href={href("clients")}>{text.allClients}</a>}>
+      <ol class="most-denied">
+        {rows.map(({ rule, key, count }) => (
+          <li key={`${rule} ${key}`}>
+            <a href={href("clients", [rule, key])} title={`${rule}: ${key}`}>
+              {key}
+            </a>
+            <span class="numeric">{whole(count)}</span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
   )
 }

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks"
-import { ask } from "../../api.js"
-import { timeOfDay } from "../../format.js"
-import { t } from "../../i18n.js"
+import { timeOfDay } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
 import { Button } from "../../parts/button.js"
 import { toast, toastProblem } from "../../parts/toast.js"
-import { mayEdit } from "../../session.js"
-import { askStatus, status } from "../../status.js"
+import { ask } from "../../service/api.js"
+import { mayEdit } from "../../service/session.js"
+import { askStatus, status } from "../../service/status.js"
 import { texts } from "./texts.js"
 
 /** Offers made-up requests, where the service takes them: with its example rules, and for who may. */

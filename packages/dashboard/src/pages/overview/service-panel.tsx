@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact"
-import { ago, bytes, span, whole } from "../../format.js"
-import { t } from "../../i18n.js"
+import { ago, bytes, span, whole } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
+import { href } from "../../browser/router.js"
 import { Badge } from "../../parts/badge.js"
 import { Panel } from "../../parts/panel.js"
-import { href } from "../../router.js"
-import type { Status } from "../../status.js"
+import type { Status } from "../../service/status.js"
 import { texts } from "./texts.js"
 
 /** What decides, and what it stands on. */

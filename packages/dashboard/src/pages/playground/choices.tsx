@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks"
 import { Button } from "../../parts/button.js"
+import { sparklinePath } from "../../parts/chart/sparkline.js"
 import { Field } from "../../parts/field.js"
-import { sparklinePath } from "../../parts/sparkline.js"
 import { CONTENDERS, type Contender } from "./contenders.js"
 import { isLimit, type Setting, withShape, withTerms } from "./setting.js"
 import type { PlaygroundText } from "./texts.js"

@@ -1,7 +1,7 @@
 // One algorithm on the time line: what it let through and denied, and below it what it let through within a window.
 
 import type { Contender } from "./contenders.js"
-import { areaPath, barsPath, xOf } from "./lane-paths.js"
+import { areaPath, barsPath, xOf } from "./drawing.js"
 import type { Outcome } from "./simulate.js"
 import type { PlaygroundText } from "./texts.js"
 import { SECONDS, SLOT_MS, SLOTS, type Terms } from "./traffic.js"

@@ -1,6 +1,6 @@
 // The same as the time line, to read.
 
-import { locale } from "../../i18n.js"
+import { locale } from "../../browser/i18n.js"
 import { Table } from "../../parts/table.js"
 import { codeOf } from "./contenders.js"
 import type { PlaygroundText } from "./texts.js"

@@ -1,10 +1,9 @@
 // The traffic, to be drawn: with a pointer, a finger, or the keyboard.
 
 import { useId, useRef, useState } from "preact/hooks"
-import { barsPath } from "./lane-paths.js"
+import { barsPath, useWidth } from "./drawing.js"
 import type { PlaygroundText } from "./texts.js"
 import { drawnBetween, SLOT_MS, SLOTS } from "./traffic.js"
-import { useWidth } from "./use-width.js"
 
 export interface SketchProps {
   readonly counts: readonly number[]

@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks"
 import { Button } from "../../parts/button.js"
-import { Swatch } from "../../parts/swatch.js"
+import { Swatch } from "../../parts/chart/sparkline.js"
 import type { Contender } from "./contenders.js"
+import { useWidth } from "./drawing.js"
 import { Lane } from "./lane.js"
 import { decideAlike, type Outcome } from "./simulate.js"
 import { TimeAxis } from "./sketch.js"
 import type { PlaygroundText } from "./texts.js"
 import { SECONDS, SLOT_MS, type Terms } from "./traffic.js"
-import { useWidth } from "./use-width.js"
 
 export interface Run {
   readonly contender: Contender

@@ -1,13 +1,12 @@
 // One candidate: what each rule did, who would have been hurt, and when it was worst.
 
-import { share, whole } from "../../format.js"
+import { minuteOf, period, share, whole } from "../../browser/format.js"
 import { Badge, type BadgeKind } from "../../parts/badge.js"
 import { Empty } from "../../parts/empty.js"
 import { Panel } from "../../parts/panel.js"
 import { Table } from "../../parts/table.js"
 import type { CandidateReport, RuleReport } from "./report.js"
 import type { ReplayText } from "./texts.js"
-import { minuteOf, period } from "./times.js"
 
 interface DetailsProps {
   readonly candidate: CandidateReport

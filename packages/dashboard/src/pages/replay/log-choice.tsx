@@ -1,6 +1,6 @@
 // Which log is replayed, and how it is read.
 
-import { bytes } from "../../format.js"
+import { bytes } from "../../browser/format.js"
 import { Field } from "../../parts/field.js"
 import { Segmented } from "../../parts/segmented.js"
 import type { Plan } from "./send.js"

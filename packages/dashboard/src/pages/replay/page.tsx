@@ -1,19 +1,18 @@
 import { useState } from "preact/hooks"
-import { ask } from "../../api.js"
-import { t } from "../../i18n.js"
+import { t } from "../../browser/i18n.js"
 import { Button } from "../../parts/button.js"
 import { Empty } from "../../parts/empty.js"
 import { PageHead, Panel } from "../../parts/panel.js"
 import { problemText, toastProblem } from "../../parts/toast.js"
-import { mayEdit } from "../../session.js"
+import { ask } from "../../service/api.js"
+import { mayEdit } from "../../service/session.js"
 import "./page.css"
 import { freeName, MOST_CANDIDATES, type Start, startedFrom } from "./candidates.js"
-import { drafts, log, report, withInForce } from "./kept.js"
 import { formatOf, LogChooser } from "./log-choice.js"
 import { Result } from "./result.js"
 import { RuleChooser } from "./rule-choice.js"
 import { texts } from "./texts.js"
-import { useReplay } from "./use-replay.js"
+import { drafts, log, report, useReplay, withInForce } from "./use-replay.js"
 
 export function Page() {
   const text = t(texts)

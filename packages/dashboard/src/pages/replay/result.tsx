@@ -1,17 +1,16 @@
 // What a replay found: first how the candidates compare, then one of them in detail.
 
 import { useMemo, useState } from "preact/hooks"
-import { share, span, whole } from "../../format.js"
+import { minuteOf, period, share, span, whole } from "../../browser/format.js"
+import type { Property } from "../../browser/theme.js"
 import { Bar } from "../../parts/bar.js"
-import { Chart } from "../../parts/chart.js"
-import type { Property } from "../../parts/palette.js"
+import { Chart } from "../../parts/chart/chart.js"
 import { Panel } from "../../parts/panel.js"
 import { Segmented } from "../../parts/segmented.js"
 import { Table } from "../../parts/table.js"
 import { CandidateDetails } from "./candidate-details.js"
 import { columnsOf, type Distinct, type ReplayReport } from "./report.js"
 import type { ReplayText } from "./texts.js"
-import { minuteOf, period } from "./times.js"
 
 /** One for each candidate; their lines differ in their dashes too. */
 const COLOURS: readonly Property[] = ["--denied", "--accent", "--shadow", "--degraded"]

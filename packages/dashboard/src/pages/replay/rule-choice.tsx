@@ -3,9 +3,9 @@
 import { Button } from "../../parts/button.js"
 import { Field } from "../../parts/field.js"
 import { Icon } from "../../parts/icon.js"
+import { marksOf } from "../../rules/problems.js"
+import { useVerdict } from "../../rules/use-verdict.js"
 import { YamlEditor } from "../../yaml-editor/yaml-editor.js"
-import { marksOf } from "../rules/problems.js"
-import { useVerdict } from "../rules/use-verdict.js"
 import { type Draft, MOST_CANDIDATES, type Start } from "./candidates.js"
 import type { ReplayText } from "./texts.js"
 

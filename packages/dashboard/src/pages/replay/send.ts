@@ -1,6 +1,6 @@
 // How a log gets to the service: one line of JSON that says what to try, and behind it the log, packed if that is worth it.
 
-import { ask } from "../../api.js"
+import { ask } from "../../service/api.js"
 import type { ReplayReport } from "./report.js"
 
 const REPLAY_TYPE = "application/x-sluice-replay"

@@ -1,5 +1,9 @@
+import { effect, signal } from "@preact/signals"
 import { useEffect, useRef, useState } from "preact/hooks"
-import { report } from "./kept.js"
+import { session } from "../../service/session.js"
+import type { Draft } from "./candidates.js"
+import { FIRST_CHOICE } from "./log-choice.js"
+import type { ReplayReport } from "./report.js"
 import { isWorthPacking, type Plan, packed, sampleLog, sendReplay } from "./send.js"
 
 export type Step = "idle" | "packing" | "running"
@@ -32,3 +36,19 @@ export function useReplay() {
 function packedIfLarge(file: File, signal: AbortSignal): Blob | Promise<Blob> {
   return isWorthPacking(file) ? packed(file, signal) : file
 }
+
+// What the page keeps while another is shown: nobody wants to write a rule set twice. Gone when who wrote it signs out.
+
+export const log = signal(FIRST_CHOICE)
+export const withInForce = signal(true)
+export const drafts = signal<readonly Draft[]>([])
+/** What the last replay found. */
+export const report = signal<ReplayReport | undefined>(undefined)
+
+effect(() => {
+  if (session.value !== undefined) return
+  log.value = FIRST_CHOICE
+  withInForce.value = true
+  drafts.value = []
+  report.value = undefined
+})

@@ -1,16 +1,20 @@
 // `#/rules`, `#/rules/rule/<id>`, `#/rules/new`, `#/rules/set`, `#/rules/history`.
 
 import "./page.css"
+import { useEffect } from "preact/hooks"
+import type { RuleSetDocument } from "sluice/rules"
+import { route } from "../../browser/router.js"
 import { Failure, Loading } from "../../parts/empty.js"
-import { route } from "../../router.js"
+import { onEvent } from "../../service/live.js"
+import { useAsked } from "../../service/use-asked.js"
+import { RuleEditor } from "./edit/rule-editor.js"
+import { SetEditor } from "./edit/set-editor.js"
 import { Revisions } from "./revisions.js"
-import { RuleEditor } from "./rule-editor.js"
 import { RuleList } from "./rule-list.js"
-import { SetEditor } from "./set-editor.js"
-import { useRules } from "./use-rules.js"
 
 export function Page() {
-  const { reply, problem, reload } = useRules()
+  const { reply, problem, reload } = useAsked<RuleSetDocument>("rules")
+  useEffect(() => onEvent("rules", reload), [reload])
   if (reply === undefined)
     return problem === undefined ? <Loading /> : <Failure problem={problem} onRetry={reload} />
   const set = reply.data

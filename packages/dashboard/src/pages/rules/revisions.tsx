@@ -2,20 +2,19 @@
 
 import { useEffect, useState } from "preact/hooks"
 import type { RevisionInfo, RuleSetDocument } from "sluice/rules"
-import { ask } from "../../api.js"
-import { locale, t } from "../../i18n.js"
-import { onEvent } from "../../live.js"
+import { locale, t } from "../../browser/i18n.js"
+import { href } from "../../browser/router.js"
 import { Badge } from "../../parts/badge.js"
 import { Button } from "../../parts/button.js"
 import { Failure, Loading } from "../../parts/empty.js"
 import { PageHead } from "../../parts/panel.js"
 import { type Column, Table } from "../../parts/table.js"
-import { href } from "../../router.js"
-import { useAsked } from "../../use-asked.js"
-import { changeWords } from "./change-words.js"
+import { changeWords, revisionOf } from "../../rules/revision.js"
+import { texts } from "../../rules/texts.js"
+import { ask } from "../../service/api.js"
+import { onEvent } from "../../service/live.js"
+import { useAsked } from "../../service/use-asked.js"
 import { CompareRevision } from "./compare-revision.js"
-import { texts } from "./texts.js"
-import { revisionOf } from "./use-rules.js"
 
 export interface RevisionsProps {
   readonly set: RuleSetDocument

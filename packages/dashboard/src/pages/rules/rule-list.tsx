@@ -1,19 +1,17 @@
 import { useState } from "preact/hooks"
 import type { RuleSetDocument, RuleSpec } from "sluice/rules"
-import { ask, path } from "../../api.js"
-import { t } from "../../i18n.js"
+import { compact } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
+import { href } from "../../browser/router.js"
 import { Badge, type BadgeKind } from "../../parts/badge.js"
 import { Button } from "../../parts/button.js"
+import { Sparkline } from "../../parts/chart/sparkline.js"
 import { Empty } from "../../parts/empty.js"
 import { Icon } from "../../parts/icon.js"
 import { PageHead } from "../../parts/panel.js"
 import { type Column, Table } from "../../parts/table.js"
 import { toast, toastProblem } from "../../parts/toast.js"
-import { Problem } from "../../problem.js"
-import { href } from "../../router.js"
-import { mayEdit } from "../../session.js"
-import { hasDraft } from "./drafts.js"
-import { Minute } from "./minute.js"
+import { revisionOf } from "../../rules/revision.js"
 import {
   enforcingPatch,
   isFound,
@@ -23,9 +21,13 @@ import {
   type Mode,
   matchText,
   modeOf,
-} from "./rule.js"
-import { texts } from "./texts.js"
-import { revisionOf } from "./use-rules.js"
+} from "../../rules/rule.js"
+import { texts } from "../../rules/texts.js"
+import { ask, path } from "../../service/api.js"
+import { Problem } from "../../service/problem.js"
+import { mayEdit } from "../../service/session.js"
+import { ruleSeries, ruleTotals } from "../../service/traffic.js"
+import { hasDraft } from "./edit/drafts.js"
 
 export interface RuleListProps {
   readonly set: RuleSetDocument
@@ -189,5 +191,37 @@ function Enforce({
     <Button size="small" busy={isBusy} aria-label={label} title={label} onClick={() => void enforce()}>
       {text.enforce}
     </Button>
+  )
+}
+
+const SECONDS = 60
+
+/** The last minute of a rule: how much it decided, and how much of that it denied, or would have in shadow. */
+export function Minute({ rule }: { readonly rule: RuleSpec }) {
+  const text = t(texts)
+  const { allowed, denied, shadowDenied } = ruleTotals(rule.id, SECONDS)
+  if (allowed + denied + shadowDenied === 0) return <span class="soft">{text.quiet}</span>
+  const label = text.minute(allowed, denied, shadowDenied)
+  // What a shadow lets through is counted nowhere; only what it would have denied.
+  if (modeOf(rule) === "shadow")
+    return (
+      <div class="rules-minute">
+        <Sparkline label={label} values={ruleSeries(rule.id, "shadowDenied", SECONDS)} colour="--shadow" />
+        <span class="rules-shadow" aria-hidden="true">
+          {text.overShadow(compact(shadowDenied))}
+        </span>
+      </div>
+    )
+  const over = ruleSeries(rule.id, "denied", SECONDS)
+  const all = ruleSeries(rule.id, "allowed", SECONDS).map((value, i) => value + (over[i] ?? 0))
+  return (
+    <div class="rules-minute">
+      <Sparkline label={label} values={all} />
+      {denied > 0 && (
+        <span class="rules-denied" aria-hidden="true">
+          {text.over(compact(denied))}
+        </span>
+      )}
+    </div>
   )
 }

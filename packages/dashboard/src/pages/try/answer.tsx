@@ -1,4 +1,4 @@
-import { t } from "../../i18n.js"
+import { t } from "../../browser/i18n.js"
 import { Panel } from "../../parts/panel.js"
 import { Table } from "../../parts/table.js"
 import type { Explanation } from "./explanation.js"

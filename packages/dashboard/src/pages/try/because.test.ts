@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest"
 
 vi.stubGlobal("navigator", { languages: ["zh-CN"] })
 const { becauseText } = await import("./because.js")
-const { language } = await import("../../i18n.js")
+const { language } = await import("../../browser/i18n.js")
 
 const engine = createRuleEngine({
   rules: `

@@ -1,7 +1,7 @@
 // The reasons of the service are English sentences. In another language they are said anew, as far as they are known; one
 // that is not known stays as it is.
 
-import { language } from "../../i18n.js"
+import { language } from "../../browser/i18n.js"
 
 const CHINESE: readonly (readonly [RegExp, string])[] = [
   [/^it matches every request$/, "匹配所有请求"],

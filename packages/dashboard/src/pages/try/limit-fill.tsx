@@ -1,7 +1,7 @@
-import { t } from "../../i18n.js"
+import { waitText } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
 import type { LimitState } from "./explanation.js"
 import { texts } from "./texts.js"
-import { waitText } from "./wait-text.js"
 
 /** How full a limit is, as a bar and in words. */
 export function LimitFill({ limit: state }: { readonly limit: LimitState }) {

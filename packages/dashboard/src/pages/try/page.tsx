@@ -1,19 +1,18 @@
 import "./page.css"
 import { useEffect, useState } from "preact/hooks"
-import { ask } from "../../api.js"
-import { t } from "../../i18n.js"
-import { onEvent } from "../../live.js"
+import { t } from "../../browser/i18n.js"
+import { go, href, route } from "../../browser/router.js"
 import { Button } from "../../parts/button.js"
 import { Empty } from "../../parts/empty.js"
 import { PageHead, Panel } from "../../parts/panel.js"
 import { problemText } from "../../parts/toast.js"
-import { go, href, route } from "../../router.js"
+import { ask } from "../../service/api.js"
+import { onEvent } from "../../service/live.js"
 import { Answer } from "./answer.js"
 import type { Explanation } from "./explanation.js"
 import { RequestFields } from "./request-fields.js"
 import { formFrom, HeaderMistake, queryOf, questionOf, type RequestForm } from "./request-form.js"
 import { RuleReasons } from "./rule-reasons.js"
-import { Seen } from "./seen.js"
 import { texts } from "./texts.js"
 import { Verdict } from "./verdict.js"
 
@@ -114,5 +113,25 @@ function Examples() {
         </ul>
       </Empty>
     </section>
+  )
+}
+
+/** The request in the one form that rules are matched with: the path resolved, the address cut to its subnet, the key hashed. */
+export function Seen({ explanation: { request } }: { readonly explanation: Explanation }) {
+  const text = t(texts)
+  const fields = Object.entries(text.seenFields).filter(([name]) => (request[name] ?? "") !== "")
+  return (
+    <Panel title={text.seen}>
+      <dl class="try-seen">
+        {fields.map(([name, label]) => (
+          <div key={name}>
+            <dt>{label}</dt>
+            <dd>
+              <code>{request[name]}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
   )
 }

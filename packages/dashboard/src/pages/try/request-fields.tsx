@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks"
-import { t } from "../../i18n.js"
+import { t } from "../../browser/i18n.js"
 import { Field } from "../../parts/field.js"
 import type { FieldName, RequestForm } from "./request-form.js"
 import { texts } from "./texts.js"

@@ -1,8 +1,8 @@
-import { t } from "../../i18n.js"
+import { waitText } from "../../browser/format.js"
+import { t } from "../../browser/i18n.js"
 import { Icon } from "../../parts/icon.js"
 import type { Explanation } from "./explanation.js"
 import { texts } from "./texts.js"
-import { waitText } from "./wait-text.js"
 
 /** The decision, first as a word and then as a sentence. Read out when it comes. */
 export function Verdict({ explanation: { decision } }: { readonly explanation: Explanation }) {

@@ -1,0 +1,60 @@
+import { useState } from "preact/hooks"
+import { t } from "../../../browser/i18n.js"
+import { go } from "../../../browser/router.js"
+import { Button } from "../../../parts/button.js"
+import { Dialog } from "../../../parts/dialog.js"
+import { problemText, toast } from "../../../parts/toast.js"
+import { texts } from "../../../rules/texts.js"
+import { ask, path } from "../../../service/api.js"
+import { Problem } from "../../../service/problem.js"
+
+export interface DeleteRuleProps {
+  readonly id: string
+  readonly etag: string
+  readonly onClose: () => void
+  /** Nothing is left to be saved of it. */
+  readonly onDeleted: () => void
+}
+
+/** Asks once more. An override or another rule that names it is a reason to refuse, and stands in the answer. */
+export function DeleteRule({ id, etag, onClose, onDeleted }: DeleteRuleProps) {
+  const text = t(texts)
+  const [isBusy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<string | undefined>()
+  const remove = async () => {
+    setBusy(true)
+    try {
+      await ask("DELETE", path("rules", id), { ifMatch: etag })
+      onDeleted()
+      toast(text.deleted(id))
+      go("rules")
+    } catch (problem) {
+      const isConflict = problem instanceof Problem && problem.isConflict
+      setRefused(isConflict ? text.conflictAgain : problemText(problem))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title={text.deleteTitle(id)}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            {text.cancel}
+          </Button>
+          <Button kind="danger" busy={isBusy} onClick={() => void remove()}>
+            {text.delete}
+          </Button>
+        </>
+      }
+    >
+      <p>{text.deleteMeans}</p>
+      {refused !== undefined && (
+        <p class="rules-error" role="alert">
+          {refused}
+        </p>
+      )}
+    </Dialog>
+  )
+}

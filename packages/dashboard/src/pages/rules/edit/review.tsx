@@ -1,0 +1,119 @@
+// What will change, once more before it does; and what somebody else changed in the meantime.
+
+import { useState } from "preact/hooks"
+import { t } from "../../../browser/i18n.js"
+import { Button } from "../../../parts/button.js"
+import { Dialog } from "../../../parts/dialog.js"
+import { Diff } from "../../../parts/diff.js"
+import { Field } from "../../../parts/field.js"
+import { Icon } from "../../../parts/icon.js"
+import { problemText } from "../../../parts/toast.js"
+import { texts } from "../../../rules/texts.js"
+import type { Conflict } from "./conflict.js"
+
+/** A conflict, and what it means for what is edited here. */
+export interface MetConflict {
+  readonly with: Conflict
+  readonly means: string
+  /** They changed the same thing: saving undoes that. */
+  readonly isSame: boolean
+}
+
+export interface ReviewProps {
+  readonly before: string
+  readonly after: string
+  /** Somebody else was faster: what is in force now, and how it goes with this. */
+  readonly conflict: MetConflict | undefined
+  /** Rejects with the reason when it is not saved. */
+  readonly onSave: (comment: string) => Promise<void>
+  readonly onTakeTheirs: () => void
+  readonly onClose: () => void
+}
+
+export function Review({ before, after, conflict, onSave, onTakeTheirs, onClose }: ReviewProps) {
+  const text = t(texts)
+  const [comment, setComment] = useState("")
+  const [isBusy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<string | undefined>()
+  const save = async () => {
+    if (isBusy) return
+    setBusy(true)
+    try {
+      await onSave(comment.trim())
+      setRefused(undefined)
+    } catch (problem) {
+      setRefused(problemText(problem))
+    }
+    setBusy(false)
+  }
+  return (
+    <Dialog
+      wide
+      title={conflict === undefined ? text.reviewTitle : text.conflictTitle}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            {text.goOn}
+          </Button>
+          {conflict !== undefined && <Button onClick={onTakeTheirs}>{text.takeTheirs}</Button>}
+          <Button kind="primary" busy={isBusy} onClick={() => void save()}>
+            {conflict?.isSame ? text.saveMine : text.save}
+          </Button>
+        </>
+      }
+    >
+      {conflict !== undefined && (
+        <div class="rules-conflict" role="alert">
+          <Icon name="warning" />
+          <div>
+            <p>{text.conflict(conflict.with.who, conflict.with.revision)}</p>
+            {conflict.with.comment !== undefined && <p>{text.conflictSaid(conflict.with.comment)}</p>}
+            <p>{conflict.means}</p>
+          </div>
+        </div>
+      )}
+      <Diff label={text.diffLabel} before={before} after={after} />
+      <CommentField value={comment} onChange={setComment} onEnter={() => void save()} />
+      {refused !== undefined && (
+        <p class="rules-error" role="alert">
+          {refused}
+        </p>
+      )}
+    </Dialog>
+  )
+}
+
+/** The query of a change that says why, or that does not. */
+export function commentQuery(comment: string): string {
+  return comment === "" ? "" : `?${new URLSearchParams({ comment })}`
+}
+
+export interface CommentFieldProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  /** Enter, as in a form with one field. */
+  readonly onEnter: () => void
+}
+
+/** Why a change is made, for the history. */
+export function CommentField({ value, onChange, onEnter }: CommentFieldProps) {
+  const text = t(texts)
+  return (
+    <Field label={text.comment} hint={text.commentHint}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          type="text"
+          maxLength={500}
+          autocomplete="off"
+          value={value}
+          onInput={({ currentTarget }) => onChange(currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.isComposing) onEnter()
+          }}
+        />
+      )}
+    </Field>
+  )
+}

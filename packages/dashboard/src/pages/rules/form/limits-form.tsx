@@ -1,0 +1,124 @@
+import { useContext, useId } from "preact/hooks"
+import { t } from "../../../browser/i18n.js"
+import { Button } from "../../../parts/button.js"
+import { Icon } from "../../../parts/icon.js"
+import { messageAt, problemsAt } from "../../../rules/problems.js"
+import { texts } from "../../../rules/texts.js"
+import { Choice, FormContext, NumberInput, Section, TextInput } from "./form-fields.js"
+import { valueAt } from "./form-value.js"
+
+const STANDARD_ALGORITHM = "sliding-window-counter"
+const ALGORITHMS = [
+  "fixed-window",
+  "sliding-window-log",
+  "sliding-window-counter",
+  "token-bucket",
+  "leaky-bucket",
+  "gcra",
+]
+
+/** The limits of a rule, one row each. `standard` is the algorithm of a limit that names none. */
+export function LimitsForm({ standard = STANDARD_ALGORITHM }: { readonly standard?: string | undefined }) {
+  const { value, problems, set } = useContext(FormContext)
+  const text = t(texts).fields
+  const limits = valueAt(value, ["limits"])
+  const isUnlimited = limits === "unlimited"
+  const list = Array.isArray(limits) ? limits : []
+  const error = list.length === 0 ? messageAt(problems, ["limits"]) : undefined
+  return (
+    <Section title={text.limits} hint={text.limitsHint}>
+      <div class="rules-limits-head">
+        <label class="rules-check">
+          <input
+            type="checkbox"
+            checked={isUnlimited}
+            onChange={({ currentTarget }) => set(["limits"], currentTarget.checked ? "unlimited" : [{}])}
+          />
+          {text.isUnlimited}
+        </label>
+      </div>
+      {list.map((_, i) => (
+        <LimitRow key={i} index={i} standard={standard} isOnly={list.length === 1} />
+      ))}
+      {error !== undefined && <p class="rules-error">{error}</p>}
+      {!isUnlimited && (
+        <Button size="small" onClick={() => set(["limits", list.length], {})}>
+          <Icon name="plus" /> {text.addLimit}
+        </Button>
+      )}
+    </Section>
+  )
+}
+
+interface RowProps {
+  readonly index: number
+  readonly standard: string
+  readonly isOnly: boolean
+}
+
+function LimitRow({ index, standard, isOnly }: RowProps) {
+  const { value, problems, set } = useContext(FormContext)
+  const text = t(texts).fields
+  const errorIn = useId()
+  const at = (name: string) => ["limits", index, name]
+  const algorithm = String(valueAt(value, at("algorithm")) ?? standard)
+  const isSet = (name: string) => valueAt(value, at(name)) !== undefined
+  return (
+    <fieldset class="rules-limit">
+      <legend class="hidden">{text.nth(index + 1)}</legend>
+      <NumberInput label={text.limit} path={at("limit")} errorIn={errorIn} placeholder="100" />
+      <TextInput label={text.window} path={at("window")} errorIn={errorIn} placeholder="1m" />
+      <Choice
+        label={text.algorithm}
+        path={at("algorithm")}
+        errorIn={errorIn}
+        options={ALGORITHMS}
+        standard={standard}
+      />
+      {(["token-bucket", "leaky-bucket"].includes(algorithm) || isSet("burst")) && (
+        <NumberInput label={text.burst} path={at("burst")} errorIn={errorIn} />
+      )}
+      {(algorithm === "gcra" || isSet("maxBurst")) && (
+        <NumberInput label={text.maxBurst} path={at("maxBurst")} errorIn={errorIn} />
+      )}
+      {(algorithm === "sliding-window-counter" || isSet("buckets")) && (
+        <NumberInput label={text.buckets} path={at("buckets")} errorIn={errorIn} placeholder="1" />
+      )}
+      {(algorithm === "fixed-window" || isSet("anchor")) && (
+        <Choice
+          label={text.anchor}
+          path={at("anchor")}
+          errorIn={errorIn}
+          options={["aligned", "first-request"]}
+          standard="aligned"
+        />
+      )}
+      {(algorithm === "leaky-bucket" || isSet("overflow")) && (
+        <Choice
+          label={text.overflow}
+          path={at("overflow")}
+          errorIn={errorIn}
+          options={["reject", "queue"]}
+          standard="reject"
+        />
+      )}
+      <TextInput label={text.name} path={at("name")} errorIn={errorIn} />
+      <Button
+        kind="quiet"
+        size="small"
+        class="icon-only"
+        aria-label={text.removeLimit(index + 1)}
+        title={text.removeLimit(index + 1)}
+        disabled={isOnly}
+        onClick={() => set(["limits", index], undefined)}
+      >
+        <Icon name="close" />
+      </Button>
+      <ul id={errorIn} class="rules-error rules-limit-errors">
+        {problemsAt(problems, ["limits", index]).map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </fieldset>
+  )
+}

@@ -1,0 +1,136 @@
+import { useEffect, useMemo } from "preact/hooks"
+import { t } from "../../../browser/i18n.js"
+import { Segmented } from "../../../parts/segmented.js"
+import { problemsOutside, sentenceOf } from "../../../rules/problems.js"
+import type { Mode } from "../../../rules/rule.js"
+import { texts } from "../../../rules/texts.js"
+import type { RuleProblem } from "../../../service/problem.js"
+import type { Path } from "../../../yaml-editor/place.js"
+import { Choice, type Form, FormContext, ListInput, NumberInput, Section, TextInput } from "./form-fields.js"
+import { type FormValue, othersThan, valueAt, withValue } from "./form-value.js"
+import { LimitsForm } from "./limits-form.js"
+
+export interface RuleFormProps {
+  readonly value: FormValue
+  readonly problems: readonly RuleProblem[]
+  readonly onChange: (value: FormValue) => void
+  /** A rule that is there keeps its id. */
+  readonly isNew: boolean
+  readonly isDisabled: boolean
+  /** What limits say that name no algorithm: the defaults of the set. */
+  readonly standardAlgorithm: string | undefined
+}
+
+/** What the form has fields for. The rest of a rule is kept as it is, and named. */
+const SHOWN: readonly Path[] = [
+  ["id"],
+  ["description"],
+  ["mode"],
+  ["match", "method"],
+  ["match", "host"],
+  ["match", "path"],
+  ["match", "tier"],
+  ["keyBy"],
+  ["onMissingKey"],
+  ["limits"],
+  ["onStoreFailure"],
+  ["headers"],
+  ["replaces"],
+  ["response", "status"],
+]
+
+export function RuleForm(props: RuleFormProps) {
+  const { value, problems, onChange, isNew, isDisabled, standardAlgorithm } = props
+  const text = t(texts)
+  const { fields } = text
+  const form: Form = useMemo(
+    () => ({ value, problems, set: (path, next) => onChange(withValue(value, path, next)) }),
+    [value, problems, onChange],
+  )
+  // What is wrong with the field that is being typed in must not lie behind the bar with the buttons.
+  useEffect(() => {
+    const field = document.activeElement
+    if (problems.length === 0 || field?.getAttribute("aria-invalid") !== "true") return
+    const said = field.getAttribute("aria-describedby")?.split(" ").at(-1)
+    if (said !== undefined) document.getElementById(said)?.scrollIntoView({ block: "nearest" })
+  }, [problems])
+  const hasPlainCost = typeof value.cost !== "object"
+  const shown: readonly Path[] = hasPlainCost ? [...SHOWN, ["cost"]] : SHOWN
+  const others = othersThan(
+    value,
+    shown.map((path) => path.join(".")),
+  )
+  const outside = problemsOutside(problems, shown)
+  const mode = (valueAt(value, ["mode"]) ?? "enforce") as Mode
+  return (
+    <FormContext.Provider value={form}>
+      <fieldset class="rules-form" disabled={isDisabled}>
+        {outside.length > 0 && (
+          <div class="rules-error" role="status">
+            <p>{fields.other}</p>
+            <ul>
+              {outside.map((problem) => (
+                <li key={`${problem.path} ${problem.message}`}>{sentenceOf(problem)}</li>
+              ))}
+            </ul>
+          </div>
+        )}
+        <Section title={fields.about}>
+          {isNew && <TextInput label={fields.id} path={["id"]} hint={fields.idHint} placeholder="login" />}
+          <TextInput label={fields.description} path={["description"]} />
+          <div class="field">
+            <span class="rules-label">{fields.mode}</span>
+            <div class="rules-mode">
+              <Segmented<Mode>
+                label={fields.mode}
+                value={mode}
+                options={(["enforce", "shadow", "off"] as const).map((option) => ({
+                  value: option,
+                  text: text.modes[option],
+                }))}
+                onChange={(next) => form.set(["mode"], next === "enforce" ? undefined : next)}
+              />
+              <span class="soft">{text.modesMean[mode]}</span>
+            </div>
+          </div>
+        </Section>
+        <Section title={fields.what} columns={2}>
+          <ListInput label={fields.method} path={["match", "method"]} hint={fields.methodHint} />
+          <ListInput label={fields.path} path={["match", "path"]} hint={fields.pathHint} />
+          <ListInput label={fields.host} path={["match", "host"]} hint={fields.hostHint} />
+          <ListInput label={fields.tier} path={["match", "tier"]} />
+        </Section>
+        <Section title={fields.who} columns={2}>
+          <ListInput label={fields.keyBy} path={["keyBy"]} hint={fields.keyByHint} placeholder="ip" />
+          <Choice
+            label={fields.onMissingKey}
+            path={["onMissingKey"]}
+            options={["ip", "skip", "deny"]}
+            standard="ip"
+          />
+        </Section>
+        <LimitsForm standard={standardAlgorithm} />
+        <Section title={fields.more} columns={3}>
+          <Choice
+            label={fields.onStoreFailure}
+            path={["onStoreFailure"]}
+            options={["local", "allow", "deny"]}
+            standard="local"
+          />
+          <Choice
+            label={fields.headers}
+            path={["headers"]}
+            options={["legacy", "draft-6", "draft-7", "draft-8", "both", "none"]}
+            standard="both"
+          />
+          {hasPlainCost && (
+            <NumberInput label={fields.cost} path={["cost"]} hint={fields.costHint} placeholder="1" />
+          )}
+          <NumberInput label={fields.status} path={["response", "status"]} placeholder="429" />
+          <ListInput label={fields.replaces} path={["replaces"]} hint={fields.replacesHint} asList />
+        </Section>
+        {others.length > 0 && <p class="soft">{fields.inYaml(others.join(", "))}</p>}
+      </fieldset>
+    </FormContext.Provider>
+  )
+}

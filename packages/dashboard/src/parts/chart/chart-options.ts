@@ -1,0 +1,144 @@
+// A chart as uPlot wants it. Colours are asked for at every draw, so that a change of theme needs nothing but a redraw.
+
+import uPlot from "uplot"
+import { locale } from "../../browser/i18n.js"
+import type { Property } from "../../browser/theme.js"
+import { type ChartSeries, drawnOrder } from "./chart-data.js"
+
+/** A time that means something, drawn as a line from top to bottom. */
+export interface ChartMark {
+  readonly at: number
+  readonly label: string
+}
+
+export interface ChartShape {
+  readonly series: readonly ChartSeries[]
+  /** Each on top of the one before. */
+  readonly stacked: boolean
+  /** Whether x is a time of day (seconds since 1970) or seconds from the start. */
+  readonly time: "clock" | "elapsed"
+  readonly sync: string | undefined
+  readonly marks: () => readonly ChartMark[]
+  readonly format: (value: number) => string
+  readonly colour: (name: Property) => string
+  readonly onCursor: (index: number | undefined) => void
+}
+
+const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 3], [9, 3, 2, 3]]
+const FONT = "11px system-ui, sans-serif"
+/** Under this a chart of nothing would show fractions of a request. */
+const LEAST_HEIGHT = 1
+
+export function chartOptions(shape: ChartShape, width: number, height: number): uPlot.Options {
+  const { colour, format, time, sync } = shape
+  const axis = { stroke: () => colour("--text-soft"), font: FONT, ticks: { show: false } }
+  return {
+    width,
+    height,
+    padding: [10, 8, 0, 0],
+    legend: { show: false },
+    cursor: {
+      x: true,
+      y: false,
+      points: { size: 7 },
+      drag: { x: false, y: false },
+      ...(sync === undefined ? {} : { sync: { key: sync, setSeries: false } }),
+    },
+    scales: {
+      x: { time: time === "clock" },
+      y: { range: (_plot, _least, most) => [0, Math.max(LEAST_HEIGHT, (most ?? 0) * 1.08)] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 22,
+        space: 72,
+        grid: { show: false },
+        values: time === "clock" ? clockLabels : (_plot, ticks) => ticks.map((tick) => `${tick} s`),
+      },
+      {
+        ...axis,
+        size: 46,
+        space: 34,
+        grid: { stroke: () => colour("--line"), width: 1 },
+        values: (_plot, ticks) => ticks.map((tick) => format(tick)),
+      },
+    ],
+    series: [{}, ...drawnOrder(shape).map((index) => seriesOptions(shape, index))],
+    hooks: {
+      setCursor: [({ cursor }) => shape.onCursor(cursor.idx ?? undefined)],
+      draw: [(plot) => drawMarks(plot, shape)],
+    },
+  }
+}
+
+function seriesOptions({ series, stacked, colour }: ChartShape, index: number): uPlot.Series {
+  const { colour: name = "--text", shape = stacked ? "area" : "line", dash } = series[index] ?? {}
+  const filled = isFilled(shape)
+  const lines = series.slice(0, index).filter((one) => !isFilled(one.shape)).length
+  const dashes = dash ?? (filled ? [] : (DASHES[lines % DASHES.length] ?? []))
+  return {
+    stroke: () => colour(name),
+    width: shape === "bars" ? 0 : 1.5,
+    dash: [...dashes],
+    points: { show: false },
+    spanGaps: false,
+    ...(filled
+      ? { fill: () => filling(colour(name), colour("--surface"), stacked || shape === "bars") }
+      : {}),
+    ...pathsOf(shape),
+  }
+}
+
+function isFilled(shape: ChartSeries["shape"]): boolean {
+  return shape === "area" || shape === "bars"
+}
+
+/** Stacked areas are opaque, because what lies behind them belongs to others. */
+function filling(colour: string, surface: string, opaque: boolean): string {
+  return `color-mix(in srgb, ${colour} ${opaque ? 55 : 18}%, ${opaque ? surface : "transparent"})`
+}
+
+function pathsOf(shape: NonNullable<ChartSeries["shape"]>): Pick<uPlot.Series, "paths"> {
+  const { bars, stepped } = uPlot.paths
+  if (shape === "bars" && bars !== undefined) return { paths: bars({ size: [0.9, 24], align: 1 }) }
+  return shape === "steps" && stepped !== undefined ? { paths: stepped({ align: 1 }) } : {}
+}
+
+const DAY = { day: "numeric", month: "short" } as const
+const MINUTE = { hour: "2-digit", minute: "2-digit", hour12: false } as const
+const SECOND = { ...MINUTE, second: "2-digit" } as const
+const DAY_MS = 86_400_000
+
+/** As fine as the distance of the ticks: a day, a minute, a second. */
+function clockLabels(_plot: uPlot, ticks: number[]): string[] {
+  const step = (ticks[1] ?? 0) - (ticks[0] ?? 0)
+  const form = new Intl.DateTimeFormat(locale(), step >= 86_400 ? DAY : step >= 60 ? MINUTE : SECOND)
+  return ticks.map((tick) => form.format(tick * 1000))
+}
+
+/** A single time, with its day where that is not today. */
+export function timeText(seconds: number, time: ChartShape["time"]): string {
+  if (time === "elapsed") return `${seconds} s`
+  const isRecent = Math.abs(Date.now() - seconds * 1000) < DAY_MS
+  return new Intl.DateTimeFormat(locale(), isRecent ? SECOND : { ...DAY, ...SECOND }).format(seconds * 1000)
+}
+
+function drawMarks({ ctx, bbox, valToPos, scales }: uPlot, { marks, colour }: ChartShape): void {
+  const { min = 0, max = 0 } = scales.x ?? {}
+  ctx.save()
+  ctx.strokeStyle = colour("--text-soft")
+  ctx.fillStyle = colour("--text-soft")
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio])
+  for (const { at, label } of marks()) {
+    if (at < (min ?? 0) || at > (max ?? 0)) continue
+    const x = Math.round(valToPos(at, "x", true))
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+    ctx.fillText(label, x + 4 * devicePixelRatio, bbox.top + 10 * devicePixelRatio)
+  }
+  ctx.restore()
+}
