@@ -4,7 +4,7 @@ import { expect, it } from "vitest"
 import { buildDashboard } from "./build-dashboard.mjs"
 import { root } from "./root.mjs"
 
-it("builds the page once, and not again as long as its sources stay the same", { timeout: 60_000 }, () => {
+it("builds the dashboard again only if its sources changed", { timeout: 60_000 }, () => {
   const index = join(root, "packages", "dashboard", "dist", "index.html")
   expect(buildDashboard()).toBe(true)
   const { ino, mtimeMs } = statSync(index)

@@ -1,35 +1,34 @@
-// Bundles the sources of packages/sluice into its dist, unless what is there was made from the same. The compiler makes only
-// the declarations: with a file for each module, an application spent more time on opening files than on reading them.
+// Bundles packages/sluice into its dist, unless the bundle there was made from the same sources. The compiler makes only the
+// declarations: with one JavaScript file for each module, an application spent more time opening files than reading them.
 
 import { spawnSync } from "node:child_process"
-import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join, relative } from "node:path"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { filesIn, hashOfFiles, readIfExists } from "./files.mjs"
 import { root } from "./root.mjs"
 
 const self = fileURLToPath(import.meta.url)
-/** Says what the files beside it were made from, and that they are still as they were made. It is not published. */
+/** A file in dist with the hashes of the sources and of the bundle. It is not published. */
 const STAMP = ".sources"
 
 /**
- * @param {string} [folder] of the package
- * @returns {boolean} whether the bundle is there, as its sources say
+ * @param {string} [folder] the package
+ * @returns {boolean} whether dist contains the bundle of the current sources
  */
 export function buildLibrary(folder = join(root, "packages", "sluice")) {
   const stamp = join(folder, "dist", STAMP)
-  const sources = hashOf(sourcesOf(folder))
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === `${sources} ${hashOf(bundleIn(folder))}`)
-    return true
-  // In a process of its own, because a build is waited for, and the bundler only has promises.
+  const sources = hashOfFiles(sourcesOf(folder))
+  if (readIfExists(stamp) === `${sources} ${hashOfFiles(bundleIn(folder))}`) return true
+  // The bundler is asynchronous and a build is not, so the bundler runs in its own process.
   const { status } = spawnSync(process.execPath, [self, folder], { stdio: "inherit" })
-  if (status === 0) writeFileSync(stamp, `${sources} ${hashOf(bundleIn(folder))}`)
+  if (status === 0) writeFileSync(stamp, `${sources} ${hashOfFiles(bundleIn(folder))}`)
   return status === 0
 }
 
 /** @param {string} folder */
 async function bundle(folder) {
-  // Not imported above: before the first install there is a build script, but no bundler.
+  // Imported here, because it is not installed yet when npm start loads this file on a fresh clone.
   const { rolldown } = await import("rolldown")
   const { exports, dependencies, peerDependencies } = JSON.parse(
     readFileSync(join(folder, "package.json"), "utf8"),
@@ -38,13 +37,13 @@ async function bundle(folder) {
     cwd: folder,
     input: entriesOf(exports),
     external: [/^node:/, ...Object.keys({ ...dependencies, ...peerDependencies })],
-    // No other package is found, so that none that happens to be installed here comes into the bundle.
+    // Resolve no other package, so that the bundle cannot contain one that happens to be installed here.
     resolve: { modules: [] },
-    // It runs in Node, in workers at the edge and in browsers: the bundler shall assume none of them.
+    // The library runs in Node, edge runtimes and browsers.
     platform: "neutral",
     transform: { target: "es2023" },
     tsconfig: false,
-    // What the bundler warns of, such as an import that it does not find, would fail where it is installed.
+    // A warning, such as an unresolved import, would be an error in an application.
     onwarn(warning) {
       throw new Error(warning.message)
     },
@@ -53,7 +52,7 @@ async function bundle(folder) {
     dir: join(folder, "dist"),
     format: "esm",
     sourcemap: true,
-    // They are in the published sources, where debuggers find them.
+    // The package contains the sources, and debuggers find them there.
     sourcemapExcludeSources: true,
     minifyInternalExports: false,
     entryFileNames: "[name].js",
@@ -61,7 +60,7 @@ async function bundle(folder) {
     codeSplitting: { groups, minShareCount: 2 },
   })
   await build.close()
-  // Entries last: they import the chunks.
+  // Write entries last, because they import the chunks.
   const files = output.toReversed().map((file) => {
     const path = join(folder, "dist", file.fileName)
     replaceFile(path, file.type === "chunk" ? file.code : file.source)
@@ -71,8 +70,9 @@ async function bundle(folder) {
 }
 
 /**
- * What several entries need, by what it is for, so that each of them loads two or three chunks, and a middleware none of Redis.
- * A module goes into the first group that takes it, together with all that it imports; what one entry needs stays in its file.
+ * The chunks for modules that several entries need. Each entry loads two or three of them, and a middleware does not load
+ * Redis. A module goes into the first group that matches, with everything it imports. A module that one entry needs stays in
+ * the file of that entry.
  */
 const groups = [
   // notify.ts calls listeners, also those of the middlewares.
@@ -86,8 +86,8 @@ const groups = [
 ]
 
 /**
- * The sources of what users import, by where it goes in dist.
- * @param {Record<string, string | { default: string }>} exports of the package
+ * The source file of each entry, by its name in dist.
+ * @param {Record<string, string | { default: string }>} exports the exports of package.json
  * @returns {Record<string, string>}
  */
 function entriesOf(exports) {
@@ -97,7 +97,7 @@ function entriesOf(exports) {
 }
 
 /**
- * A process that starts meanwhile must never see half a file, and a file that stays the same is left alone.
+ * Replaces a file at once, so that no process ever reads half of it. Does not touch a file that has this content already.
  * @param {string} path
  * @param {string | Uint8Array} content
  */
@@ -111,34 +111,13 @@ function replaceFile(path, content) {
 
 /** @param {string} folder @returns {string[]} */
 function sourcesOf(folder) {
-  const sources = filesIn(join(folder, "src")).filter((path) => !/\.(?:test|test-support)\.ts$/.test(path))
+  const sources = filesIn(join(folder, "src"), /\.(?:test|test-support)\.ts$/)
   return [...sources, join(folder, "package.json"), join(root, "package-lock.json"), self]
 }
 
-/** All JavaScript that is there, also that of former builds. @param {string} folder @returns {string[]} */
+/** All JavaScript in dist, also that of earlier builds. @param {string} folder @returns {string[]} */
 function bundleIn(folder) {
   return filesIn(join(folder, "dist")).filter((path) => /\.js(?:\.map)?$/.test(path))
-}
-
-/** @param {string} folder @returns {string[]} */
-function filesIn(folder) {
-  if (!existsSync(folder)) return []
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .sort()
-}
-
-/** @param {string[]} files */
-function hashOf(files) {
-  const hash = createHash("sha256")
-  for (const file of files)
-    hash
-      .update(`${relative(root, file)}\0`)
-      .update(readFileSync(file))
-      .update("\0")
-  return hash.digest("hex")
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

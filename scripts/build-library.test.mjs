@@ -46,7 +46,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-it("makes a file for each entry of the package, and chunks of what they share and what they load later", () => {
+it("makes a file for each entry, and chunks for shared modules and dynamic imports", () => {
   expect(buildLibrary(folder)).toBe(true)
   expect(read("dist/index.js")).toContain('from "./chunks/core.js"')
   expect(read("dist/http/koa.js")).toContain('from "../chunks/core.js"')
@@ -56,7 +56,7 @@ it("makes a file for each entry of the package, and chunks of what they share an
   expect(JSON.parse(read("dist/chunks/core.js.map")).sources).toEqual(["../../src/clock.ts"])
 })
 
-it("makes it once, and not again as long as its sources stay the same", () => {
+it("bundles again only if the sources changed", () => {
   expect(buildLibrary(folder)).toBe(true)
   const { ino, mtimeMs } = statSync(join(folder, "dist/.sources"))
   expect(buildLibrary(folder)).toBe(true)
@@ -66,7 +66,7 @@ it("makes it once, and not again as long as its sources stay the same", () => {
   expect(read("dist/chunks/core.js")).toContain('"another"')
 })
 
-it("removes the JavaScript of former builds, repairs what was changed since, and leaves declarations alone", () => {
+it("removes the JavaScript of earlier builds, replaces changed files, and keeps declarations", () => {
   expect(buildLibrary(folder)).toBe(true)
   for (const path of ["clock.js", "clock.js.map", "chunks/former.js", "clock.d.ts"]) write(`dist/${path}`, "")
   write("dist/index.js", "")
@@ -80,10 +80,10 @@ it("removes the JavaScript of former builds, repairs what was changed since, and
 
 it.each([
   ["does not parse", "export const = 1\n"],
-  ["imports a file that is not there", 'export { later } from "./latest.js"\n'],
+  ["imports a file that does not exist", 'export { later } from "./latest.js"\n'],
   ["imports a package that the library does not depend on", 'export { z as later } from "zod"\n'],
 ])("fails when a source %s", (_what, source) => {
-  // Where the package would be found, were it looked for.
+  // The bundler could find the package here, but must not look.
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "dir")
   expect(buildLibrary(folder)).toBe(true)
   write("src/later.ts", source)

@@ -1,4 +1,6 @@
-// Builds what changed: `node scripts/build.mjs` all of it, tests' types included; `node scripts/build.mjs packages/server` what that needs to run.
+// Builds what has changed.
+//   node scripts/build.mjs                  everything, and checks the types of the tests
+//   node scripts/build.mjs packages/server  this package and the packages that it imports
 
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, rmSync } from "node:fs"
@@ -8,36 +10,35 @@ import { buildDashboard } from "./build-dashboard.mjs"
 import { buildLibrary } from "./build-library.mjs"
 import { root } from "./root.mjs"
 
-/** What the compiler makes of a source, and the name of the source. */
+/** Matches the output of the compiler. The group is the name of the source without its extension. */
 const COMPILED = /^(.+?)(?:\.d)?\.(?:js|ts)(?:\.map)?$/
 const DECLARATIONS = /^(.+?)\.d\.ts(?:\.map)?$/
 
 /**
- * @param {string} [packageFolder] build only this package and what it imports, without the tests
- * @returns {boolean} whether everything compiled, and was bundled
+ * @param {string} [packageFolder] build only this package and the packages that it imports, without tests
+ * @returns {boolean} whether all steps succeeded
  */
 export function build(packageFolder) {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc")
   const project = packageFolder ? join(packageFolder, "tsconfig.build.json") : "tsconfig.json"
   const { status } = spawnSync(process.execPath, [tsc, "-b", project], { cwd: root, stdio: "inherit" })
   for (const name of readdirSync(join(root, "packages"))) {
-    // The library's JavaScript is not the compiler's: who bundles it also clears it up.
+    // The bundler makes the JavaScript of the library and removes old files itself.
     removeOrphans(join(root, "packages", name), name === "sluice" ? DECLARATIONS : COMPILED)
   }
-  // Everything runs on the library: the service, the command, and the page, which the service shows.
-  const hasLibrary = buildLibrary()
-  const hasPage = hasLibrary && buildDashboard()
-  return status === 0 && hasPage
+  const isLibraryBuilt = buildLibrary()
+  const isDashboardBuilt = isLibraryBuilt && buildDashboard()
+  return status === 0 && isDashboardBuilt
 }
 
 /**
- * The compiler leaves the output of a deleted source in place; it would be published and could still be imported.
+ * Removes the output of sources that were deleted. The compiler leaves it, and it would be published and could be imported.
  * @param {string} packageFolder
  * @param {RegExp} outputs
  */
 function removeOrphans(packageFolder, outputs) {
   const dist = join(packageFolder, "dist")
-  // What the compiler has not made it does not leave behind.
+  // Without this file, dist was not made by the compiler.
   if (!existsSync(join(dist, ".tsbuildinfo"))) return
   for (const file of readdirSync(dist, { recursive: true, withFileTypes: true })) {
     const output = join(file.parentPath, file.name)

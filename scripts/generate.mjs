@@ -1,10 +1,10 @@
-// Files that are made from other files, and committed.
-//   npm run generate             writes those that changed
-//   npm run generate -- --check  touches nothing, and fails naming each file that is stale
+// Writes the files that are generated from other files and committed.
+//   npm run generate             writes the files that changed
+//   npm run generate -- --check  writes nothing, and fails with the name of each outdated file
 //
-// Each scripts/generate/*.mjs is one generator. It exports `generate()`, which returns (or resolves to) an object of
-// file paths, from the root of the repository, to their contents. It writes nothing itself. The build has run before it,
-// so it may import from packages/*/dist. The same input must give the same bytes: no dates, no random numbers.
+// Each scripts/generate/*.mjs is a generator. It exports `generate()`, which returns an object, or a promise of one, that maps
+// paths from the root of the repository to contents. It writes no files itself. The build runs first, so a generator may import
+// from packages/*/dist. The same input must give the same bytes: no dates, no random numbers.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -12,8 +12,8 @@ import { pathToFileURL } from "node:url"
 import { root } from "./root.mjs"
 
 /**
- * @param {string} folder where the generators are
- * @param {string} base what their paths are relative to
+ * @param {string} folder the folder of the generators
+ * @param {string} base the folder that their paths are relative to
  * @returns {Promise<{ path: string, content: string, generator: string, stale: boolean }[]>}
  */
 export async function generateAll(folder, base) {
@@ -46,7 +46,7 @@ async function main() {
   for (const { path, content, generator } of stale) {
     if (check) {
       console.error(
-        `${path} is stale: scripts/generate/${generator} makes something else. Run: npm run generate`,
+        `${path} is outdated: scripts/generate/${generator} generates another content. Run: npm run generate`,
       )
       continue
     }

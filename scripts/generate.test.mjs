@@ -18,7 +18,7 @@ function generator(name, outputs) {
   writeFileSync(join(base, "generate", name), `export const generate = () => (${JSON.stringify(outputs)})`)
 }
 
-it("calls a file stale when it is missing or differs from what its generator makes", async () => {
+it("reports a file as stale if it is missing or differs from the output of its generator", async () => {
   generator("picture.mjs", {
     "docs/same.svg": "<svg/>",
     "docs/old.svg": "<svg/>",
@@ -34,13 +34,13 @@ it("calls a file stale when it is missing or differs from what its generator mak
   ])
 })
 
-it("writes nothing itself", async () => {
+it("writes no files", async () => {
   generator("picture.mjs", { "docs/missing.svg": "<svg/>" })
   await generateAll(join(base, "generate"), base)
   expect(readdirSync(join(base, "docs"))).toEqual([])
 })
 
-it("refuses an output that is not text, naming it", async () => {
+it("throws for an output that is not a string", async () => {
   generator("picture.mjs", { "docs/number.svg": 1 })
   await expect(generateAll(join(base, "generate"), base)).rejects.toThrow(
     "picture.mjs: the content of docs/number.svg",

@@ -1,5 +1,5 @@
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** The folder that holds the repository, whatever folder a command was started in. */
+/** The root folder of the repository. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))

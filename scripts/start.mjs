@@ -1,18 +1,18 @@
-// `npm start`: installs and builds what is missing, then becomes the server.
+// `npm start`: installs the dependencies and builds, if that is needed, and then runs the service in this process.
 
 import { install, orExplain } from "./bootstrap.mjs"
 import { build } from "./build.mjs"
 
-// npm runs this in a shell that ends on a signal without passing it on: stopping npm would leave the server behind. Taken
-// before the install, during which it may be stopped already.
+// npm starts this script in a shell, which does not forward signals. Without a check of the parent process, the service would
+// go on running after npm was stopped. The id is read first, because npm may be stopped during the install.
 const shell = process.env.npm_lifecycle_event ? process.ppid : undefined
 
 await orExplain(() => {
   install()
-  if (!build("packages/server")) throw new Error("The build failed: the compiler's messages are above.")
+  if (!build("packages/server")) throw new Error("The build failed. See the messages above.")
 })
 
-// A path the type checker does not follow: the file is there only after the build.
+// A URL, so that the type checker does not look for the file: it exists only after the build.
 const server = new URL("../packages/server/dist/main.js", import.meta.url)
 await import(server.href)
 

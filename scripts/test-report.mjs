@@ -1,10 +1,10 @@
-// What a test run came to, in numbers and in the names of what failed.
+// Summarizes a test run: counts, failed tests, slowest files.
 
 import { relative } from "node:path"
 
 /**
- * Counts a vitest run from its JSON report. A run that fails in a way no single test shows (a file that does not load, an error
- * nobody caught, no report at all, no test at all) counts as a failure too, so that a broken run never looks green.
+ * Counts the tests in the JSON report of vitest. A run can also fail without a failed test: a file does not load, an error is
+ * not caught, there is no report, or no test ran. Each of these counts as a failure.
  *
  * @param {string | undefined} json the report, if one was written
  * @param {number | null} status vitest's exit status
@@ -26,11 +26,11 @@ export function countTests(json, status) {
 }
 
 /**
- * The tests that failed, each with its file and the first line of what went wrong: a log of ten thousand tests is often only
- * kept by its end.
+ * The failed tests, each with its file and the first line of its error. They are printed again at the end, because CI often
+ * shows only the end of a long log.
  *
  * @param {string | undefined} json the report, if one was written
- * @param {string} folder the paths are shown from here
+ * @param {string} folder the folder that the paths are relative to
  * @returns {string[]}
  */
 export function failedTests(json, folder) {
@@ -49,7 +49,7 @@ function firstLine(text) {
 }
 
 /**
- * The line that ends every run.
+ * The last line of a run.
  *
  * @param {{ passed: number, failed: number, skipped: number }[]} counts
  */
@@ -60,10 +60,10 @@ export function closingLine(counts) {
 }
 
 /**
- * The ten test files that took longest, with what they spent the time on.
+ * The ten slowest test files, with the time that imports, hooks and tests took.
  *
- * @param {string | undefined} json what test-times.mjs wrote
- * @param {string} folder the paths are shown from here
+ * @param {string | undefined} json the output of test-times.mjs
+ * @param {string} folder the folder that the paths are relative to
  * @returns {string[]}
  */
 export function slowestFiles(json, folder) {

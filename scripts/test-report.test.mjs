@@ -13,7 +13,7 @@ function report(fields) {
 }
 
 describe("countTests", () => {
-  it("counts what passed, failed and was left out", () => {
+  it("counts passed, failed and skipped tests", () => {
     const json = report({
       numPassedTests: 3,
       numFailedTests: 1,
@@ -34,7 +34,7 @@ describe("countTests", () => {
     expect(countTests(report({ numPendingTests: 5 }), 0)).toMatchObject({ passed: 0, failed: 1, skipped: 5 })
   })
 
-  it("counts an error outside of all tests as a failure", () => {
+  it("counts an error outside of tests as a failure", () => {
     expect(countTests(report({ numPassedTests: 3 }), 1)).toMatchObject({ passed: 3, failed: 1 })
   })
 
@@ -45,12 +45,12 @@ describe("countTests", () => {
 
 describe("failedTests", () => {
   it("names each failed test with its file and the first line of its error", () => {
-    const failed = { status: "failed", fullName: "gate > opens", failureMessages: ["Error: shut\n    at x"] }
+    const failed = { status: "failed", fullName: "door > opens", failureMessages: ["Error: shut\n    at x"] }
     const testResults = [
       { name: "/here/a.test.ts", status: "failed", assertionResults: [{ status: "passed" }, failed] },
       { name: "/here/b.test.ts", status: "passed", assertionResults: [{ status: "passed" }] },
     ]
-    expect(failedTests(report({ testResults }), "/here")).toEqual(["a.test.ts > gate > opens: Error: shut"])
+    expect(failedTests(report({ testResults }), "/here")).toEqual(["a.test.ts > door > opens: Error: shut"])
   })
 
   it("names a file that does not load", () => {
@@ -60,13 +60,13 @@ describe("failedTests", () => {
     expect(failedTests(report({ testResults }), "/here")).toEqual(["c.test.ts: no such"])
   })
 
-  it("has nothing to name without a report", () => {
+  it("is empty without a report", () => {
     expect(failedTests(undefined, "/here")).toEqual([])
   })
 })
 
 describe("closingLine", () => {
-  it("adds up, and speaks of skipped tests only if there are any", () => {
+  it("adds up, and mentions skipped tests only if there are any", () => {
     const one = { passed: 1, failed: 0, skipped: 0 }
     expect(closingLine([one, { passed: 40, failed: 2, skipped: 0 }])).toBe("41 passed, 2 failed")
     expect(closingLine([one, { passed: 40, failed: 0, skipped: 3 }])).toBe("41 passed, 0 failed, 3 skipped")
@@ -82,7 +82,7 @@ describe("slowestFiles", () => {
     tests: 3,
   })
 
-  it("names the ten that took longest, with imports and hooks, and what they spent it on", () => {
+  it("lists the ten slowest files, with the time of imports, hooks and tests", () => {
     const many = Array.from({ length: 12 }, (_, i) => file(`${i}.test.ts`, 10, 0, i))
     const json = JSON.stringify([
       ...many,
@@ -96,7 +96,7 @@ describe("slowestFiles", () => {
     expect(lines[2]).toContain("11.test.ts")
   })
 
-  it("has nothing to name without a report", () => {
+  it("is empty without a report", () => {
     expect(slowestFiles(undefined, "/here")).toEqual([])
   })
 })

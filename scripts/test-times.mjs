@@ -1,15 +1,15 @@
-// A reporter of vitest that writes how long each test file took, and with what. The JSON report has the tests alone, without the
-// imports and hooks before them.
+// A vitest reporter that writes how long the imports, hooks and tests of each file took. The JSON report of vitest contains only
+// the tests.
 
 import { writeFileSync } from "node:fs"
 
 /**
  * @typedef {object} FileTime
  * @property {string} file
- * @property {number} importMs its environment and imports
- * @property {number} hooksMs its hooks: servers that start and stop
- * @property {number} testsMs the tests themselves
- * @property {number} tests how many
+ * @property {number} importMs the environment and the imports
+ * @property {number} hooksMs the hooks, which start and stop servers
+ * @property {number} testsMs the tests
+ * @property {number} tests the number of tests
  */
 
 export default class TestTimes {

@@ -1,13 +1,14 @@
-// `npm test`: every check there is. Runs all of them even after a failure, and ends with `N passed, N failed`, in which
-// each vitest test counts as one, and so does each other step. `npm test -- path` runs only the test files that match.
-// A tool that cannot be had is one failure; the test files that need it do not run.
+// `npm test`: runs all checks, also after a failure, and ends with `N passed, N failed`. Each test counts as one, and so does
+// each other step. `npm test -- path` runs only the test files whose path contains `path`. A tool that cannot be installed
+// counts as one failure, and the test files that need it do not run.
 
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { install } from "./bootstrap.mjs"
 import { build } from "./build.mjs"
+import { readIfExists } from "./files.mjs"
 import { root } from "./root.mjs"
 import { closingLine, countTests, failedTests, slowestFiles } from "./test-report.mjs"
 import { prepareTools } from "./tools/prepare.mjs"
@@ -15,10 +16,11 @@ import { prepareTools } from "./tools/prepare.mjs"
 /** @typedef {{ passed: number, failed: number, skipped: number, note?: string, failures?: string[] }} Count */
 
 const selection = process.argv.slice(2)
-/** Test files that do not run, because a tool is missing. @type {string[]} */
-let leftOut = []
-let isAnyLeft = true
-/** What is said at the end of tests that did not run, without being a failure. @type {string[]} */
+/** The test files that do not run because a tool is missing. @type {string[]} */
+let skippedFiles = []
+/** Whether any other test file is selected. */
+let hasTestsToRun = true
+/** Messages about tests that did not run for lack of an optional tool, which is no failure. @type {string[]} */
 let notRun = []
 /** @type {string[]} */
 let slowest = []
@@ -40,7 +42,7 @@ for (const [name, step] of steps) {
   const started = performance.now()
   const count = attempt(step)
   results.push({ name, count, ms: performance.now() - started })
-  // Every other step needs what this one brings.
+  // All other steps need the dependencies.
   if (name === "install" && count.failed > 0) break
 }
 
@@ -51,7 +53,7 @@ for (const { name, count, ms } of results) {
   console.log(`${verdict}  ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(6)} s${note}`)
   for (const failure of count.failures ?? []) console.log(`      ${failure.replaceAll("\n", "\n      ")}`)
 }
-if (slowest.length > 0) console.log(`\nThe slowest test files:\n${slowest.join("\n")}`)
+if (slowest.length > 0) console.log(`\nSlowest test files:\n${slowest.join("\n")}`)
 if (notRun.length > 0) console.log(`\n${notRun.join("\n")}`)
 console.log(`\n${closingLine(results.map((result) => result.count))}`)
 process.exitCode = results.every((result) => result.count.failed === 0) ? 0 : 1
@@ -68,7 +70,7 @@ function attempt(step) {
   }
 }
 
-/** Builds everything, and tells the tests so: they need not build again. */
+/** Builds everything, and sets the variable by which tests know that they need not build again. */
 function buildAll() {
   const isBuilt = build()
   if (isBuilt) process.env.SLUICE_BUILT = "yes"
@@ -84,9 +86,9 @@ function lint() {
 function getTools() {
   const prepared = prepareTools(selection, console.log)
   Object.assign(process.env, prepared.variables)
-  leftOut = prepared.leftOut
+  skippedFiles = prepared.skippedFiles
   notRun = prepared.notRun
-  isAnyLeft = prepared.isAnyLeft
+  hasTestsToRun = prepared.hasTestsToRun
   if (prepared.problem !== undefined) console.error(prepared.problem)
   return {
     passed: prepared.missing.length === 0 ? 1 : 0,
@@ -99,18 +101,19 @@ function getTools() {
 
 /** @returns {Count} */
 function runVitest() {
-  // The missing tool is the failure; that no test is left is no other one.
-  if (!isAnyLeft) return { passed: 0, failed: 0, skipped: 0, note: "all need a tool that is missing" }
+  // The missing tool already counts as a failure.
+  if (!hasTestsToRun)
+    return { passed: 0, failed: 0, skipped: 0, note: "all selected tests need a missing tool" }
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-"))
   const report = join(folder, "vitest.json")
   const times = join(folder, "times.json")
   try {
     const reporters = ["default", "json", join(root, "scripts", "test-times.mjs")]
     const options = [...reporters.map((reporter) => `--reporter=${reporter}`), `--outputFile.json=${report}`]
-    const env = { SLUICE_TEST_TIMES: times, SLUICE_TESTS_LEFT_OUT: leftOut.join("\n") }
+    const env = { SLUICE_TEST_TIMES: times, SLUICE_TESTS_LEFT_OUT: skippedFiles.join("\n") }
     const status = node("vitest/vitest.mjs", ["run", ...options, ...selection], env)
-    const json = readIfThere(report)
-    slowest = slowestFiles(readIfThere(times), root)
+    const json = readIfExists(report)
+    slowest = slowestFiles(readIfExists(times), root)
     const count = countTests(json, status)
     const note = count.note ?? `${count.passed} passed, ${count.failed} failed`
     return { ...count, note, failures: failedTests(json, root) }
@@ -119,19 +122,11 @@ function runVitest() {
   }
 }
 
-/** Runs an installed tool by its script, which works the same on every system. */
+/** Runs the script of an installed package. This works on every system, unlike its command in node_modules/.bin. */
 function node(script, args, env = {}) {
   return run(process.execPath, [join(root, "node_modules", script), ...args], env)
 }
 
 function run(command, args, env = {}) {
   return spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } }).status
-}
-
-function readIfThere(path) {
-  try {
-    return readFileSync(path, "utf8")
-  } catch {
-    return undefined
-  }
 }

@@ -1,13 +1,13 @@
-// Where this machine gets its Debian packages from, so that the bare machine gets them from there too.
+// Reads the apt sources of this machine, for the bare machine to use the same.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { must } from "../tools/must.mjs"
+import { runCommand } from "../run-command.mjs"
 
-/** @typedef {{ uris: string[], suites: string[], text: string }} Source  one entry, in the form of deb822 */
+/** @typedef {{ uris: string[], suites: string[], text: string }} Source  one source, as text in the deb822 format */
 
 /**
- * The entries for one release. Those of other archives (a vendor's, say) are left out: a bare machine has none.
+ * The sources for one Debian release, without those of other vendors.
  * @param {string} codename @param {string} [folder]
  */
 export function debianSources(codename, folder = "/etc/apt") {
@@ -61,9 +61,9 @@ function readOneLine(text) {
   )
 }
 
-/** The proxies that this machine's apt uses, as lines of apt.conf. */
+/** The proxy settings of apt on this machine, as lines of apt.conf. */
 export function aptProxies() {
-  return must("apt-config", ["dump"], "/")
+  return runCommand("apt-config", ["dump"], "/")
     .split("\n")
     .filter((line) => /^Acquire::(http|https|ftp)::Proxy/i.test(line) && !line.endsWith(' "";'))
     .map((line) => `${line}\n`)

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 describe("options", () => {
-  it("ask for both users and both commands, unless they say otherwise", () => {
+  it("select both users and both commands by default", () => {
     expect(readOptions([])).toMatchObject({
       who: ["root", "user"],
       start: true,
@@ -35,21 +35,21 @@ describe("options", () => {
   })
 
   it.each([
-    [["--only", "nobody"], "--only takes root or user, got nobody"],
-    [["--start-only", "--test-only"], "leave nothing to do"],
+    [["--only", "nobody"], "--only must be root or user, got nobody"],
+    [["--start-only", "--test-only"], "cannot be combined"],
     [["--onyl"], "--onyl"],
-  ])("that make no sense are refused: %j", (words, message) => {
+  ])("that are invalid are refused: %j", (words, message) => {
     expect(() => readOptions(words)).toThrow(message)
   })
 })
 
-describe("package sources", () => {
+describe("apt sources", () => {
   const put = (file, text) => {
     mkdirSync(join(folder, file, ".."), { recursive: true })
     writeFileSync(join(folder, file), text)
   }
 
-  it("are those of the release, in either form, and none of a vendor", () => {
+  it("are those of the release, in both formats, without those of other vendors", () => {
     put(
       "sources.list",
       "# deb http://old.example/debian bookworm main\ndeb [signed-by=/k.gpg] http://one.example/debian bookworm main contrib # all\ndeb-src http://one.example/debian bookworm main\n",
@@ -83,14 +83,14 @@ describe("a folder", () => {
     "24 1 0:23 / /tmp/bare\\040one-more rw - tmpfs tmpfs rw",
   ].join("\n")
 
-  it("is known to have mounts in it", () => {
+  it("is searched for mounts", () => {
     expect(mountsBelow("/tmp/bare one", mountinfo)).toEqual(["/tmp/bare one/root/dev"])
     expect(mountsBelow("/tmp/bare one-more", mountinfo)).toEqual(["/tmp/bare one-more"])
     expect(mountsBelow("/tmp/bare", mountinfo)).toEqual([])
   })
 
-  it.runIf(process.platform === "linux")("is removed, but not when something is mounted in it", () => {
-    expect(() => removeTree("/proc")).toThrow(/\/proc stays/)
+  it.runIf(process.platform === "linux")("is removed, unless something is mounted in it", () => {
+    expect(() => removeTree("/proc")).toThrow(/\/proc was not removed/)
     expect(existsSync("/proc/self")).toBe(true)
     mkdirSync(join(folder, "a", "b"), { recursive: true })
     removeTree(join(folder, "a"))
@@ -99,15 +99,15 @@ describe("a folder", () => {
   })
 })
 
-describe("what the commands print", () => {
-  it("has a curl line once the line is complete", () => {
+describe("the output of the commands", () => {
+  it("contains a curl command when its line is complete", () => {
     expect(curlLine("Run this:\n\n  curl -i 'http://127.0.0.1:80")).toBeUndefined()
     expect(curlLine("Run this:\n\n  curl -i 'http://127.0.0.1:8080/' -d '{}'\n")).toBe(
       "curl -i 'http://127.0.0.1:8080/' -d '{}'",
     )
   })
 
-  it("ends in a count, which is the last one", () => {
+  it("ends with the counts", () => {
     expect(closingCount("1 passed, 0 failed\n\n11200 passed, 2 failed\n")).toEqual({
       failed: 2,
       text: "11,200 passed, 2 failed",
@@ -118,15 +118,15 @@ describe("what the commands print", () => {
     expect(closingCount("npm error")).toBeUndefined()
   })
 
-  it("took minutes and seconds", () => {
+  it("shows times in minutes and seconds", () => {
     expect([clockTime(370_000), clockTime(59_600), clockTime(3_600_000)]).toEqual(["6:10", "1:00", "60:00"])
   })
 })
 
-it("says what it needs where it cannot run, and does nothing", () => {
+it("lists its requirements if it cannot run", () => {
   const script = fileURLToPath(new URL("./run.mjs", import.meta.url))
   const run = (...words) =>
-    // Nothing is on this PATH.
+    // No program is on this PATH.
     spawnSync(process.execPath, [script, "--folder", folder, ...words], {
       encoding: "utf8",
       env: { ...process.env, PATH: join(folder, "nothing") },
@@ -134,15 +134,15 @@ it("says what it needs where it cannot run, and does nothing", () => {
   const { status, stderr } = run()
   expect(status).toBe(2)
   if (process.platform === "linux")
-    expect(stderr).toContain("it needs debootstrap: sudo apt-get install debootstrap")
+    expect(stderr).toContain("it requires debootstrap: sudo apt-get install debootstrap")
   expect(run("--only", "me")).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining("--only takes root or user"),
+    stderr: expect.stringContaining("--only must be root or user"),
   })
-  expect(run("--help").stdout).toContain("It needs Linux, root")
+  expect(run("--help").stdout).toContain("Requires Linux, root")
 })
 
-it("is a command of npm", () => {
+it("is an npm script", () => {
   const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
   expect(manifest.scripts["test:bare"]).toBe("node scripts/bare/run.mjs")
 })

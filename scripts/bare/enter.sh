@@ -1,5 +1,5 @@
-# Enters a bare machine: enter.sh ROOT UID FOLDER COUNT [FROM TO]… COMMAND…
-# Runs in mount and process namespaces of its own (see machine.mjs), so nothing here has to be undone.
+# Runs a command in a bare machine: enter.sh ROOT UID FOLDER COUNT [FROM TO]… COMMAND…
+# machine.mjs starts it in its own mount and process namespaces, so it need not undo its mounts.
 set -e
 root=$1 uid=$2 folder=$3 files=$4
 shift 4
@@ -22,7 +22,7 @@ ln -s /proc/self/fd/0 "$root/dev/stdin"
 ln -s /proc/self/fd/1 "$root/dev/stdout"
 ln -s /proc/self/fd/2 "$root/dev/stderr"
 
-# Settings of this machine lie in memory only, and only their user may read them.
+# Copy the settings of this machine into memory. Only the user of the command may read them.
 mkdir "$root/run/host"
 while [ "$files" -gt 0 ]; do
   install -o "$uid" -g "$uid" -m 400 "$1" "$root$2"
@@ -30,13 +30,13 @@ while [ "$files" -gt 0 ]; do
   files=$((files - 1))
 done
 
-# This shell stays: as the first process of its namespace it collects those whose parents have died.
+# Do not exec: as the first process of its namespace, this shell reaps orphaned processes.
 trap 'kill -TERM "$child"' TERM
 chroot --userspec="$uid:$uid" "$root" /bin/sh -c 'cd "$0" && exec "$@"' "$folder" "$@" &
 child=$!
 status=0
 wait "$child" || status=$?
-# The trap ends the first wait; the command ends after it.
+# A trapped signal interrupts the first wait, so wait again until the command exits.
 if kill -0 "$child" 2>/dev/null; then
   status=0
   wait "$child" || status=$?

@@ -1,38 +1,42 @@
-// What this machine needs to reach the npm registry: settings of npm, proxies and certificates. The bare machine has them only while
-// a command runs in it, in memory: they may hold secrets.
+// Reads the settings that this machine uses to reach the npm registry: npm configuration, proxies, certificates. They may contain
+// secrets, so the bare machine has them only in memory and only while a command runs.
 
 import { existsSync } from "node:fs"
-import { must } from "../tools/must.mjs"
+import { runCommand } from "../run-command.mjs"
 
-/** Where the files are inside. */
-const PLACE = "/run/host"
+/** The folder of the files in the bare machine. */
+const FOLDER = "/run/host"
 const PROXIES = ["http_proxy", "https_proxy", "no_proxy", "all_proxy"]
 
 /** @typedef {{ variables: Record<string, string>, files: { from: string, to: string }[] }} HostSettings */
 
 /** @type {HostSettings | undefined} */
-let known
+let cached
 
 /** @returns {HostSettings} */
 export function hostSettings() {
-  known ??= readHostSettings()
-  return known
+  cached ??= readHostSettings()
+  return cached
 }
 
 function readHostSettings() {
   /** @type {HostSettings} */
   const settings = { variables: {}, files: [] }
-  const npm = JSON.parse(must("npm", ["config", "list", "--json"], "/"))
-  const carry = (/** @type {string} */ variable, /** @type {unknown} */ file, /** @type {string} */ name) => {
+  const npm = JSON.parse(runCommand("npm", ["config", "list", "--json"], "/"))
+  const addFile = (
+    /** @type {string} */ variable,
+    /** @type {unknown} */ file,
+    /** @type {string} */ name,
+  ) => {
     if (typeof file !== "string" || !existsSync(file)) return
-    const to = `${PLACE}/${name}`
+    const to = `${FOLDER}/${name}`
     settings.files.push({ from: file, to })
     settings.variables[variable] = to
   }
-  carry("NPM_CONFIG_USERCONFIG", npm.userconfig, "npmrc")
-  carry("NPM_CONFIG_GLOBALCONFIG", npm.globalconfig, "npmrc-global")
-  carry("NPM_CONFIG_CAFILE", npm.cafile, "npm-ca.pem")
-  carry("NODE_EXTRA_CA_CERTS", process.env.NODE_EXTRA_CA_CERTS, "node-ca.pem")
+  addFile("NPM_CONFIG_USERCONFIG", npm.userconfig, "npmrc")
+  addFile("NPM_CONFIG_GLOBALCONFIG", npm.globalconfig, "npmrc-global")
+  addFile("NPM_CONFIG_CAFILE", npm.cafile, "npm-ca.pem")
+  addFile("NODE_EXTRA_CA_CERTS", process.env.NODE_EXTRA_CA_CERTS, "node-ca.pem")
   for (const key of ["registry", "proxy", "https-proxy", "noproxy"]) {
     const value = npm[key]
     if (typeof value === "string" && value !== "")

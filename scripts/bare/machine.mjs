@@ -1,10 +1,11 @@
-// One bare machine: the minimal Debian with Node, npm and a copy of the working tree, in a folder.
+// A bare machine: a folder with a minimal Debian, Node, npm and a copy of the working tree.
 
 import { spawn } from "node:child_process"
 import {
   chmodSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -13,11 +14,11 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { must } from "../tools/must.mjs"
+import { root } from "../root.mjs"
+import { runCommand } from "../run-command.mjs"
 import { aptProxies, debianSources } from "./apt-sources.mjs"
 import { release } from "./base.mjs"
 import { hostSettings } from "./host-settings.mjs"
-import { copyWorkingTree } from "./working-tree.mjs"
 
 const ENTER = fileURLToPath(new URL("./enter.sh", import.meta.url))
 
@@ -29,10 +30,10 @@ export const people = {
   user: { name: "sluice", id: 1000, home: "/home/sluice" },
 }
 
-/** @param {string} folder @param {string} tarball @param {Person} person */
-export function furnish(folder, tarball, person) {
+/** Sets a machine up in a new folder. @param {string} folder @param {string} tarball @param {Person} person */
+export function createMachine(folder, tarball, person) {
   mkdirSync(folder)
-  must("tar", ["--numeric-owner", "-xpf", tarball, "-C", folder], folder)
+  runCommand("tar", ["--numeric-owner", "-xpf", tarball, "-C", folder], folder)
   const put = (/** @type {string} */ path, /** @type {string} */ text) =>
     writeFileSync(join(folder, path), text)
   const sources = debianSources(release())
@@ -43,7 +44,7 @@ export function furnish(folder, tarball, person) {
   }
   for (const file of ["resolv.conf", "hosts"])
     if (existsSync(`/etc/${file}`)) put(`etc/${file}`, readFileSync(`/etc/${file}`, "utf8"))
-  putNode(folder)
+  copyNode(folder)
   if (person.id !== 0) {
     const line = `${person.name}:x:${person.id}:${person.id}::${person.home}:/bin/bash\n`
     writeFileSync(join(folder, "etc/passwd"), line, { flag: "a" })
@@ -51,15 +52,16 @@ export function furnish(folder, tarball, person) {
     mkdirSync(join(folder, person.home), { recursive: true })
   }
   copyWorkingTree(join(folder, person.home, "sluice"))
-  must("chown", ["-R", "-h", `${person.id}:${person.id}`, join(folder, person.home)], folder)
+  runCommand("chown", ["-R", "-h", `${person.id}:${person.id}`, join(folder, person.home)], folder)
 }
 
-/** The Node that runs this, and its npm. @param {string} folder */
-function putNode(folder) {
+/** Copies the Node that runs this script, and its npm. @param {string} folder */
+function copyNode(folder) {
   const beside = join(dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js")
   const started = process.env.npm_execpath ?? ""
   const cli = started.endsWith("npm-cli.js") ? started : beside
-  if (!existsSync(cli)) throw new Error(`npm is not at ${cli}: start this by npm run test:bare`)
+  if (!existsSync(cli))
+    throw new Error(`npm was not found at ${cli}. Start this script with npm run test:bare`)
   const local = join(folder, "usr", "local")
   cpSync(process.execPath, join(local, "bin", "node"))
   chmodSync(join(local, "bin", "node"), 0o755)
@@ -71,13 +73,28 @@ function putNode(folder) {
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, "bin", name))
 }
 
+/** Copies all files of the working tree, committed or not, except those that git ignores. @param {string} folder */
+function copyWorkingTree(folder) {
+  // Under sudo the repository belongs to another user, and git refuses it without this setting.
+  const safe = ["-c", `safe.directory=${root}`]
+  const listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+  for (const file of runCommand("git", [...safe, ...listing], root).split("\0")) {
+    const source = join(root, file)
+    // Git also lists files that were deleted and not yet committed.
+    if (file === "" || !existsSync(source) || lstatSync(source).isDirectory()) continue
+    const target = join(folder, file)
+    mkdirSync(dirname(target), { recursive: true })
+    cpSync(source, target, { verbatimSymlinks: true })
+  }
+}
+
 /**
- * Runs a command inside, in the copy of the working tree. Mounts and processes live in namespaces of their own, so they end with
- * it, however it ends.
+ * Runs a command in the machine, in the copy of the working tree. It runs in its own namespaces, so its mounts and processes
+ * always end with it.
  *
  * @param {string} folder @param {Person} person @param {readonly string[]} command @param {Record<string, string>} [env]
  */
-export function enter(folder, person, command, env = {}) {
+export function runInside(folder, person, command, env = {}) {
   const host = hostSettings()
   const variables = {
     HOME: person.home,

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs"
 import { sep } from "node:path"
-import { must } from "../tools/must.mjs"
+import { runCommand } from "../run-command.mjs"
 
-/** What is mounted at or below a folder. @param {string} folder @param {string} [mountinfo] */
+/** The mount points at or below a folder. @param {string} folder @param {string} [mountinfo] */
 export function mountsBelow(folder, mountinfo = readFileSync("/proc/self/mountinfo", "utf8")) {
   return mountinfo
     .split("\n")
@@ -15,7 +15,7 @@ export function mountsBelow(folder, mountinfo = readFileSync("/proc/self/mountin
 }
 
 /**
- * Removes a folder with all that is in it, unless something is mounted there: what is mounted may be the machine's own.
+ * Removes a folder with its content. Refuses if something is mounted in it, which may be a folder of this machine.
  * @param {string} folder
  */
 export function removeTree(folder) {
@@ -23,8 +23,8 @@ export function removeTree(folder) {
   const mounted = mountsBelow(realpathSync(folder))
   if (mounted.length > 0)
     throw new Error(
-      `${folder} stays: these are still mounted, unmount them and remove it by hand:\n${mounted.join("\n")}`,
+      `${folder} was not removed, because these are still mounted. Unmount them and remove it by hand:\n${mounted.join("\n")}`,
     )
-  // It stops at a mount even if one has come since, which Node's own removal does not.
-  must("rm", ["-rf", "--one-file-system", folder], "/")
+  // Unlike rmSync, this stops at a mount that appeared since the check.
+  runCommand("rm", ["-rf", "--one-file-system", folder], "/")
 }

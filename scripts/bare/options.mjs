@@ -2,18 +2,18 @@ import { parseArgs } from "node:util"
 
 export const help = `npm run test:bare -- [options] [path …]
 
-Makes a minimal Debian (debootstrap, minbase) with Node and npm and nothing else, copies the working tree into it, runs npm start
-until the curl line that it prints is answered, and then npm test; first as root, then as an ordinary user. Paths are handed on
-to npm test.
+Tests npm start and npm test on a machine with nothing but Node and npm. Makes a minimal Debian (debootstrap, minbase), copies the
+working tree into it, runs npm start until the service answers the curl command that it prints, and then runs npm test. Does this
+first as root and then as an ordinary user. Paths are passed to npm test.
 
-  --only root|user   one of the two
-  --start-only       only npm start
-  --test-only        only npm test
-  --fresh            makes the Debian anew; otherwise the last one is kept as a tarball and used again
-  --keep             leaves the root file systems in place, and says where
+  --only root|user   run as one of the two users only
+  --start-only       run npm start only
+  --test-only        run npm test only
+  --fresh            make a new Debian instead of using the tarball of the last run
+  --keep             do not remove the root file systems, and print their path
   --folder PATH      where to make them (default: the system's temporary folder)
 
-It needs Linux, root (sudo npm run test:bare), the right to mount, debootstrap, curl, git, and 4 GB of free disk.
+Requires Linux, root (sudo npm run test:bare), the permission to mount, debootstrap, curl, git, and 4 GB of free disk space.
 `
 
 /**
@@ -27,7 +27,7 @@ It needs Linux, root (sudo npm run test:bare), the right to mount, debootstrap, 
  * @property {string[]} paths
  */
 
-/** Throws an error for people when the words make no sense. @param {readonly string[]} words @returns {BareOptions} */
+/** Throws an error with a message for users if the options are invalid. @param {readonly string[]} words @returns {BareOptions} */
 export function readOptions(words) {
   const { values, positionals } = parseArgs({
     args: [...words],
@@ -43,9 +43,9 @@ export function readOptions(words) {
   })
   const { only } = values
   if (only !== undefined && only !== "root" && only !== "user")
-    throw new Error(`--only takes root or user, got ${only}`)
+    throw new Error(`--only must be root or user, got ${only}`)
   if (values["start-only"] && values["test-only"])
-    throw new Error("--start-only and --test-only leave nothing to do")
+    throw new Error("--start-only and --test-only cannot be combined")
   return {
     who: only === undefined ? ["root", "user"] : [only],
     start: !values["test-only"],

@@ -1,4 +1,4 @@
-// `npm run test:bare`: shows that npm start and npm test work on a machine with Node and npm and nothing else.
+// `npm run test:bare`: tests npm start and npm test on a machine with nothing but Node and npm.
 
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, realpathSync, statfsSync } from "node:fs"
@@ -6,12 +6,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onPath } from "../tools/find.mjs"
 import { baseTarball } from "./base.mjs"
-import { enter, furnish, people } from "./machine.mjs"
+import { createMachine, people, runInside } from "./machine.mjs"
 import { removeTree } from "./mounts.mjs"
 import { help, readOptions } from "./options.mjs"
 import { tryStart, tryTest } from "./trials.mjs"
 
-const NEEDED_BYTES = 4e9
+const REQUIRED_BYTES = 4e9
 
 if (process.argv.includes("--help")) {
   console.log(help)
@@ -29,9 +29,11 @@ async function main() {
   }
   const parent = options.folder ?? tmpdir()
   mkdirSync(parent, { recursive: true })
-  const lacking = whatIsLacking(parent)
-  if (lacking.length > 0) {
-    console.error(`npm run test:bare cannot run here:\n${lacking.map((one) => `  ${one}`).join("\n")}`)
+  const unmet = unmetRequirements(parent)
+  if (unmet.length > 0) {
+    console.error(
+      `npm run test:bare cannot run on this machine:\n${unmet.map((one) => `  ${one}`).join("\n")}`,
+    )
     return 2
   }
 
@@ -41,26 +43,26 @@ async function main() {
     process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)))
   /** @type {string[]} */
   const report = []
-  let good = true
+  let isGood = true
   try {
     const tarball = baseTarball(work, options.fresh, say)
     for (const who of options.who) {
       if (interrupted.signal.aborted) break
       const folder = join(work, who)
-      timed(`${who}: a new machine in ${folder}`, () => furnish(folder, tarball, people[who]))
+      timed(`${who}: created a machine in ${folder}`, () => createMachine(folder, tarball, people[who]))
       const inside = (/** @type {string[]} */ command, /** @type {Record<string, string>} */ env = {}) =>
-        enter(folder, people[who], command, env)
+        runInside(folder, people[who], command, env)
       const results = []
       if (options.start) results.push(await tryStart(inside, interrupted.signal))
       if (options.test && !interrupted.signal.aborted)
         results.push(await tryTest(inside, options.paths, interrupted.signal))
-      good &&= results.every((result) => result.good)
+      isGood &&= results.every((result) => result.good)
       report.push(`${who}: ${results.map((result) => result.line).join("; ")}`)
-      if (!options.keep) timed(`${who}: the machine is removed`, () => removeTree(folder))
+      if (!options.keep) timed(`${who}: removed the machine`, () => removeTree(folder))
     }
     interrupted.signal.throwIfAborted()
   } catch (error) {
-    good = false
+    isGood = false
     report.push(error instanceof Error ? error.message : String(error))
   } finally {
     if (options.keep) report.unshift(`kept: ${work}`)
@@ -68,7 +70,7 @@ async function main() {
   }
   console.log(`\n── test:bare ${"─".repeat(52)}`)
   for (const line of report) console.log(line)
-  return good ? 0 : 1
+  return isGood ? 0 : 1
 }
 
 /** @param {string} line */
@@ -83,22 +85,21 @@ function timed(line, step) {
   say(`${line} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
 }
 
-/** What this machine would have to have. @param {string} parent */
-function whatIsLacking(parent) {
-  if (process.platform !== "linux") return ["it needs Linux"]
-  const lacking = ["debootstrap", "curl", "git", "unshare", "chroot"]
+/** What this machine lacks. @param {string} parent */
+function unmetRequirements(parent) {
+  if (process.platform !== "linux") return ["it requires Linux"]
+  const unmet = ["debootstrap", "curl", "git", "unshare", "chroot"]
     .filter((command) => onPath(command).length === 0)
-    .map((command) => `it needs ${command}: sudo apt-get install ${packageOf(command)}`)
-  if (process.getuid?.() !== 0)
-    lacking.push("it needs root, to mount and to change the root folder: sudo npm run test:bare")
+    .map((command) => `it requires ${command}: sudo apt-get install ${packageOf(command)}`)
+  if (process.getuid?.() !== 0) unmet.push("it requires root, for mount and chroot: sudo npm run test:bare")
   else if (spawnSync("unshare", ["--mount", "--pid", "--fork", "true"]).status !== 0)
-    lacking.push("it needs the right to mount (CAP_SYS_ADMIN), which this container does not give")
+    unmet.push("it requires the permission to mount (CAP_SYS_ADMIN), which this container lacks")
   const { bavail, bsize } = statfsSync(parent)
-  if (bavail * bsize < NEEDED_BYTES)
-    lacking.push(
-      `it needs ${NEEDED_BYTES / 1e9} GB of free disk in ${parent}, and there are ${((bavail * bsize) / 1e9).toFixed(1)}; --folder names another place`,
+  if (bavail * bsize < REQUIRED_BYTES)
+    unmet.push(
+      `it requires ${REQUIRED_BYTES / 1e9} GB of free disk space in ${parent}, which has ${((bavail * bsize) / 1e9).toFixed(1)}; choose another folder with --folder`,
     )
-  return lacking
+  return unmet
 }
 
 /** @param {string} command */

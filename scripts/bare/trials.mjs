@@ -1,4 +1,4 @@
-// What is tried inside of a bare machine.
+// Runs npm start and npm test in a bare machine.
 
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -9,38 +9,41 @@ import { promisify } from "node:util"
 /** @typedef {(command: string[], env?: Record<string, string>) => ChildProcess} Enter */
 /** @typedef {{ good: boolean, line: string }} Result */
 
-const START_WITHIN_MS = 10 * 60_000
-/** What npm start listens on, unless it is told otherwise. */
+const START_TIMEOUT_MS = 10 * 60_000
+/** The default ports of npm start. */
 const PORTS = { SLUICE_HTTP__PORT: 8080, SLUICE_GRPC__PORT: 8081, SLUICE_CONTROL__PORT: 9090 }
 
-/** Runs `npm start` until the curl line that it prints is answered. @param {Enter} enter @param {AbortSignal} stop @returns {Promise<Result>} */
+/** Runs `npm start` until the service answers the curl command that it prints. @param {Enter} enter @param {AbortSignal} stop @returns {Promise<Result>} */
 export async function tryStart(enter, stop) {
   const started = performance.now()
-  const child = enter(["npm", "start"], await otherPorts())
+  const child = enter(["npm", "start"], await freePorts())
   const { output, ended } = follow(child, stop)
-  const limit = setTimeout(() => child.kill("SIGKILL"), START_WITHIN_MS)
+  const limit = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS)
   try {
     let line
     while (line === undefined && !ended.yes) {
       line = curlLine(output())
       if (line === undefined) await Promise.race([ended.promise, pause(50)])
     }
-    if (line === undefined) return { good: false, line: "npm start ended before it printed a curl line" }
+    if (line === undefined) return { good: false, line: "npm start exited before it printed a curl command" }
     const answer = await runCurl(line)
     const seconds = ((performance.now() - started) / 1000).toFixed(1)
     console.log(`$ ${line}\n${answer}`)
     const good = /^HTTP\/1\.1 [24]\d\d /.test(answer)
-    return { good, line: good ? `npm start answered in ${seconds} s` : `npm start did not answer: ${answer}` }
+    return {
+      good,
+      line: good ? `npm start answered in ${seconds} s` : `npm start gave no valid answer: ${answer}`,
+    }
   } finally {
     clearTimeout(limit)
-    stopGently(child)
+    sendTerm(child)
     const killed = setTimeout(() => child.kill("SIGKILL"), 15_000)
     await ended.promise
     clearTimeout(killed)
   }
 }
 
-/** Runs `npm test` and reads its last line. @param {Enter} enter @param {readonly string[]} paths @param {AbortSignal} stop @returns {Promise<Result>} */
+/** Runs `npm test` and reads the counts in its last line. @param {Enter} enter @param {readonly string[]} paths @param {AbortSignal} stop @returns {Promise<Result>} */
 export async function tryTest(enter, paths, stop) {
   const started = performance.now()
   const child = enter(["npm", "test", ...(paths.length > 0 ? ["--", ...paths] : [])])
@@ -49,16 +52,16 @@ export async function tryTest(enter, paths, stop) {
   const counted = closingCount(output())
   const time = clockTime(performance.now() - started)
   if (counted === undefined)
-    return { good: false, line: `npm test ended with ${status} and no count after ${time}` }
+    return { good: false, line: `npm test exited with ${status} after ${time} without printing counts` }
   return { good: status === 0 && counted.failed === 0, line: `npm test: ${counted.text} in ${time}` }
 }
 
-/** The curl line that npm start prints, once it is complete. @param {string} output */
+/** The curl command that npm start prints, when its line is complete. @param {string} output */
 export function curlLine(output) {
   return /^\s*(curl .*)\n/m.exec(output)?.[1]
 }
 
-/** The line that ends npm test, with separators. @param {string} output */
+/** The counts in the last line of npm test, with thousands separators. @param {string} output */
 export function closingCount(output) {
   const found = [...output.matchAll(/^(\d+) passed, (\d+) failed(.*)$/gm)].at(-1)
   if (found === undefined) return undefined
@@ -76,7 +79,7 @@ function grouped(/** @type {string | undefined} */ digits) {
   return Number(digits).toLocaleString("en-US")
 }
 
-/** Shows and keeps what the command prints, and kills it when the whole run is stopped. @param {ChildProcess} child @param {AbortSignal} stop */
+/** Prints and records the output of the command, and kills the command when `stop` is aborted. @param {ChildProcess} child @param {AbortSignal} stop */
 function follow(child, stop) {
   let text = ""
   const take = (/** @type {Buffer} */ chunk) => {
@@ -103,17 +106,17 @@ function follow(child, stop) {
   return { output: () => text, ended }
 }
 
-/** Sends SIGTERM to the first process inside: unshare, around it, would not pass it on. @param {ChildProcess} child */
-function stopGently({ pid }) {
+/** Sends SIGTERM to the child of unshare, because unshare does not forward it. @param {ChildProcess} child */
+function sendTerm({ pid }) {
   try {
     const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")
     if (first) process.kill(Number(first), "SIGTERM")
   } catch {
-    // It has ended.
+    // The process has exited already.
   }
 }
 
-/** Runs the line as a person would, in a shell of this machine: the bare one has no curl. @param {string} line */
+/** Runs the curl command in a shell on this machine, because the bare machine has no curl. @param {string} line */
 async function runCurl(line) {
   try {
     const { stdout } = await promisify(execFile)("sh", ["-c", `${line} --silent --show-error --max-time 20`])
@@ -123,13 +126,13 @@ async function runCurl(line) {
   }
 }
 
-/** The bare machine shares this one's network: a port that is taken here is taken there. */
-async function otherPorts() {
+/** Settings that replace default ports that are in use. The bare machine shares the network of this machine. */
+async function freePorts() {
   /** @type {Record<string, string>} */
   const env = {}
   for (const [name, port] of Object.entries(PORTS)) {
     if (await isFree(port)) continue
-    console.log(`port ${port} is taken on this machine, so npm start gets ${name}=0`)
+    console.log(`port ${port} is in use on this machine, so npm start runs with ${name}=0`)
     env[name] = "0"
   }
   return env

@@ -1,4 +1,4 @@
-// What the service's gRPC reflection tells of its messages: the files of packages/server/proto as file descriptors.
+// The file descriptors that gRPC reflection answers with, from the files in packages/server/proto.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -27,14 +27,14 @@ export function generate() {
   })
   return {
     [target]: `// Made from packages/server/proto by scripts/generate/file-descriptors.mjs. DO NOT EDIT: run npm run generate.
-// biome-ignore-all format: one line each, however many there are.
+// biome-ignore-all format: one entry per line.
 
 export interface FileDescriptor {
   readonly name: string
   readonly imports: readonly string[]
-  /** Full names of what is in it, methods too. */
+  /** The full names of its messages, enums, services and methods. */
   readonly symbols: readonly string[]
-  /** Its FileDescriptorProto. */
+  /** The FileDescriptorProto. */
   readonly base64: string
 }
 
@@ -63,7 +63,7 @@ function describeFile(types, name) {
   const packageName = /^package (.+);$/m.exec(source ?? "")?.[1] ?? "google.protobuf"
   const scope = /** @type {protobuf.Namespace} */ (types.lookup(packageName))
   const known = Object.keys(/** @type {any} */ (wellKnown)?.nested.google.nested.protobuf.nested ?? {})
-  // google.protobuf is one package of several files.
+  // The package google.protobuf consists of several files, so take only what is in this one.
   const own = scope.nestedArray.filter((object) => source !== undefined || known.includes(object.name))
   const file = descriptor.FileDescriptorProto.create({
     name,
@@ -81,7 +81,7 @@ function describeFile(types, name) {
   return { name, imports, symbols, bytes: descriptor.FileDescriptorProto.encode(file).finish() }
 }
 
-/** The descriptor that protobufjs makes names types as the file did; reflection wants full names. */
+/** The descriptor of protobufjs names types as the file does, but reflection requires full names. */
 function describeMessage(/** @type {protobuf.Type} */ type, /** @type {string[]} */ symbols) {
   /** @type {any} */
   const message = type.toDescriptor("proto3")

@@ -1,8 +1,8 @@
-// The pictures in docs/pictures: what each algorithm lets through, measured on the library itself.
+// The pictures in docs/pictures: what each algorithm allows, measured with the library.
 
 import { boundaryPicture } from "./pictures/boundary.mjs"
 import { comparisonPicture } from "./pictures/comparison.mjs"
-import { contenders } from "./pictures/contenders.mjs"
+import { comparedAlgorithms } from "./pictures/measure.mjs"
 
 /** @returns {Record<string, string>} */
 export function generate() {
@@ -24,6 +24,6 @@ export function generate() {
       overflow: "queue",
     }),
     "docs/pictures/gcra.svg": boundaryPicture("gcra, maxBurst: 9", { algorithm: "gcra", maxBurst: 9 }),
-    "docs/pictures/comparison.svg": comparisonPicture(contenders),
+    "docs/pictures/comparison.svg": comparisonPicture(comparedAlgorithms),
   }
 }

@@ -1,15 +1,16 @@
-// Debian's backports, for a program that this release of Debian does not have. The system's own sources say where packages come
-// from and who signs them; only the suite is another.
+// Makes an apt source for Debian backports, for programs that this release of Debian does not have. It is a copy of the system's
+// own source, with its server and key, for another suite.
 
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { extname, join } from "node:path"
+import { readIfExists } from "../files.mjs"
 
 /** @typedef {{ name: string, text: string }} SourceFile */
 
 /**
- * An entry for the backports of this release, or undefined where the sources name no server for the release itself.
+ * A source for the backports of this release, or undefined if no source of the system is for the release itself.
  *
- * @param {readonly SourceFile[]} files @param {string} release its name, `bookworm`
+ * @param {readonly SourceFile[]} files @param {string} release its code name, `bookworm`
  * @returns {SourceFile | undefined}
  */
 export function backportsEntry(files, release) {
@@ -31,23 +32,25 @@ export function backportsEntry(files, release) {
 }
 
 /**
- * Options that have apt know the backports: alone, or beside what the system has.
+ * Options of apt to use the backports alone, or together with the sources of the system.
  * @typedef {{ alone: string[], beside: string[] }} Backports
  */
 
 /**
- * @param {string} folder gets the sources @param {string} [etc]
- * @returns {Backports | undefined} nothing where this is no Debian
+ * @param {string} folder where to write the sources @param {string} [etc]
+ * @returns {Backports | undefined} undefined if this is not Debian
  */
 export function backportsSources(folder, etc = "/etc") {
-  const system = readIfThere(join(etc, "os-release"))
+  const system = readIfExists(join(etc, "os-release")) ?? ""
   const release = /^VERSION_CODENAME=(\w+)$/m.exec(system)?.[1]
   if (release === undefined || !/^ID=debian$/m.test(system)) return undefined
   const parts = join(etc, "apt", "sources.list.d")
-  const names = listIfThere(parts).filter((name) => [".list", ".sources"].includes(extname(name)))
+  const names = (existsSync(parts) ? readdirSync(parts) : []).filter((name) =>
+    [".list", ".sources"].includes(extname(name)),
+  )
   const files = [
-    { name: "sources.list", text: readIfThere(join(etc, "apt", "sources.list")) },
-    ...names.map((name) => ({ name, text: readIfThere(join(parts, name)) })),
+    { name: "sources.list", text: readIfExists(join(etc, "apt", "sources.list")) ?? "" },
+    ...names.map((name) => ({ name, text: readIfExists(join(parts, name)) ?? "" })),
   ]
   const entry = backportsEntry(files, release)
   if (entry === undefined) return undefined
@@ -60,23 +63,5 @@ export function backportsSources(folder, etc = "/etc") {
   return {
     alone: ["-o", "Dir::Etc::SourceList=/dev/null", "-o", `Dir::Etc::SourceParts=${alone}`],
     beside: ["-o", `Dir::Etc::SourceParts=${beside}`],
-  }
-}
-
-/** @param {string} path */
-function readIfThere(path) {
-  try {
-    return readFileSync(path, "utf8")
-  } catch {
-    return ""
-  }
-}
-
-/** @param {string} folder */
-function listIfThere(folder) {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
   }
 }

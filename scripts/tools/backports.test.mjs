@@ -16,15 +16,15 @@ Suites: bookworm-security
 Components: main
 `
 
-describe("the entry for backports", () => {
-  it("is the release's own stanza, with another suite", () => {
+describe("the source for backports", () => {
+  it("is the deb822 stanza of the release, with another suite", () => {
     expect(backportsEntry([{ name: "debian.sources", text: STANZAS }], "bookworm")).toEqual({
       name: "backports.sources",
       text: "Types: deb\nURIs: http://packages.test/debian\nSuites: bookworm-backports\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n",
     })
   })
 
-  it("is the release's own line, with another suite", () => {
+  it("is the one-line source of the release, with another suite", () => {
     const text =
       "# deb http://other.test/ bookworm main\ndeb-src http://packages.test/debian bookworm main\ndeb [signed-by=/a.gpg] http://packages.test/debian bookworm main contrib\n"
     expect(backportsEntry([{ name: "sources.list", text }], "bookworm")).toEqual({
@@ -33,7 +33,7 @@ describe("the entry for backports", () => {
     })
   })
 
-  it("is not made up where nothing names the release", () => {
+  it("is undefined if no source is for the release", () => {
     const files = [
       { name: "sources.list", text: "deb http://packages.test/debian bookworm-security main\n" },
       { name: "debian.sources", text: STANZAS.replace("bookworm ", "trixie ") },
@@ -55,7 +55,7 @@ describe("the options for apt", () => {
 
   const isSystem = (/** @type {string} */ text) => writeFileSync(join(folder, "etc/os-release"), text)
 
-  it("keep every source of the system, and add one", () => {
+  it("keep all sources of the system and add one", () => {
     isSystem("ID=debian\nVERSION_CODENAME=bookworm\n")
     const parts = join(folder, "parts")
     expect(backportsSources(parts, join(folder, "etc"))?.beside).toEqual([
@@ -73,7 +73,7 @@ describe("the options for apt", () => {
     )
   })
 
-  it("are none on another system", () => {
+  it("are undefined on another system", () => {
     isSystem("ID=ubuntu\nVERSION_CODENAME=bookworm\n")
     expect(backportsSources(join(folder, "parts"), join(folder, "etc"))).toBeUndefined()
   })

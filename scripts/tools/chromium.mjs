@@ -1,4 +1,4 @@
-// What only the browser needs: where Playwright keeps its own, and a check that it draws.
+// Finds the browser that Playwright installs, and checks that a browser can draw a page.
 
 import { spawnSync } from "node:child_process"
 import { createRequire } from "node:module"
@@ -6,19 +6,19 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 
 const self = fileURLToPath(import.meta.url)
 
-/** The browser that `npx playwright-core install chromium` brings, which need not be there. */
+/** The path where `npx playwright-core install chromium` installs the browser. It may not exist. */
 export function playwrightChromium() {
   try {
     return createRequire(import.meta.url)("playwright-core").chromium.executablePath()
   } catch {
-    // No dependency is installed yet.
+    // The dependencies are not installed yet.
     return undefined
   }
 }
 
 /**
- * A browser can print its version although it cannot start, because it loads many libraries later. So this starts it as
- * the tests do and lets it draw text.
+ * Starts the browser as the tests do and draws text. A browser can print its version and still not start, because it loads
+ * many libraries later.
  *
  * @param {string} path
  */
@@ -28,10 +28,10 @@ export function whyChromiumFails(path) {
     timeout: 120_000,
   })
   if (!error && status === 0) return undefined
-  return `does not show a page: ${error?.message ?? causeIn(stderr)}`
+  return `cannot show a page: ${error?.message ?? causeIn(stderr)}`
 }
 
-/** Playwright prints a page of text around the one line that says what is wrong. @param {string} stderr */
+/** The line of Playwright's long error output that names the cause. @param {string} stderr */
 function causeIn(stderr) {
   const lines = stderr.split("\n").map((line) => line.trim())
   return lines.find((line) => /error while loading|cannot open|FATAL|Error:/.test(line)) ?? lines[0] ?? ""
@@ -47,9 +47,9 @@ async function drawText(path) {
     const widths = await page
       .locator("span")
       .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width))
-    // Without a single font every letter is as wide as any other.
+    // Without any font, all letters have the same width.
     if (!(widths[0] > 0 && widths[0] < widths[1]))
-      throw new Error("Error: it draws no text, so it has no font")
+      throw new Error("Error: no fonts are installed, so it draws no text")
   } finally {
     await browser.close()
   }

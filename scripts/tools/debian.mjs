@@ -1,5 +1,5 @@
-// Unpacks Debian packages under node_modules/.cache, with those of their dependencies that the system lacks. Root and other
-// users do it in the same way: nothing is installed, no service starts, and the system's package lists may be missing.
+// Downloads Debian packages, with the dependencies that the system lacks, and unpacks them under node_modules/.cache. It works
+// the same for root and other users: it installs nothing, starts no service, and does not need the system's package lists.
 
 import {
   chmodSync,
@@ -15,21 +15,21 @@ import {
   writeFileSync,
 } from "node:fs"
 import { basename, join, relative } from "node:path"
+import { runCommand } from "../run-command.mjs"
 import { backportsSources } from "./backports.mjs"
 import { onPath } from "./find.mjs"
-import { must } from "./must.mjs"
 
 /**
- * A tool, its package, its path in the package, and whether an older release has the package in its backports only.
+ * A tool, its package, its path in the package, and whether older releases have the package only in their backports.
  * @typedef {{ name: string, package: string, program: string, isBackported?: boolean }} Wanted
  */
 
-/** The dynamic loader of the system works with the C library of the same version only, so no other one is unpacked. */
-const LEFT_ALONE = new Set(["libc6", "libc-bin"])
+/** Packages that are not unpacked: the loader of the system works only with the C library of the same version. */
+const NEVER_UNPACKED = new Set(["libc6", "libc-bin"])
 
 const SYSTEM_LISTS = "/var/lib/apt/lists"
 
-/** What a folder is called while it is being filled, and when it is complete. */
+/** The prefixes of a folder while it is filled and when it is complete. */
 const UNPACKING = "unpacking-"
 const UNPACKED = "debian-"
 
@@ -51,10 +51,10 @@ export function hasDebianPackages() {
 }
 
 /**
- * Fetches all of them in one step. Afterwards `cache/bin` has a program for each that could be had.
+ * Downloads and unpacks all tools in one step, and writes a program to `cache/bin` for each.
  *
  * @param {readonly Wanted[]} wanted @param {string} cache @param {(line: string) => void} say
- * @returns {Map<string, string>} the others, and why
+ * @returns {Map<string, string>} the reason for each tool that failed
  */
 export function unpackDebian(wanted, cache, say) {
   mkdirSync(join(cache, "bin"), { recursive: true })
@@ -68,9 +68,9 @@ export function unpackDebian(wanted, cache, say) {
     const files = readdirSync(packages)
     const bytes = files.reduce((sum, file) => sum + statSync(join(packages, file)).size, 0)
     say(`unpacking ${files.length} Debian packages, ${Math.round(bytes / 1e6)} MB …`)
-    for (const file of files) must("dpkg-deb", ["-x", join(packages, file), unpacked], work)
+    for (const file of files) runCommand("dpkg-deb", ["-x", join(packages, file), unpacked], work)
     writeFileSync(join(unpacked, FONTS_FILE), FONTS)
-    // mkdtemp lets nobody else in, and another user may use this clone next.
+    // mkdtemp denies access to other users, but another user may work in this clone next.
     chmodSync(unpacked, 0o755)
     const kept = join(cache, basename(work).replace(UNPACKING, UNPACKED))
     renameSync(unpacked, kept)
@@ -78,7 +78,7 @@ export function unpackDebian(wanted, cache, say) {
     for (const { name, package: from, program } of wanted) {
       if (problems.has(name)) continue
       if (existsSync(join(kept, program)))
-        replaceProgram(join(cache, "bin", name), starter(basename(kept), program, libraries))
+        replaceProgram(join(cache, "bin", name), startScript(basename(kept), program, libraries))
       else problems.set(name, `Debian's ${from} has no ${program}`)
     }
     return problems
@@ -90,7 +90,7 @@ export function unpackDebian(wanted, cache, say) {
 
 /**
  * @param {readonly Wanted[]} wanted @param {string} folder @param {string} aptFolder
- * @returns {Map<string, string>} the tools whose packages apt does not have, and why
+ * @returns {Map<string, string>} the reason for each tool whose package apt does not have
  */
 function download(wanted, folder, aptFolder) {
   const backports = wanted.some(({ isBackported }) => isBackported)
@@ -103,7 +103,7 @@ function download(wanted, folder, aptFolder) {
   const ways = [
     () => [],
     () => systemListsAnd(backports, aptFolder),
-    // Where the backports do not have it, or cannot be reached, other lists do not help.
+    // If the backports do not have the package or cannot be reached, new package lists do not help.
     () => (isBackportMissing(wanted, found?.problems) ? undefined : ownLists(backports, aptFolder)),
   ]
   for (const lists of ways) {
@@ -112,7 +112,7 @@ function download(wanted, folder, aptFolder) {
       if (options === undefined) continue
       failure = undefined
       found = { options, ...plan(options, wanted, folder) }
-      // A list that is old names packages that are not there any more: then the next ones are asked.
+      // Old lists name packages that the server has removed. Then try the next lists.
       if (found.problems.size === 0) return fetchPlanned(found, folder)
     } catch (error) {
       failure = error
@@ -123,7 +123,7 @@ function download(wanted, folder, aptFolder) {
 }
 
 /**
- * Whether the system's lists have all but what is in the backports.
+ * Whether the system's lists have every package except those in the backports.
  * @param {readonly Wanted[]} wanted @param {Map<string, string> | undefined} problems
  */
 function isBackportMissing(wanted, problems) {
@@ -142,14 +142,14 @@ function fetchPlanned({ options, versions, problems }, folder) {
 }
 
 /**
- * Which packages apt would install. One that it does not have must not keep the others away.
+ * The packages that apt would install. A package that apt does not know must not prevent the others.
  * @param {readonly string[]} options @param {readonly Wanted[]} wanted @param {string} folder
  */
 function plan(options, wanted, folder) {
   /** @type {Map<string, string>} */
   const problems = new Map()
   const simulate = (/** @type {readonly Wanted[]} */ some) =>
-    // Reinstalls: a package whose program does not work here may be installed already.
+    // --reinstall, because the package may be installed with a program that does not work.
     apt(
       [
         ...options,
@@ -177,13 +177,13 @@ function plan(options, wanted, folder) {
     if (known.length > 0) printed = simulate(known)
   }
   const versions = [...printed.matchAll(/^Inst (\S+) (?:\[[^\]]*\] )?\((\S+)/gm)].flatMap(
-    ([, name = "", version]) => (LEFT_ALONE.has(name) ? [] : [`${name}=${version}`]),
+    ([, name = "", version]) => (NEVER_UNPACKED.has(name) ? [] : [`${name}=${version}`]),
   )
   return { versions, problems }
 }
 
 /**
- * The system's package lists, and those of the backports beside them. Undefined where either is missing.
+ * Options of apt to use the system's package lists with those of the backports. Undefined if either is missing.
  * @param {import("./backports.mjs").Backports | undefined} backports @param {string} folder
  */
 function systemListsAnd(backports, folder) {
@@ -200,7 +200,7 @@ function systemListsAnd(backports, folder) {
 }
 
 /**
- * The system's package lists may be missing or old, and only root may renew them: these are our own.
+ * Options of apt to use new package lists. The lists of the system may be missing or old, and only root may update them.
  * @param {import("./backports.mjs").Backports | undefined} backports @param {string} folder
  */
 function ownLists(backports, folder) {
@@ -210,7 +210,7 @@ function ownLists(backports, folder) {
       apt([...options, ...backports.beside, "update"], folder)
       return [...options, ...backports.beside]
     } catch {
-      // Not every server has them.
+      // Not every server has the backports.
     }
   }
   apt([...options, "update"], folder)
@@ -226,16 +226,16 @@ function placesIn(folder) {
 
 /** @param {readonly string[]} args @param {string} cwd */
 function apt(args, cwd) {
-  // Root's apt drops to a user who may not write here; the download goes on either way, this only spares the warning.
+  // As root, apt downloads as a user who may not write to this folder, and warns about it. This option avoids the warning.
   const options = ["-q", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=2"]
-  // Without a network it would try for minutes before it says so.
+  // With the default timeouts, apt needs minutes to report that there is no network.
   const limits = ["-o", "Acquire::http::Timeout=30", "-o", "Acquire::https::Timeout=30"]
-  return must("apt-get", [...options, ...limits, ...args], cwd)
+  return runCommand("apt-get", [...options, ...limits, ...args], cwd)
 }
 
 /**
- * Every folder that holds a shared library, from `root`. Some packages keep theirs in a folder of their own and find it by a
- * path that is compiled in, which is not where they are unpacked (Chromium needs pulseaudio's, for one).
+ * All folders below `root` that contain a shared library. Some packages keep libraries in their own folder and find it by a
+ * path that is compiled in, and an unpacked package is not at that path. Chromium needs the one of pulseaudio.
  *
  * @param {string} root
  */
@@ -244,15 +244,15 @@ export function libraryFolders(root) {
   for (const file of readdirSync(root, { recursive: true, withFileTypes: true })) {
     if (!file.isDirectory() && /\.so(\.|$)/.test(file.name)) folders.add(relative(root, file.parentPath))
   }
-  // The usual folders come first: the nearer to the root, the more usual.
+  // The folders with the shortest paths first: they contain the most common libraries.
   return [...folders].sort((a, b) => a.split("/").length - b.split("/").length || (a < b ? -1 : 1))
 }
 
 /**
- * A shell script that becomes the program, so that signals and the process id are the program's own.
+ * A shell script that starts the program with exec, so that the program gets its signals and process id.
  * @param {string} folder @param {string} program @param {readonly string[]} libraries
  */
-function starter(folder, program, libraries) {
+function startScript(folder, program, libraries) {
   const searchPath = libraries.map((place) => `$root/${place}`).join(":")
   return `#!/bin/sh
 root=$(cd "$(dirname "$0")/../${folder}" && pwd) || exit 127
@@ -263,21 +263,21 @@ exec "$root/${program}" "$@"
 `
 }
 
-/** Another process may be starting it at this moment. @param {string} path @param {string} text */
+/** Replaces the script at once, because another process may be starting it. @param {string} path @param {string} text */
 function replaceProgram(path, text) {
   writeFileSync(`${path}.new`, text, { mode: 0o755 })
   renameSync(`${path}.new`, path)
 }
 
-/** Removes the folders to which no starter leads any more. @param {string} cache */
+/** Removes the folders that no script in `cache/bin` refers to. @param {string} cache */
 function removeUnused(cache) {
   const bin = join(cache, "bin")
-  const starters = readdirSync(bin, { withFileTypes: true })
-    // Others are programs themselves, of any size.
+  const scripts = readdirSync(bin, { withFileTypes: true })
+    // Larger files are programs, not scripts.
     .filter((file) => file.isFile() && statSync(join(bin, file.name)).size < 100_000)
     .map((file) => readFileSync(join(bin, file.name), "utf8"))
   for (const folder of readdirSync(cache)) {
-    if (folder.startsWith(UNPACKED) && !starters.some((text) => text.includes(`/${folder}"`)))
+    if (folder.startsWith(UNPACKED) && !scripts.some((text) => text.includes(`/${folder}"`)))
       rmSync(join(cache, folder), { recursive: true, force: true })
   }
 }

@@ -1,5 +1,5 @@
-// Gets the programs that tests and benchmarks need: finds those that are here, and fetches all others in one step.
-// `node scripts/tools/ensure.mjs redis-server wrk` prints their paths, one a line; `--installed` fetches nothing.
+// Finds the programs that tests and benchmarks need, and downloads all missing ones in one step.
+// `node scripts/tools/ensure.mjs redis-server wrk` prints their paths, one per line. With `--installed` it downloads nothing.
 
 import { mkdirSync, readFileSync } from "node:fs"
 import { dirname } from "node:path"
@@ -11,11 +11,11 @@ import { tools, variableOf } from "./table.mjs"
 /**
  * @typedef {object} Missing
  * @property {string} name
- * @property {string} reason why it could not be had
+ * @property {string} reason
  *
  * @typedef {object} Ensured
  * @property {Record<string, string>} paths by the name of the tool
- * @property {string[]} fetched those of them that were not here before
+ * @property {string[]} fetched the tools that were downloaded now
  * @property {Missing[]} missing
  */
 
@@ -53,7 +53,7 @@ export function ensureTools(
   return ensured
 }
 
-/** The path of one tool; without it an error that says how to get it. @param {string} name */
+/** The path of one tool. Throws an error that explains how to install it. @param {string} name */
 export function ensureTool(name) {
   const { paths, missing } = ensureTools([name])
   if (missing.length > 0) throw new Error(explain(missing))
@@ -61,28 +61,28 @@ export function ensureTool(name) {
 }
 
 /**
- * What to do about tools that could not be had.
+ * A message that explains how to install missing tools.
  * @param {readonly Missing[]} missing @param {Readonly<Record<string, import("./table.mjs").Tool>>} [table]
  */
 export function explain(missing, table = tools) {
-  const lines = missing.map(({ name, reason }) => `  ${name} ${table[name].oldest} or newer: ${reason}`)
+  const lines = missing.map(({ name, reason }) => `  ${name} ${table[name].minVersion} or newer: ${reason}`)
   const variables = missing.map(({ name }) => variableOf(name)).join(", ")
   return [
-    `The tests need ${missing.map(({ name }) => name).join(", ")}, and could not get ${missing.length === 1 ? "it" : "them"}:`,
+    `These tools are needed and could not be found or downloaded:`,
     ...lines,
-    "Get what is missing by",
+    "Install them with",
     "",
     ...commandsFor(
       missing.map(({ name }) => name),
       table,
     ).map((command) => `  ${command}`),
     "",
-    `or, if you have it elsewhere, set ${variables} to its path.`,
+    `or set ${variables} to the path of the program.`,
   ].join("\n")
 }
 
 /**
- * The commands a person runs: one for all that Debian packages hold, and one for each other.
+ * The commands that install these tools: one for all Debian packages, and one for each other tool.
  * @param {readonly string[]} names @param {Readonly<Record<string, import("./table.mjs").Tool>>} table
  */
 function commandsFor(names, table) {
@@ -121,16 +121,16 @@ function canFetch(tool) {
 /**
  * @param {readonly Missing[]} absent @param {Readonly<Record<string, import("./table.mjs").Tool>>} table
  * @param {string} cache @param {(line: string) => void} say
- * @returns {Map<string, string>} why a tool could not be fetched
+ * @returns {Map<string, string>} the reason for each tool that could not be downloaded
  */
 function fetchAll(absent, table, cache, say) {
   /** @type {Map<string, string>} */
   const problems = new Map()
   const fetchable = absent.filter(({ name }) => canFetch(table[name]))
   if (fetchable.length === 0) return problems
-  for (const { name, reason } of fetchable) if (reason !== "is not here") say(`${name}: ${reason}`)
+  for (const { name, reason } of fetchable) if (reason !== "is not installed") say(`${name}: ${reason}`)
   const started = performance.now()
-  say(`fetching ${fetchable.map(({ name }) => name).join(", ")} …`)
+  say(`downloading ${fetchable.map(({ name }) => name).join(", ")} …`)
   const wanted = fetchable.flatMap(({ name }) => {
     const { debian, fetch } = table[name]
     if (fetch !== undefined || debian === undefined) return []
@@ -151,7 +151,7 @@ function fetchAll(absent, table, cache, say) {
     mkdirSync(dirname(fetchedPath(name, cache)), { recursive: true })
     attempt([name], () => fetch(fetchedPath(name, cache)))
   }
-  say(`fetched in ${((performance.now() - started) / 1000).toFixed(1)} s`)
+  say(`downloaded in ${((performance.now() - started) / 1000).toFixed(1)} s`)
   return problems
 
   function attempt(/** @type {string[]} */ names, /** @type {() => void} */ step) {

@@ -6,12 +6,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { libraryFolders } from "./debian.mjs"
 import { ensureTools, explain } from "./ensure.mjs"
 
-/** Tools of which an imaginary Debian has packages. */
+/** Tools that exist only in the fake Debian of these tests. */
 const table = Object.fromEntries(
   ["alpha", "beta", "gamma"].map((name) => [
     name,
     {
-      oldest: "7.0",
+      minVersion: "7.0",
       version: /v=(\d+(?:\.\d+)+)/,
       debian: { name: `${name}-package`, program: `usr/bin/${name}` },
       byHand: { darwin: `brew install ${name}`, other: `install ${name}` },
@@ -28,7 +28,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sluice-tools-"))
   cache = join(folder, "cache")
   said = []
-  // Nothing else is on the PATH, so neither the real apt nor a real program is found.
+  // Only this folder is on the PATH, so that the tests find neither the real apt nor real programs.
   vi.stubEnv("PATH", folder)
 })
 
@@ -47,8 +47,8 @@ const calls = (word) =>
     .split("\n")
     .filter((line) => line.split(" ").includes(word))
 
-/** apt and dpkg-deb, as far as they are used. What it knows are names of packages; each needs a library in an odd folder. */
-function imaginaryDebian({ knows, needsUpdate = false, version = "7.1" }) {
+/** Fakes apt-get and dpkg-deb. `knows` are names of packages. Each package contains a library in an unusual folder. */
+function fakeDebian({ knows, needsUpdate = false, version = "7.1" }) {
   program(
     "apt-get",
     `echo "$*" >> ${folder}/log
@@ -69,48 +69,48 @@ touch "$3/usr/lib/odd/$name/lib$name.so.1"
 printf '#!/bin/sh\\n[ -e "$SLUICE_UNPACKED/usr/lib/odd/'$name'" ] && echo "$LD_LIBRARY_PATH" >&2 && echo v=${version}\\n' > "$3/usr/bin/$name"
 chmod +x "$3/usr/bin/$name"`,
   )
-  // The starter of an unpacked program is a shell script.
+  // The script that starts an unpacked program calls these.
   for (const name of ["dirname", "pwd"]) program(name, `exec /usr/bin/${name} "$@"`)
 }
 
 describe("missing tools", () => {
-  it("are all fetched in one step, with lines that say so and how long it took", () => {
-    imaginaryDebian({ knows: ["alpha-package", "beta-package"] })
+  it("are downloaded in one step, with messages about the progress", () => {
+    fakeDebian({ knows: ["alpha-package", "beta-package"] })
     const { paths, fetched, missing } = ensureTools(["alpha", "beta", "alpha"], options())
     expect(missing).toEqual([])
     expect(fetched).toEqual(["alpha", "beta"])
     expect(paths).toEqual({ alpha: join(cache, "bin", "alpha"), beta: join(cache, "bin", "beta") })
     expect(calls("download")).toHaveLength(1)
     expect(said).toEqual([
-      "fetching alpha, beta …",
+      "downloading alpha, beta …",
       expect.stringMatching(/^unpacking 2 Debian packages, \d+ MB …$/),
-      expect.stringMatching(/^fetched in \d+\.\d s$/),
+      expect.stringMatching(/^downloaded in \d+\.\d s$/),
     ])
   })
 
-  it("start with libraries from every folder that holds one", () => {
-    imaginaryDebian({ knows: ["alpha-package"] })
+  it("start with libraries from all folders that contain one", () => {
+    fakeDebian({ knows: ["alpha-package"] })
     const { paths } = ensureTools(["alpha"], options())
     const { stdout, stderr } = spawnSync(paths.alpha, ["--version"], { encoding: "utf8" })
     expect(stdout).toBe("v=7.1\n")
     expect(stderr).toMatch(/debian-\w+\/usr\/lib\/odd\/alpha$/m)
   })
 
-  it("come without the C library, which must fit the system's loader", () => {
-    imaginaryDebian({ knows: ["alpha-package"] })
+  it("are downloaded without the C library, which must fit the loader of the system", () => {
+    fakeDebian({ knows: ["alpha-package"] })
     ensureTools(["alpha"], options())
     expect(calls("download")[0]).toMatch(/download alpha-package=1\.0$/)
   })
 
-  it("are fetched by package lists of our own when the system has none or old ones", () => {
-    imaginaryDebian({ knows: ["alpha-package"], needsUpdate: true })
+  it("are downloaded with new package lists if those of the system are missing or old", () => {
+    fakeDebian({ knows: ["alpha-package"], needsUpdate: true })
     expect(ensureTools(["alpha"], options()).missing).toEqual([])
     expect(calls("update")).toHaveLength(1)
     expect(calls("update")[0]).toContain("Dir::State::Lists=")
   })
 
-  it("are fetched although another one is not to be had", () => {
-    imaginaryDebian({ knows: ["alpha-package"] })
+  it("are downloaded even if another one is not available", () => {
+    fakeDebian({ knows: ["alpha-package"] })
     const { paths, missing } = ensureTools(["alpha", "gamma"], options())
     expect(Object.keys(paths)).toEqual(["alpha"])
     expect(missing).toEqual([
@@ -118,31 +118,31 @@ describe("missing tools", () => {
     ])
   })
 
-  it("are missing when what was fetched is too old", () => {
-    imaginaryDebian({ knows: ["alpha-package"], version: "6.0" })
+  it("are missing if the downloaded version is too old", () => {
+    fakeDebian({ knows: ["alpha-package"], version: "6.0" })
     const { missing } = ensureTools(["alpha"], options())
-    expect(missing).toEqual([{ name: "alpha", reason: "is version 6.0, and 7.0 or newer is needed" }])
+    expect(missing).toEqual([{ name: "alpha", reason: "is version 6.0, but 7.0 or newer is required" }])
   })
 
-  it("are not fetched when only installed ones are asked for", () => {
-    imaginaryDebian({ knows: ["alpha-package"] })
+  it("are not downloaded with fetch: false", () => {
+    fakeDebian({ knows: ["alpha-package"] })
     const { missing } = ensureTools(["alpha"], { ...options(), fetch: false })
-    expect(missing).toEqual([{ name: "alpha", reason: "is not here" }])
+    expect(missing).toEqual([{ name: "alpha", reason: "is not installed" }])
     expect(log()).toBe("")
   })
 })
 
-describe("fetched tools", () => {
-  it("are used again without fetching", () => {
-    imaginaryDebian({ knows: ["alpha-package"] })
+describe("downloaded tools", () => {
+  it("are used again without another download", () => {
+    fakeDebian({ knows: ["alpha-package"] })
     const { paths } = ensureTools(["alpha"], options())
     rmSync(join(folder, "log"))
     expect(ensureTools(["alpha"], options())).toEqual({ paths, fetched: [], missing: [] })
     expect(log()).toBe("")
   })
 
-  it("are fetched again when they do not work any more, and the old folder goes", () => {
-    imaginaryDebian({ knows: ["alpha-package"] })
+  it("are downloaded again if they stop working, and the old folder is removed", () => {
+    fakeDebian({ knows: ["alpha-package"] })
     ensureTools(["alpha"], options())
     const [before] = readdirSync(cache).filter((name) => name.startsWith("debian-"))
     rmSync(join(cache, before, "usr", "lib"), { recursive: true })
@@ -152,17 +152,17 @@ describe("fetched tools", () => {
     expect(after).not.toEqual([before])
   })
 
-  it("stay when others are fetched later", () => {
-    imaginaryDebian({ knows: ["alpha-package", "beta-package"] })
+  it("stay when others are downloaded later", () => {
+    fakeDebian({ knows: ["alpha-package", "beta-package"] })
     ensureTools(["alpha"], options())
     ensureTools(["beta"], options())
     expect(ensureTools(["alpha", "beta"], { ...options(), fetch: false }).missing).toEqual([])
   })
 })
 
-describe("a tool that cannot be had", () => {
-  it("is told with one command for all that packages hold, for root without sudo", () => {
-    imaginaryDebian({ knows: [] })
+describe("the message about missing tools", () => {
+  it("contains one apt-get command for all Debian packages, without sudo for root", () => {
+    fakeDebian({ knows: [] })
     const { missing } = ensureTools(["alpha", "beta"], options())
     const text = explain(missing, table)
     const getuid = vi.spyOn(process, "getuid")
@@ -171,7 +171,7 @@ describe("a tool that cannot be had", () => {
     getuid.mockReturnValue(1000)
     const forUser = explain(missing, table)
     getuid.mockRestore()
-    expect(text).toContain("set SLUICE_ALPHA, SLUICE_BETA to its path")
+    expect(text).toContain("set SLUICE_ALPHA, SLUICE_BETA to the path")
     if (process.platform === "darwin") return
     expect(forRoot).toContain(
       "\n  apt-get update && apt-get install --no-install-recommends alpha-package beta-package\n",
@@ -181,15 +181,15 @@ describe("a tool that cannot be had", () => {
     )
   })
 
-  it("is told with the system's own way where there is no apt", () => {
+  it("contains the command of another system if there is no apt", () => {
     const { missing } = ensureTools(["alpha"], options())
-    expect(missing).toEqual([{ name: "alpha", reason: "is not here" }])
+    expect(missing).toEqual([{ name: "alpha", reason: "is not installed" }])
     expect(explain(missing, table)).toMatch(/\n {2}(brew )?install alpha\n/)
     expect(said).toEqual([])
   })
 })
 
-it("finds every folder that holds a library, the usual ones first", () => {
+it("finds all folders with libraries, the shortest paths first", () => {
   for (const file of [
     "usr/lib/m/pulseaudio/libpulsecommon-16.1.so",
     "usr/lib/m/libx.so.1.2",

@@ -1,4 +1,4 @@
-// Looks for a program on this machine, and runs it to see whether it will do.
+// Finds a program on this machine and runs it to check that it works.
 
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -8,17 +8,17 @@ import { tools, variableOf } from "./table.mjs"
 
 /** @typedef {import("./table.mjs").Tool} Tool */
 
-/** Programs that were fetched lie here. `npm ci` empties it. */
+/** The folder of downloaded programs. `npm ci` removes it. */
 export const toolCache = join(root, "node_modules", ".cache", "tools")
 
 /**
- * Where and in which table to look. Tests have their own.
+ * The table and the folder to use instead of the real ones, for tests.
  * @typedef {{ table?: Readonly<Record<string, Tool>>, cache?: string }} Where
  */
 
 /**
- * The path of a program that works, or why there is none. The first that works wins: the one that the environment variable
- * names, which must work, those on the PATH, and one that was fetched before.
+ * The path of the first program that works, or the reason why none does. It tries the program that the environment variable
+ * names, and no other if there is one; then those on the PATH, and then the downloaded one.
  *
  * @param {string} name @param {Where} [where]
  * @returns {{ path: string } | { reason: string, isNamed: boolean }}
@@ -40,7 +40,7 @@ export function findTool(name, { table = tools, cache = toolCache } = {}) {
     tool.elsewhere?.(),
     fetchedPath(name, cache),
   ]
-  let reason = "is not here"
+  let reason = "is not installed"
   for (const path of places) {
     if (path === undefined || !existsSync(path)) continue
     const problem = whyUnusable(name, tool, path)
@@ -75,16 +75,16 @@ export function whyUnusable(name, tool, path) {
     return `does not run: ${error?.message ?? (stderr.trim() || `exit status ${status}`)}`
   const printed = stdout.trim() === "" ? stderr.trim() : stdout.trim()
   const version = tool.version.exec(printed)?.[1]
-  if (!version) return `does not look like ${name}: ${versionArguments.join(" ")} printed "${printed}"`
-  if (!isNewEnough(version, tool.oldest))
-    return `is version ${version}, and ${tool.oldest} or newer is needed`
+  if (!version) return `is not ${name}: ${versionArguments.join(" ")} printed "${printed}"`
+  if (!isNewEnough(version, tool.minVersion))
+    return `is version ${version}, but ${tool.minVersion} or newer is required`
   return tool.check?.(path)
 }
 
-/** @param {string} found @param {string} oldest */
-export function isNewEnough(found, oldest) {
+/** @param {string} found @param {string} minVersion */
+export function isNewEnough(found, minVersion) {
   const a = found.split(".").map(Number)
-  const b = oldest.split(".").map(Number)
+  const b = minVersion.split(".").map(Number)
   for (let i = 0; i < b.length; i++) {
     if ((a[i] ?? 0) !== b[i]) return (a[i] ?? 0) > b[i]
   }

@@ -8,7 +8,7 @@ import { findTool, isNewEnough } from "./find.mjs"
 const NAME = "imaginary-tool"
 const table = {
   [NAME]: {
-    oldest: "7.0",
+    minVersion: "7.0",
     version: /v=(\d+(?:\.\d+)+)/,
     byHand: { other: "get it somehow" },
   },
@@ -35,12 +35,12 @@ function program(name, text) {
   return path
 }
 
-it("takes the program on the PATH when it is new enough", () => {
+it("finds the program on the PATH if it is new enough", () => {
   const path = program(NAME, "echo v=7.0.15")
   expect(findTool(NAME, where)).toEqual({ path })
 })
 
-it("takes a program by any of its names, and from other places", () => {
+it("finds a program by any of its names, and at other paths", () => {
   const named = { ...table[NAME], commands: ["not-there", "another-name"] }
   const path = program("another-name", "echo v=7.0.15")
   expect(findTool(NAME, { ...where, table: { [NAME]: named } })).toEqual({ path })
@@ -55,27 +55,27 @@ it("prefers the program that the variable names", () => {
   expect(findTool(NAME, where)).toEqual({ path: other })
 })
 
-it("refuses a named program that is too old instead of looking elsewhere", () => {
+it("rejects a program that the variable names and that is too old, and does not look further", () => {
   program(NAME, "echo v=7.0.15")
   vi.stubEnv("SLUICE_IMAGINARY_TOOL", program("old", "echo v=6.2.1"))
-  const reason = expect.stringContaining("is version 6.2.1, and 7.0 or newer is needed")
+  const reason = expect.stringContaining("is version 6.2.1, but 7.0 or newer is required")
   expect(findTool(NAME, where)).toEqual({ reason, isNamed: true })
 })
 
-it("asks a program for its version in the program's own way, and reads it wherever it is printed", () => {
+it("uses the version arguments of the program, and reads its standard output and standard error", () => {
   const path = program(NAME, '[ "$1" = -v ] && echo v=7.1 >&2')
   const asked = { ...table[NAME], versionArguments: ["-v"] }
   expect(findTool(NAME, { ...where, table: { [NAME]: asked } })).toEqual({ path })
 })
 
-it("checks a program that was fetched before each time it is used", () => {
+it("checks a downloaded program again each time", () => {
   const path = program(`cache/bin/${NAME}`, "echo v=7.0.15")
   expect(findTool(NAME, where)).toEqual({ path })
   program(`cache/bin/${NAME}`, "echo a library is missing >&2; exit 127")
   expect(findTool(NAME, where)).toMatchObject({ reason: `${path} does not run: a library is missing` })
 })
 
-it("knows a browser that prints its version and cannot start", () => {
+it("rejects a browser that prints its version but cannot start", () => {
   const words =
     "chromium: error while loading shared libraries: libpulsecommon-16.1.so: cannot open shared object file"
   const path = program(
@@ -85,10 +85,10 @@ it("knows a browser that prints its version and cannot start", () => {
   const browser = { ...table[NAME], commands: ["broken-browser"], check: whyChromiumFails }
   const found = findTool(NAME, { ...where, table: { [NAME]: browser } })
   expect(found).toMatchObject({ reason: expect.stringContaining("libpulsecommon-16.1.so: cannot open") })
-  expect(found).toMatchObject({ reason: expect.stringContaining(`${path} does not show a page`) })
+  expect(found).toMatchObject({ reason: expect.stringContaining(`${path} cannot show a page`) })
 }, 60_000)
 
-it("names a tool that is not in the table as a mistake", () => {
+it("throws for a tool that is not in the table", () => {
   expect(() => findTool("redis", where)).toThrow("has no tool redis")
 })
 
@@ -99,6 +99,6 @@ it.each([
   ["7", "7.0", true],
   ["6.99", "7.0", false],
   ["7.0.9", "7.0.10", false],
-])("compares versions by number: %s against %s", (found, oldest, enough) => {
-  expect(isNewEnough(found, oldest)).toBe(enough)
+])("compares versions by number: %s against %s", (found, minVersion, enough) => {
+  expect(isNewEnough(found, minVersion)).toBe(enough)
 })

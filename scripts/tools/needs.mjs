@@ -1,5 +1,5 @@
-// Which test files need which tools, read from the sources: a file needs a tool if it, or a file that it imports, calls
-// `toolPath` with the tool's name. So nobody keeps a list.
+// Finds out which test files need which tools, from their sources: a file needs a tool if it, or a file that it imports, calls
+// `toolPath` with the name of the tool.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve, sep } from "node:path"
@@ -9,7 +9,7 @@ const TEST_FILE = /\.test\.(ts|mjs)$/
 const CALL = /\btoolPath\("([^"]+)"\)/g
 const IMPORT = /\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g
 
-/** Every test file of the repository, from its root. @param {string} [folder] */
+/** The paths of all test files, relative to the root of the repository. @param {string} [folder] */
 export function testFiles(folder = root) {
   /** @type {string[]} */
   const files = []
@@ -32,26 +32,26 @@ export function testFiles(folder = root) {
  */
 export function toolsOf(files, folder = root) {
   /** @type {Map<string, { tools: string[], imports: string[] }>} */
-  const read = new Map()
-  const look = (/** @type {string} */ path) => {
-    const known = read.get(path)
-    if (known !== undefined) return known
+  const known = new Map()
+  const read = (/** @type {string} */ path) => {
+    const file = known.get(path)
+    if (file !== undefined) return file
     const text = readFileSync(path, "utf8")
-    const looked = {
+    const parsed = {
       tools: [...text.matchAll(CALL)].map(([, name = ""]) => name),
       imports: [...text.matchAll(IMPORT)].flatMap(
         ([, to = ""]) => sourceOf(resolve(dirname(path), to)) ?? [],
       ),
     }
-    read.set(path, looked)
-    return looked
+    known.set(path, parsed)
+    return parsed
   }
   return new Map(
     files.map((file) => {
       const tools = new Set()
       const reached = new Set([join(folder, file)])
       for (const path of reached) {
-        const { tools: called, imports } = look(path)
+        const { tools: called, imports } = read(path)
         for (const name of called) tools.add(name)
         for (const next of imports) reached.add(next)
       }
@@ -60,15 +60,15 @@ export function toolsOf(files, folder = root) {
   )
 }
 
-/** TypeScript imports a file by the name of what the compiler makes of it. @param {string} path */
+/** The source of an imported file: TypeScript imports `x.ts` as `x.js`. @param {string} path */
 function sourceOf(path) {
   const candidates = [path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx"), path]
   return candidates.find((candidate) => /\.(ts|tsx|mjs)$/.test(candidate) && existsSync(candidate))
 }
 
 /**
- * The test files that a command line of vitest selects: those whose path contains one of its words. A word after an option may
- * be the option's value, so it selects nothing here, and without any other word all files count.
+ * The test files that the arguments of vitest select: those whose path contains one of the words. A word after an option may be
+ * the value of the option, so it is ignored. Without words, all files are selected.
  *
  * @param {readonly string[]} files @param {readonly string[]} args
  */

@@ -20,7 +20,7 @@ describe("the tools of a test file", () => {
     put("a/later.test.ts", 'const x = await import("../b/two.js")')
     put("a/none.test.ts", 'import { z } from "./types.js"')
     put("a/types.ts", "export const z = 1")
-    // They import each other.
+    // The files import each other.
     put("b/one.ts", 'export { y } from "./two.js"')
     put("b/two.ts", 'import "./one.js"\nexport const y = () => toolPath("nginx")')
     put("node_modules/p/p.test.ts", 'toolPath("fish")')
@@ -29,7 +29,7 @@ describe("the tools of a test file", () => {
 
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it("are those that it names, and those that its imports name", () => {
+  it("are those that it and its imports name", () => {
     const files = testFiles(folder)
     expect(files).toEqual(["a/later.test.ts", "a/none.test.ts", "a/own.test.ts", "a/through.test.ts"])
     expect(Object.fromEntries(toolsOf(files, folder))).toEqual({
@@ -44,12 +44,12 @@ describe("the tools of a test file", () => {
 describe("a selection", () => {
   const files = ["packages/a/x.test.ts", "packages/b/y.test.ts", "test/z.test.ts"]
 
-  it("is every file whose path contains one of the words", () => {
+  it("contains every file whose path contains one of the words", () => {
     expect(selectedFiles(files, ["packages/b", "z.test"])).toEqual(["packages/b/y.test.ts", "test/z.test.ts"])
     expect(selectedFiles(files, ["./packages/a"])).toEqual(["packages/a/x.test.ts"])
   })
 
-  it("is every file without words, and when a word may be the value of an option", () => {
+  it("contains every file if there are no words but values of options", () => {
     expect(selectedFiles(files, [])).toEqual(files)
     expect(selectedFiles(files, ["-t", "packages/b"])).toEqual(files)
     expect(selectedFiles(files, ["test/z", "-t", "packages/b"])).toEqual(["test/z.test.ts"])
@@ -79,7 +79,7 @@ describe("in this repository", () => {
     expect(calls).toBeGreaterThan(8)
   })
 
-  it("tests start no program by its name that a minimal Debian lacks", () => {
+  it("no test starts a program by its name that a minimal Debian lacks", () => {
     const lacking =
       "curl|wget|git|openssl|python3?|ps|pkill|pgrep|lsof|netstat|nc|unzip|make|gcc|jq|sudo|redis-cli|nginx"
     const started = new RegExp(`(?<!describe)\\(\\s*"(${lacking})"\\s*,`, "g")
@@ -89,7 +89,7 @@ describe("in this repository", () => {
     }
   })
 
-  it("the dashboard's tests need a browser, the gateway's curl and wrk, those of algorithms nothing", () => {
+  it("tests of the dashboard need a browser, those of the gateway curl and wrk, those of algorithms nothing", () => {
     const needs = toolsOf(testFiles())
     expect(needs.get("test/dashboard/rules.test.ts")).toEqual(new Set(["chromium"]))
     expect(needs.get("test/gateway/clients.test.ts")).toEqual(new Set(["curl", "wrk"]))

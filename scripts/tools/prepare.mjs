@@ -1,20 +1,20 @@
-// The step of `npm test` that gets the tools: only those that the selected test files need, all in one go, before any test runs.
+// The step of `npm test` that finds or downloads the tools that the selected test files need, before any test runs.
 
 import { ensureTools, explain } from "./ensure.mjs"
 import { selectedFiles, testFiles, toolsOf } from "./needs.mjs"
 import { tools, variableOf } from "./table.mjs"
 
-/** Of more files only the number is shown. */
-const SHOWN_FILES = 5
+/** How many file names a message lists. */
+const MAX_LISTED = 5
 
 /**
  * @typedef {object} Prepared
- * @property {Record<string, string>} variables what tells the tests where the tools are
- * @property {string[]} missing the tools that could not be had and are needed
- * @property {string[]} notRun a line for each optional tool that could not be had: what does not run, and which command runs it
- * @property {string | undefined} problem what to do about them, and which files do not run
- * @property {string[]} leftOut the test files that need one of them
- * @property {boolean} isAnyLeft whether other test files are selected
+ * @property {Record<string, string>} variables environment variables by which the tests find the tools
+ * @property {string[]} missing the required tools that are missing
+ * @property {string[]} notRun for each missing optional tool, a message that names the tests that do not run
+ * @property {string | undefined} problem a message about the missing required tools
+ * @property {string[]} skippedFiles the test files that need a missing tool
+ * @property {boolean} hasTestsToRun whether any other test file is selected
  * @property {string} note
  */
 
@@ -38,7 +38,7 @@ export function prepareTools(
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   const filesFor = (/** @type {string} */ name) =>
     [...needs].flatMap(([file, tools]) => (tools.has(name) ? [file] : []))
-  const leftOut = [...new Set(absent.flatMap(({ name }) => filesFor(name)))]
+  const skippedFiles = [...new Set(absent.flatMap(({ name }) => filesFor(name)))]
   const problem =
     missing.length === 0
       ? undefined
@@ -46,7 +46,7 @@ export function prepareTools(
   const here = Object.keys(paths).filter((name) => !fetched.includes(name))
   const parts = [
     `${here.length} found`,
-    ...(fetched.length > 0 ? [`fetched ${fetched.join(", ")}`] : []),
+    ...(fetched.length > 0 ? [`downloaded ${fetched.join(", ")}`] : []),
     ...(missing.length > 0 ? [`missing ${missing.map(({ name }) => name).join(", ")}`] : []),
     ...(optional.length > 0 ? [`without ${optional.map(({ name }) => name).join(", ")}`] : []),
   ]
@@ -58,17 +58,17 @@ export function prepareTools(
     missing: missing.map(({ name }) => name),
     notRun: optional.map(
       ({ name, reason }) =>
-        `${notRun(name, filesFor(name))} (${reason}). ${tools[name].optional} runs it and gets ${name} or says how.`,
+        `${notRun(name, filesFor(name))} (${name} ${reason}). To run it: ${tools[name].optional}`,
     ),
     problem,
-    leftOut,
-    isAnyLeft: leftOut.length === 0 || leftOut.length < needs.size,
+    skippedFiles,
+    hasTestsToRun: skippedFiles.length === 0 || skippedFiles.length < needs.size,
     note,
   }
 }
 
 /** @param {string} name @param {readonly string[]} files */
 function notRun(name, files) {
-  const more = files.length > SHOWN_FILES ? ` and ${files.length - SHOWN_FILES} more` : ""
-  return `Not run without ${name}: ${files.slice(0, SHOWN_FILES).join(", ")}${more}`
+  const more = files.length > MAX_LISTED ? ` and ${files.length - MAX_LISTED} more` : ""
+  return `Not run without ${name}: ${files.slice(0, MAX_LISTED).join(", ")}${more}`
 }

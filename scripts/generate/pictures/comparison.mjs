@@ -1,5 +1,5 @@
-// One picture for all algorithms: the same twenty minutes of bursts, and what each let through in the last 60 s, over what
-// the exact log let through.
+// The picture that compares all algorithms on the same twenty minutes of bursts: how many requests each allowed in the last
+// 60 s, drawn over what the exact log allowed.
 
 import { passTimes, run, staircase, worstWindow } from "./measure.mjs"
 import { fill, line, picture, round, tag, text, through } from "./svg.mjs"
@@ -11,18 +11,18 @@ const right = width - 28
 const firstTop = 118
 const panelHeight = 74
 const panelStep = 116
-const most = 210
+const max = 210
 const seconds = BURSTY_MINUTES * 60
 const end = BOUNDARY + seconds * 1000
 
 /**
- * @param {readonly { title: string, choice: import("./measure.mjs").Choice }[]} contenders
+ * @param {readonly { title: string, choice: import("./measure.mjs").Choice }[]} algorithms
  * @returns {string} the SVG
  */
-export function comparisonPicture(contenders) {
+export function comparisonPicture(algorithms) {
   const times = burstyTraffic()
   const exact = passTimes(run({ algorithm: "sliding-window-log" }, times))
-  const height = firstTop + (contenders.length + 1) * panelStep + 12
+  const height = firstTop + (algorithms.length + 1) * panelStep + 12
   const summary = `${LIMIT} per 60 s · ${times.length} requests in ${BURSTY_MINUTES} minutes, most of them in bursts`
   const parts = [
     text(24, 36, "The same traffic through every algorithm", "ink", { "font-size": 18, "font-weight": 600 }),
@@ -31,9 +31,9 @@ export function comparisonPicture(contenders) {
     ...trafficPanel(times),
     tag("defs", {}, tag("path", { id: "exact", d: areaUnder(exact) })),
   ]
-  contenders.forEach(({ title, choice }, i) => {
+  algorithms.forEach(({ title, choice }, i) => {
     const passes = passTimes(run(choice, times))
-    parts.push(contenderPanel(firstTop + (i + 1) * panelStep, title, passes))
+    parts.push(algorithmPanel(firstTop + (i + 1) * panelStep, title, passes))
   })
   parts.push(...timeAxis(height))
   const description = `${summary}. One panel per algorithm shows how many requests it let through in the last 60 s.`
@@ -90,7 +90,7 @@ function trafficPanel(times) {
  * @param {string} title
  * @param {number[]} passes
  */
-function contenderPanel(top, title, passes) {
+function algorithmPanel(top, title, passes) {
   const worst = worstWindow(passes).total
   const over = worst > LIMIT
   const verdict = `busiest 60 s: ${worst}${over ? `, ${worst - LIMIT} over the limit` : ""}`
@@ -102,7 +102,7 @@ function contenderPanel(top, title, passes) {
       tickLabel(yOf(tick), `${tick}`),
     ]),
     tickLabel(yOf(LIMIT), `${LIMIT}`, "ink"),
-    // What the exact log has beyond this one stays visible behind it.
+    // Drawn behind the curve, so that it shows where the exact log allowed more.
     tag("use", { href: "#exact", ...fill("held") }),
     tag("path", { d: areaUnder(passes), ...fill("calm") }),
     tag("path", { d: areaUnder(passes, LIMIT), ...fill("over") }),
@@ -138,14 +138,14 @@ function areaUnder(times, base = 0) {
     const x = left + (second / seconds) * (right - left)
     const y = yOf(Math.max(total, base))
     const last = points.at(-1)
-    // A level stretch needs its ends only.
+    // A horizontal line needs only its end points.
     if (last !== undefined && last[1] === y && points.at(-2)?.[1] === y) points.pop()
     points.push([x, y])
   }
   return `${through(points)}V${round(yOf(base))}H${left}Z`
 }
 
-/** The staircase, thinned to one point a second: the highest. @param {number[]} times @returns {Map<number, number>} */
+/** The highest point of the step function in each second. @param {number[]} times @returns {Map<number, number>} */
 function highestPerSecond(times) {
   const highest = new Map()
   let level = 0
@@ -164,7 +164,7 @@ function highestPerSecond(times) {
 
 /** @param {number} total */
 function yOf(total) {
-  return panelHeight - (total / most) * panelHeight
+  return panelHeight - (total / max) * panelHeight
 }
 
 /** @param {number} time milliseconds since 1970 */

@@ -1,4 +1,4 @@
-// What limiters do with traffic, asked through the public API only.
+// Measures what limiters do with traffic, through the public API.
 
 import { createLimiter, memoryStore } from "sluice"
 import { ManualClock } from "sluice/testing"
@@ -6,11 +6,32 @@ import { LIMIT, WINDOW_MS } from "./traffic.mjs"
 
 /**
  * @typedef {Partial<import("sluice").LimitOptions>} Choice an algorithm and its options
- * @typedef {{ at: number, allowed: boolean, leavesAt: number }} Passage what became of one request
+ * @typedef {{ at: number, allowed: boolean, leavesAt: number }} Passage the outcome of one request
  */
 
 /**
- * Sends every request to a limiter of its own.
+ * The algorithms that the comparison picture and the table compare.
+ *
+ * @type {{ title: string, choice: Choice }[]}
+ */
+export const comparedAlgorithms = [
+  { title: "fixed-window", choice: { algorithm: "fixed-window" } },
+  { title: "sliding-window-counter", choice: { algorithm: "sliding-window-counter" } },
+  {
+    title: "sliding-window-counter, buckets: 10",
+    choice: { algorithm: "sliding-window-counter", buckets: 10 },
+  },
+  { title: "sliding-window-log", choice: { algorithm: "sliding-window-log" } },
+  // leaky-bucket and gcra make the same decisions as token-bucket.
+  { title: "token-bucket, leaky-bucket, gcra", choice: { algorithm: "token-bucket" } },
+  {
+    title: 'leaky-bucket, overflow: "queue"',
+    choice: { algorithm: "leaky-bucket", overflow: "queue" },
+  },
+]
+
+/**
+ * Sends all requests to a new limiter.
  *
  * @param {Choice} choice
  * @param {readonly number[]} times
@@ -27,7 +48,7 @@ export function run(choice, times) {
 }
 
 /**
- * How many of `times` (sorted) lie in the window that ends with each of them: a unit counts while now - t < window.
+ * For each of the sorted times, how many of them are in the window that ends with it. A request counts while now - t < window.
  *
  * @param {readonly number[]} times
  * @returns {number[]}
@@ -41,7 +62,7 @@ function slidingTotals(times) {
 }
 
 /**
- * The running total of the last 60 s as a staircase of [time, total].
+ * The number of requests in the last 60 s as a step function: a list of [time, total].
  *
  * @param {readonly number[]} times
  * @param {number} from
@@ -67,7 +88,7 @@ export function staircase(times, from, to) {
 }
 
 /**
- * Holds every decision against an exact log of what the same limiter had admitted before it.
+ * Compares every decision with an exact log of the requests that the limiter admitted before.
  *
  * @param {readonly Passage[]} passages
  */
@@ -87,7 +108,7 @@ export function judge(passages) {
   return { admitted: admitted.length, wronglyDenied, wronglyAdmitted }
 }
 
-/** When requests come out, in order. @param {readonly Passage[]} passages */
+/** The times at which admitted requests leave the limiter, sorted. @param {readonly Passage[]} passages */
 export function passTimes(passages) {
   const admitted = passages.filter((passage) => passage.allowed)
   return admitted.map((passage) => passage.leavesAt).sort((a, b) => a - b)
@@ -101,7 +122,7 @@ export function worstWindow(times) {
 }
 
 /**
- * How much memory a key takes in a store that is full: its slot, its share of the empty slots, and for a log its entries.
+ * The memory of a key in a full store: its slot, its share of the empty slots, and its entries if the algorithm is a log.
  *
  * @param {Choice} choice
  */

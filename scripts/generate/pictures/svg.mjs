@@ -1,5 +1,5 @@
-// Just enough SVG. Every colour is an attribute for light pages, and a class that a dark page overrides; the picture brings
-// its own background, so that it is readable on both.
+// Writes SVG. A colour is an attribute for light pages and a class that dark mode overrides. The picture has its own background,
+// so that it is readable on any page.
 
 const palette = {
   page: ["#ffffff", "#0d1117"],
@@ -69,7 +69,7 @@ export function stroke(ink) {
   return { stroke: palette[ink][0], class: `s-${ink}` }
 }
 
-/** Both at once: the class must name both. @param {Ink} inside @param {Ink} outline */
+/** Fill and stroke together, because an element has one class attribute. @param {Ink} inside @param {Ink} outline */
 export function fillAndStroke(inside, outline) {
   return { fill: palette[inside][0], stroke: palette[outline][0], class: `f-${inside} s-${outline}` }
 }
@@ -102,7 +102,7 @@ export function through(points) {
   return points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${round(x)} ${round(y)}`).join("")
 }
 
-/** A path through points of which each shares a coordinate with the one before. @param {readonly (readonly [number, number])[]} points */
+/** A path of horizontal and vertical lines through the points. @param {readonly (readonly [number, number])[]} points */
 export function stairs(points) {
   const [start, ...rest] = points.map(([x, y]) => [round(x), round(y)])
   let path = `M${start[0]} ${start[1]}`

@@ -1,4 +1,4 @@
-// The traffic the pictures and the accuracy table are made of. Always the same: no clock, no Math.random.
+// The traffic for the pictures and the accuracy table. It is always the same: no clock, no Math.random.
 
 export const WINDOW_MS = 60_000
 export const LIMIT = 100
@@ -6,7 +6,7 @@ export const LIMIT = 100
 /** A minute that starts a window: 2026-01-01T10:30:00Z is a multiple of 60 s since 1970. */
 export const BOUNDARY = Date.UTC(2026, 0, 1, 10, 30)
 
-/** What the pictures show, in seconds from the boundary. */
+/** The time that the pictures show, in seconds from the boundary. */
 export const BOUNDARY_VIEW = { from: -30, to: 100 }
 
 /**
@@ -26,7 +26,7 @@ export const BURSTY_MINUTES = 20
 
 /**
  * Twenty minutes of bursts, about as many requests as the limit allows on average: one every 2 s all the time, and every
- * 50 s a burst of 20 to 120 requests that lasts 1 to 10 s. All of it random, from a fixed seed.
+ * 50 s a burst of 20 to 120 requests that lasts 1 to 10 s. All of it is random, from a fixed seed.
  *
  * @returns {number[]} the times of the requests in milliseconds since 1970
  */
@@ -42,7 +42,7 @@ export function burstyTraffic() {
     for (let i = 0; i < count; i++) times.push(t + random() * lasts)
   }
   const inTime = times.filter((t) => t < length).sort((a, b) => a - b)
-  // Whole milliseconds: Math.log may differ in its last bit between machines.
+  // Rounded to milliseconds, because the last bit of Math.log may differ between machines.
   return inTime.map((t) => BOUNDARY + Math.round(t))
 }
 

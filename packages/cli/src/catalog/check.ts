@@ -35,8 +35,7 @@ const whereOptions = {
   },
 } as const satisfies Record<string, OptionSpec>
 
-const client =
-  "The client: ip:203.0.113.7, user:42, or apiKey:<the key itself>. Give several to describe one client by more than one."
+const client = "The client: ip:203.0.113.7, user:42, or apiKey:<the key itself>. You can combine them."
 
 export const check = spec({
   name: "check",

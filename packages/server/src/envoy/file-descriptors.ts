@@ -1,12 +1,12 @@
 // Made from packages/server/proto by scripts/generate/file-descriptors.mjs. DO NOT EDIT: run npm run generate.
-// biome-ignore-all format: one line each, however many there are.
+// biome-ignore-all format: one entry per line.
 
 export interface FileDescriptor {
   readonly name: string
   readonly imports: readonly string[]
-  /** Full names of what is in it, methods too. */
+  /** The full names of its messages, enums, services and methods. */
   readonly symbols: readonly string[]
-  /** Its FileDescriptorProto. */
+  /** The FileDescriptorProto. */
   readonly base64: string
 }
 

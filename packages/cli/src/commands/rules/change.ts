@@ -34,7 +34,7 @@ export async function makeChange({
   }
   const what = changesText(changes)
   if (saved !== undefined) terminal.print(`${location.name}: revision ${saved.revision}: ${what}`)
-  else terminal.print(`${location.name}: ${what}${isSame ? "" : " (dry run, nothing was saved)"}`)
+  else terminal.print(`${location.name}: ${isSame ? "" : "dry run, nothing saved: "}${what}`)
   return 0
 }
 

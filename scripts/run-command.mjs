@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process"
 
 /**
- * Runs a command to its end and returns what it printed. One that fails is an error with the last line of its complaint.
+ * Runs a command until it exits and returns what it printed. Throws an error with its error output if it fails.
  *
  * @param {string} command @param {readonly string[]} args @param {string} cwd @param {NodeJS.ProcessEnv} [env]
  */
-export function must(command, args, cwd, env = {}) {
+export function runCommand(command, args, cwd, env = {}) {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
     encoding: "utf8",
