@@ -1,4 +1,4 @@
-export type { HeaderStyle } from "../middleware/headers/headers.js"
+export type { HeaderStyle } from "../header-style.js"
 export { hashApiKey } from "./engine/api-key.js"
 export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
 export type {

@@ -1,27 +1,10 @@
 // Turns decisions into response headers. Names are in lower case, as HTTP/2 requires.
 
+import { HEADER_STYLES, type HeaderPolicy, type HeaderStyle } from "../../header-style.js"
 import { checkOneOf } from "../../options.js"
 import { base64, sfInteger, sfString, wholeSeconds } from "./structured-field.js"
 
-/**
- * - `legacy`: `x-ratelimit-limit`, `x-ratelimit-remaining`, `x-ratelimit-reset` (Unix seconds).
- * - `draft-6`, `draft-7`, `draft-8`: the IETF draft of that number. Later drafts have the form of draft 8.
- * - `both`: `legacy` and `draft-8`.
- * - `none`: no headers, not even `retry-after`.
- */
-export type HeaderStyle = (typeof HEADER_STYLES)[number]
-
-export const HEADER_STYLES = ["legacy", "draft-6", "draft-7", "draft-8", "both", "none"] as const
-
-/** The part of a limit that is the same in every response. */
-export interface HeaderPolicy {
-  readonly name: string
-  /** Units per window. */
-  readonly quota: number
-  readonly windowMs: number
-  /** The unit that the limit counts. Default: requests. */
-  readonly unit?: "requests" | "content-bytes" | "concurrent-requests" | undefined
-}
+export { HEADER_STYLES, type HeaderPolicy, type HeaderStyle }
 
 /** What headers show of the decision on one limit. */
 export interface HeaderLimit {

@@ -1,7 +1,7 @@
 // From what the store said to the decision of the engine.
 
 import type { Verdict } from "../../algorithms/algorithm.js"
-import type { HeaderPolicy } from "../../middleware/headers/headers.js"
+import type { HeaderPolicy } from "../../header-style.js"
 import type { Charge, Outcome, SingleVerdict } from "../../stores/store.js"
 import type { Plan, Step } from "./plan.js"
 import { type Unsettled, unsettled } from "./response-cost.js"

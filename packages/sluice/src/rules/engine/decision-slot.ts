@@ -1,7 +1,7 @@
 // Room for a decision that is written over by the next. A service that answers batches asks a million times a second and keeps
 // no decision: a new one each time is half a kilobyte that has to be collected.
 
-import type { HeaderPolicy } from "../../middleware/headers/headers.js"
+import type { HeaderPolicy } from "../../header-style.js"
 import type { SingleVerdict } from "../../stores/store.js"
 import { CHARGED, type Charging, NOBODY } from "./build-decision.js"
 import type { RuleLimitPolicy } from "./limit-set.js"

@@ -116,12 +116,16 @@ describe("a rule about descriptors", () => {
   })
 
   it.each<[string, object, string]>([
-    ["a domain alone", { domain: "edge" }, "match.descriptor is required beside the other"],
-    ["a descriptor alone", { descriptor: [{ key: "a" }] }, "match.domain is required beside the other"],
+    ["a domain alone", { domain: "edge" }, "match.descriptor is required: domain and descriptor go together"],
+    [
+      "a descriptor alone",
+      { descriptor: [{ key: "a" }] },
+      "match.domain is required: domain and descriptor go together",
+    ],
     [
       "a path beside them",
       { domain: "edge", descriptor: [{ key: "a" }], path: "/a" },
-      "match.path cannot stand beside domain and descriptor",
+      "match.path cannot be combined with domain and descriptor",
     ],
     [
       "a value with control characters",

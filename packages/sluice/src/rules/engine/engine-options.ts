@@ -5,9 +5,9 @@ import { checkFields, checkType, hasMethods } from "../../options.js"
 import type { Store } from "../../stores/store.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import type { RuleSetDocument } from "../language/schema.js"
-import type { RuleSource } from "../sources/source.js"
 import type { RuleRequest } from "./identity.js"
 import type { RuleDecision } from "./rule-decision.js"
+import type { RuleSource } from "./rule-source.js"
 
 export interface RuleEngineOptions {
   /** A rule set as an object or as YAML or JSON text, or a source that follows changes: `fileRules`, `redisRules`. */

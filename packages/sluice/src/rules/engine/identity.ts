@@ -19,11 +19,11 @@ import {
 import { type HeaderSource, hasCopies, headerOf, headerValues } from "../../request/header-source.js"
 import { comparedHost, hasTwoHosts } from "../../request/host.js"
 import { canonicalPath, isCanonicalPath } from "../../request/path.js"
+import { type ApiKeyPlace, isCredential, shownQuery } from "../language/credential.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import type { RequestFacts } from "../match/index.js"
 import type { ApiKeyHasher } from "./api-key.js"
 import type { Client } from "./client.js"
-import { type ApiKeyPlace, isCredential, shownQuery } from "./credential.js"
 import type { Descriptor } from "./descriptor.js"
 
 export type { HeaderSource }

@@ -1,54 +1,19 @@
-// How a rule's counter key is taken from a request. Keys read as people would write them, `user:42`,
-// `apiKey:…,route:/v1/items/:id`, and are safe to join: the number of parts is the rule's own, what separates them is
-// escaped inside them, and what is long is hashed.
+// The counter key of a request: `user:42`, `apiKey:…,route:/v1/items/:id`. Two requests have the same key only if all parts
+// are equal: separators inside a part are escaped, and long values are hashed.
 
 import { createHash } from "node:crypto"
-import { SluiceError } from "../../errors.js"
+import type { KeyPart } from "../language/key-part.js"
 import { routeOf } from "../match/index.js"
 import { asciiLowerCase } from "../match/path-form.js"
 import type { Descriptor, MatchedRule } from "./descriptor.js"
 import type { Identity } from "./identity.js"
 
-const PLAIN = ["ip", "user", "apiKey", "method", "route", "host", "global", "descriptor"] as const
-const NAMED = ["header", "query", "cookie", "param", "descriptor"] as const
-const LONGEST_VALUE = 256
+const MAX_VALUE_LENGTH = 256
 const HASHED = "sha256-"
-
-export interface KeyPart {
-  /** As it is written in the rule: `ip`, `header:x-tenant`. */
-  readonly text: string
-  readonly kind: (typeof PLAIN)[number] | (typeof NAMED)[number]
-  /** The name behind the colon; of headers in lower case. */
-  readonly name: string
-}
-
-export function parseKeyPart(text: string, place: string): KeyPart {
-  if ((PLAIN as readonly string[]).includes(text))
-    return { text, kind: text as (typeof PLAIN)[number], name: "" }
-  const colon = text.indexOf(":")
-  const kind = text.slice(0, colon)
-  const name = text.slice(colon + 1)
-  const isName = kind === "descriptor" ? /^\d{1,2}$/ : /^[\x21-\x7e]{1,128}$/
-  if (!(NAMED as readonly string[]).includes(kind) || !isName.test(name)) {
-    throw new SluiceError("RULE_FIELD_INVALID", {
-      place,
-      expected: `must be one of ${PLAIN.join(", ")}, or header:…, query:…, cookie:…, param:… with a name`,
-      found: text,
-    })
-  }
-  return {
-    text: kind === "header" ? text.toLowerCase() : text,
-    kind: kind as (typeof NAMED)[number],
-    name: kind === "header" ? name.toLowerCase() : name,
-  }
-}
 
 export type MissingKey = "skip" | "ip" | "deny"
 
-/**
- * The key of a request, or undefined if the request lacks a part of it. Such a part is taken from its address when `onMissing`
- * says so.
- */
+/** The key of a request, or undefined if the request lacks a part of it. With `onMissing: "ip"` its address takes that place. */
 export function keyOf(
   parts: readonly KeyPart[],
   identity: Identity,
@@ -88,7 +53,7 @@ function partOf(part: KeyPart, identity: Identity, matched: MatchedRule): string
     case "apiKey":
       return identity.apiKey
     case "method":
-      // As rules match it, in any case.
+      // Rules match methods in any case.
       return filled(identity.method.toUpperCase())
     case "route":
       return identity.route ?? routeOf(matched)
@@ -108,7 +73,7 @@ function partOf(part: KeyPart, identity: Identity, matched: MatchedRule): string
   }
 }
 
-/** In the form in which paths are compared: `/users/bob` and `/users/BOB` are one path to the rule, and so one key. */
+/** In lower case: rules match paths in any case, so `/users/bob` and `/users/BOB` have one key. */
 function paramOf({ params }: MatchedRule, name: string): string | undefined {
   const value = params?.[name]
   return value === undefined ? undefined : asciiLowerCase(value)
@@ -139,8 +104,8 @@ function filled(value: string | undefined): string | undefined {
   return value === "" ? undefined : value
 }
 
-/** Long values are hashed, and so are those that look as if they had been. */
+/** Hashes a value that is long, or that starts like a hash: no client can choose a value that equals another one's hash. */
 function bounded(value: string): string {
-  if (value.length <= LONGEST_VALUE && !value.startsWith(HASHED)) return value
+  if (value.length <= MAX_VALUE_LENGTH && !value.startsWith(HASHED)) return value
   return HASHED + createHash("sha256").update(value).digest().subarray(0, 16).toString("base64url")
 }

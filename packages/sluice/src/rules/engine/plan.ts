@@ -1,9 +1,10 @@
 // What a request is asked of the store: which rules it meets, under which keys, with which limits.
 
-import type { HeaderPolicy } from "../../middleware/headers/headers.js"
+import type { HeaderPolicy } from "../../header-style.js"
+import { parseKeyPart } from "../language/key-part.js"
 import type { MatchedRule } from "./descriptor.js"
 import type { Identity } from "./identity.js"
-import { keyOf, parseKeyPart } from "./key.js"
+import { keyOf } from "./key.js"
 import type { RuleLimitPolicy } from "./limit-set.js"
 import type { Reason } from "./rule-decision.js"
 import { type Applying, type CompiledRule, headerPolicies, type RuleSet } from "./rule-set.js"

@@ -1,5 +1,5 @@
 import type { Decision, LimitDecision } from "../../decision.js"
-import type { HeaderPolicy, HeaderStyle } from "../../middleware/headers/headers.js"
+import type { HeaderPolicy, HeaderStyle } from "../../header-style.js"
 import type { ResponseSpec } from "../language/schema.js"
 
 export type Mode = "enforce" | "shadow" | "off"

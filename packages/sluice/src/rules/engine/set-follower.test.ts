@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
 import { SluiceError } from "../../errors.js"
 import type { Steps } from "../language/steps.js"
-import type { RuleSetRevision } from "../sources/source.js"
 import type { RuleSet } from "./rule-set.js"
+import type { RuleSetRevision } from "./rule-source.js"
 import { SetFollower } from "./set-follower.js"
 
 /** A follower of revisions, by their etag: `large` ones take many steps, `slow` ones few long ones. `bad` is refused. */

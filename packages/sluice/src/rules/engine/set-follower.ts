@@ -1,8 +1,8 @@
 import { SluiceError } from "../../errors.js"
 import { tell } from "../../stores/fallback/notify.js"
 import { finishInSlices, type Steps } from "../language/steps.js"
-import type { RuleSetRevision } from "../sources/source.js"
 import type { RuleSet } from "./rule-set.js"
+import type { RuleSetRevision } from "./rule-source.js"
 
 export interface SetFollowerOptions {
   readonly compile: (revision: RuleSetRevision) => Steps<RuleSet>

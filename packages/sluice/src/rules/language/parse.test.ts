@@ -48,12 +48,12 @@ const mistakes: [name: string, rule: string, said: string][] = [
   [
     "an estimate of what no answer will say",
     "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { estimate: 5 } }",
-    'rule "a": cost.estimate needs responseHeader; default is what a request costs [RULE_FIELD_INVALID]',
+    'rule "a": cost.estimate requires responseHeader; the fixed cost of a request is default [RULE_FIELD_INVALID]',
   ],
   [
     "an estimate beside a default",
     "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseHeader: x-cost, estimate: 5, default: 2 } }",
-    'rule "a": cost.default says the same as estimate; give one of them [RULE_FIELD_INVALID]',
+    'rule "a": cost.default means the same as estimate; use one of them [RULE_FIELD_INVALID]',
   ],
   [
     "an estimate that would let everybody in",
@@ -144,7 +144,7 @@ const mistakes: [name: string, rule: string, said: string][] = [
   [
     "a parameter that no path has",
     "{ id: a, match: { path: '/a/:id' }, keyBy: 'param:user', limits: unlimited }",
-    'rule "a": keyBy needs :user in every path of the rule, got "/a/:id" [RULE_REFERENCE_UNKNOWN]',
+    'rule "a": keyBy requires :user in every path of the rule, got "/a/:id" [RULE_REFERENCE_UNKNOWN]',
   ],
   [
     "a client that is none",
@@ -160,7 +160,7 @@ const mistakes: [name: string, rule: string, said: string][] = [
   [
     "a rule that replaces nobody",
     "{ id: a, replaces: [b], limits: unlimited }",
-    'rule "a": replaces[0] must be the id of a rule of this set, got "b" [RULE_REFERENCE_UNKNOWN]',
+    'rule "a": replaces[0] must be the id of a rule in this set, got "b" [RULE_REFERENCE_UNKNOWN]',
   ],
   [
     "a tier that is neither",

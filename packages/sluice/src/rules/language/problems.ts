@@ -6,7 +6,7 @@ import { nearest } from "../../options.js"
 import type { RuleProblem } from "./rule-set-error.js"
 import { ruleSetJsonSchema } from "./schema.js"
 
-type Path = readonly PropertyKey[]
+export type Path = readonly PropertyKey[]
 type Issue = z.core.$ZodIssue
 
 /** A longer name is cut: it may be as long as the whole set, and stands in each problem beneath it. */

@@ -5,7 +5,7 @@
 
 import { z } from "zod"
 import type { AlgorithmName } from "../../algorithms/algorithm.js"
-import { HEADER_STYLES } from "../../middleware/headers/headers.js"
+import { HEADER_STYLES } from "../../header-style.js"
 import { algorithms } from "../../policy.js"
 
 export const ALGORITHMS = Object.keys(algorithms) as readonly AlgorithmName[]

@@ -2,22 +2,11 @@
 // each decision belongs to exactly one of them.
 
 import type { SluiceError } from "../../errors.js"
+import type { RuleSetRevision, RuleSource } from "../engine/rule-source.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import type { RuleSetChanges } from "./diff.js"
 
-/** A rule set as it was, or is, in force. */
-export interface RuleSetRevision {
-  /** 1, 2, 3 …: a later set has a larger number. */
-  readonly revision: number
-  readonly document: RuleSetDocument
-  /** A digest of the content: the same for the same rules, whoever wrote them and in whatever order of fields. */
-  readonly etag: string
-  /** Milliseconds since 1970. */
-  readonly changedAt: number
-  /** Who saved it; `"file"` for an edit by hand, `"initial"` for the set that a source started with. */
-  readonly changedBy: string
-  readonly comment?: string
-}
+export type { RuleSetRevision, RuleSource }
 
 /** A line of the history: a revision without its content, and what it changed. */
 export interface RevisionInfo {
@@ -28,22 +17,6 @@ export interface RevisionInfo {
   readonly comment?: string
   /** Against the revision before it. All of its rules are `added` in the first. */
   readonly changes: RuleSetChanges
-}
-
-export interface RuleSource {
-  /** The newest good set. It stays when what comes after it is bad, and when the file or Redis is gone. */
-  readonly current: RuleSetRevision
-  /**
-   * True while `current` may not be the newest: the file is bad or gone, Redis is away or has lost the rules. False again by
-   * itself.
-   */
-  readonly stale: boolean
-  /** Calls back once for each revision accepted from now on, in order. Returns a function that ends it. */
-  subscribe(listener: (next: RuleSetRevision) => void): () => void
-  /** Looks for changes now, where they are also followed without being asked. Resolves once that was done. */
-  reload?(): Promise<void>
-  /** Ends timers, watchers and connections of the source's own. `current` stays readable. */
-  close(): Promise<void>
 }
 
 export interface SaveOptions {

@@ -1,0 +1,71 @@
+import { parseDuration } from "../../duration.js"
+import { checkDistinct, compileLimit } from "../../limiter-options.js"
+import { compilePolicy, type LimitOptions } from "../../policy.js"
+import type { Bounds } from "./guard-rails.js"
+import { asList, asMap, type ProblemList } from "./problem-list.js"
+import type { Path } from "./problems.js"
+import { ALGORITHMS, type LimitSpec, limitSchema } from "./schema.js"
+
+export interface LimitContext {
+  readonly bounds: Bounds
+  /** `defaults.algorithm` of the set, valid or not. */
+  readonly defaultAlgorithm: unknown
+}
+
+/** Checks each limit of a list, then whether the names or windows tell their counters apart. */
+export function checkLimits(found: ProblemList, limits: unknown, at: Path, context: LimitContext): void {
+  const { bounds, defaultAlgorithm } = context
+  const list = asList(limits)
+  if (list.length > bounds.maxLimits) outOfBounds(found, at, list.length, bounds.maxLimits, "maxLimits")
+  const algorithm = ALGORITHMS.find((known) => known === defaultAlgorithm)
+  const valid: LimitSpec[] = []
+  // A list beyond the bound is one problem: its other entries are not checked.
+  list.slice(0, bounds.maxLimits).forEach((limit, i) => {
+    const parsed = limitSchema.safeParse({
+      ...(algorithm === undefined ? {} : { algorithm }),
+      ...asMap(limit),
+    })
+    if (!parsed.success) return
+    found.try([...at, i], () => {
+      compilePolicy(parsed.data as LimitOptions, "")
+      valid.push(parsed.data)
+    })
+    checkNumbers(found, parsed.data, [...at, i], bounds)
+  })
+  if (valid.length === list.length && valid.length > 1)
+    found.try(at, () =>
+      checkDistinct(
+        valid.map((limit, i) => compileLimit(limit as LimitOptions, `[${i}]`, "")),
+        "",
+      ),
+    )
+}
+
+/** Adds the problem of a list that is longer than an administrator allows. */
+export function outOfBounds(found: ProblemList, at: Path, count: number, max: number, name: string): void {
+  found.add("RULE_OUT_OF_BOUNDS", at, `must have at most ${max} (${name}), got ${count}`)
+}
+
+function checkNumbers(found: ProblemList, limit: LimitSpec, at: Path, bounds: Bounds): void {
+  const { minWindow, maxWindow, minLimit, maxLimit } = bounds
+  const outside = (field: keyof LimitSpec, bound: string) =>
+    found.add("RULE_OUT_OF_BOUNDS", [...at, field], `must be ${bound}, got ${JSON.stringify(limit[field])}`)
+  for (const field of ["limit", "burst", "maxBurst"] as const) {
+    const value = limit[field]
+    if (value === undefined) continue
+    if (value > maxLimit) outside(field, `at most ${maxLimit} (maxLimit)`)
+    if (field === "limit" && value < minLimit) outside(field, `at least ${minLimit} (minLimit)`)
+  }
+  const window = durationOf(limit.window)
+  if (window < minWindow) outside("window", `at least ${minWindow} ms (minWindow)`)
+  if (window > maxWindow) outside("window", `at most ${maxWindow} ms (maxWindow)`)
+}
+
+/** NaN for a window that is no duration: it is within all bounds, and reported elsewhere. */
+function durationOf(window: unknown): number {
+  try {
+    return parseDuration(window, "")
+  } catch {
+    return Number.NaN
+  }
+}
