@@ -8,7 +8,7 @@ import { join, relative, sep } from "node:path"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 import { SluiceError } from "sluice"
-import type { Answer } from "./route.js"
+import type { Answer } from "./api/route.js"
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",

@@ -1,16 +1,7 @@
-export { asEnforced } from "./as-enforced.js"
-export { type Bins, binned } from "./bins.js"
 export { replayHtml } from "./html/replay-html.js"
 export { count, duration, percent, time } from "./html/shown.js"
 export { unpacked } from "./log/lines.js"
-export { RECOMMENDED_ALGORITHMS, type RecommendedAlgorithm } from "./recommend/peak-meter.js"
-export {
-  type Peaks,
-  type Recommendation,
-  type RecommendOptions,
-  recommend,
-} from "./recommend/recommend.js"
-export { replay } from "./replay.js"
+export { type Bins, binned } from "./model/bins.js"
 export type {
   Candidate,
   CsvField,
@@ -20,8 +11,8 @@ export type {
   LogOptions,
   ReplayOptions,
   ReplayProgress,
-} from "./replay-options.js"
-export { LOG_FORMATS } from "./replay-options.js"
+} from "./model/replay-options.js"
+export { LOG_FORMATS } from "./model/replay-options.js"
 export type {
   CandidateReport,
   DeniedKey,
@@ -33,5 +24,13 @@ export type {
   RuleReport,
   SeriesStep,
   UnreadableLine,
-} from "./report.js"
-export { withAlgorithm } from "./with-algorithm.js"
+} from "./model/report.js"
+export { RECOMMENDED_ALGORITHMS, type RecommendedAlgorithm } from "./recommend/peak-meter.js"
+export {
+  type Peaks,
+  type Recommendation,
+  type RecommendOptions,
+  recommend,
+} from "./recommend/recommend.js"
+export { replay } from "./replay.js"
+export { asEnforced, withAlgorithm } from "./variants.js"

@@ -10,9 +10,9 @@ import {
   writers,
   written,
 } from "./log/log-generator.test-support.js"
+import type { ReplayOptions } from "./model/replay-options.js"
+import type { CandidateReport } from "./model/report.js"
 import { replay } from "./replay.js"
-import type { ReplayOptions } from "./replay-options.js"
-import type { CandidateReport } from "./report.js"
 
 const LIMIT = 8
 const WINDOW_MS = 60_000

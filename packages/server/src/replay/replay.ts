@@ -1,7 +1,7 @@
 import { SluiceError } from "sluice"
 import { readLog } from "./log/read-log.js"
-import type { LogChunks, ReplayOptions } from "./replay-options.js"
-import type { ReplayReport } from "./report.js"
+import type { LogChunks, ReplayOptions } from "./model/replay-options.js"
+import type { ReplayReport } from "./model/report.js"
 import { CandidateRun } from "./tally/candidate-run.js"
 import { ClientTable } from "./tally/client-table.js"
 

@@ -4,7 +4,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import type { Config } from "../config/schema.js"
-import type { RoleTokenSpec } from "../control/roles.js"
+import type { RoleTokenSpec } from "../control/api/roles.js"
 import { newToken } from "../http/tokens.js"
 import type { Log } from "../telemetry/index.js"
 import { controlTokenFile, keptControlToken } from "./control-token-file.js"

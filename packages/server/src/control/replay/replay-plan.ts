@@ -5,8 +5,8 @@ import { SluiceError } from "sluice"
 import { z } from "zod"
 import { tooLarge } from "../../http/body.js"
 import { LOG_FORMATS } from "../../replay/index.js"
-import { checkBody } from "../checked.js"
-import { parseChecked } from "../json.js"
+import { checkBody } from "../api/checked.js"
+import { parseChecked } from "../api/json.js"
 
 export const REPLAY_TYPE = "application/x-sluice-replay"
 /** Each has counters of its own: four cost four times as much as one. */

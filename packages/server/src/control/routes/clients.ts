@@ -3,10 +3,10 @@
 import { SluiceError } from "sluice"
 import type { RuleSetDocument } from "sluice/rules"
 import type { Core } from "../../core.js"
-import { jsonBody, listBody } from "../body.js"
-import type { Editor } from "../editor.js"
-import { revisionHeaders } from "../revision-etag.js"
-import { type Asked, type Route, route } from "../route.js"
+import { jsonBody, listBody } from "../api/body.js"
+import type { Editor } from "../api/editor.js"
+import { revisionHeaders } from "../api/revision-etag.js"
+import { type Asked, type Route, route } from "../api/route.js"
 import {
   apiKeyBody,
   type ChangeQuery,
@@ -14,7 +14,7 @@ import {
   changeQuery,
   clientBody,
   removeClientQuery,
-} from "../schemas.js"
+} from "../api/schemas.js"
 
 /** One kind of list, wherever it is in a rule set. */
 interface Kind {

@@ -1,8 +1,8 @@
 // The API description: for programs, and as a page to read.
 
-import { DOCS_STYLE, docsPage } from "../docs-page.js"
-import { describeApi, type OpenApi } from "../openapi.js"
-import { type Route, route } from "../route.js"
+import { DOCS_STYLE, docsPage } from "../api/docs-page.js"
+import { describeApi, type OpenApi } from "../api/openapi.js"
+import { type Route, route } from "../api/route.js"
 
 const tag = "Service"
 const page = { schema: { type: "string" } }

@@ -6,8 +6,8 @@ import { explanationJson } from "../../check-api/decision-json.js"
 import { type AskedRequest, readRequest } from "../../check-api/question.js"
 import type { Core } from "../../core.js"
 import { decisionHeaders } from "../../http/answer.js"
-import { partBody } from "../body.js"
-import { type Route, route } from "../route.js"
+import { partBody } from "../api/body.js"
+import { type Route, route } from "../api/route.js"
 
 const text = { type: "string" }
 

@@ -2,12 +2,12 @@
 
 import { z } from "zod"
 import type { Core } from "../../core.js"
-import { checkType } from "../body.js"
+import { checkType } from "../api/body.js"
+import { type Route, route } from "../api/route.js"
+import { replayReport } from "../api/schemas.js"
 import { REPLAY_TYPE } from "../replay/replay-plan.js"
 import type { Replays } from "../replay/replays.js"
 import { sampleLog } from "../replay/sample-log.js"
-import { type Route, route } from "../route.js"
-import { replayReport } from "../schemas.js"
 
 const tag = "Replay"
 

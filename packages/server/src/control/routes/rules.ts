@@ -10,12 +10,12 @@ import {
 } from "sluice/rules"
 import type { Core } from "../../core.js"
 import type { RuleChecker, SentDocument } from "../../rule-work/rule-checker.js"
-import { documentBody, jsonBody, partBody, patchBody, YAML_TYPES } from "../body.js"
-import type { Editor } from "../editor.js"
-import type { JsonObject } from "../json.js"
-import { mergePatch } from "../merge-patch.js"
-import { revisionHeaders, YAML_VARIANT } from "../revision-etag.js"
-import { type Answer, type Asked, type Route, route } from "../route.js"
+import { documentBody, jsonBody, partBody, patchBody, YAML_TYPES } from "../api/body.js"
+import type { Editor } from "../api/editor.js"
+import type { JsonObject } from "../api/json.js"
+import { mergePatch } from "../api/json.js"
+import { revisionHeaders, YAML_VARIANT } from "../api/revision-etag.js"
+import { type Answer, type Asked, type Route, route } from "../api/route.js"
 import {
   changeQuery,
   RULE,
@@ -24,7 +24,7 @@ import {
   rollbackBody,
   validateQuery,
   verdict,
-} from "../schemas.js"
+} from "../api/schemas.js"
 
 const tag = "Rules"
 

@@ -1,6 +1,6 @@
 import { z } from "zod"
-import { type Route, route } from "../route.js"
-import type { SampleTraffic } from "../sample-traffic.js"
+import { type Route, route } from "../api/route.js"
+import type { SampleTraffic } from "../api/sample-traffic.js"
 
 const tag = "Service"
 const path = "/sample-traffic"

@@ -3,9 +3,9 @@
 import type { Clock } from "sluice"
 import { z } from "zod"
 import type { Core } from "../../core.js"
-import { type Route, route } from "../route.js"
-import type { SampleTraffic } from "../sample-traffic.js"
-import { type StatusReport, sessionReport, statusReport } from "../schemas.js"
+import { type Route, route } from "../api/route.js"
+import type { SampleTraffic } from "../api/sample-traffic.js"
+import { type StatusReport, sessionReport, statusReport } from "../api/schemas.js"
 
 const tag = "Service"
 

@@ -1,9 +1,9 @@
 // What there is to see: metrics, the busiest keys, live events, the audit log.
 
-import type { AuditLog } from "../audit.js"
-import type { Feed } from "../feed.js"
-import { type Route, route } from "../route.js"
-import { auditList, auditQuery, historyReport, topList, topQuery } from "../schemas.js"
+import type { AuditLog } from "../api/audit.js"
+import type { Feed } from "../api/feed.js"
+import { type Route, route } from "../api/route.js"
+import { auditList, auditQuery, historyReport, topList, topQuery } from "../api/schemas.js"
 
 const tag = "Watching"
 

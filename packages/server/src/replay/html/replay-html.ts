@@ -1,6 +1,6 @@
 // The report as one HTML file: charts are drawn here as SVG, so it needs no script and nothing from elsewhere.
 
-import type { CandidateReport, Distinct, ReplayReport } from "../report.js"
+import type { CandidateReport, Distinct, ReplayReport } from "../model/report.js"
 import { html, Markup } from "./markup.js"
 import { count, duration, percent, time } from "./shown.js"
 import { STYLE } from "./style.js"

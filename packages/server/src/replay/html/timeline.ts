@@ -1,5 +1,5 @@
-import { type Bins, binned } from "../bins.js"
-import type { CandidateReport } from "../report.js"
+import { type Bins, binned } from "../model/bins.js"
+import type { CandidateReport } from "../model/report.js"
 import { html, type Markup } from "./markup.js"
 import { count, duration, time } from "./shown.js"
 

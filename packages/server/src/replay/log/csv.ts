@@ -1,7 +1,7 @@
 // CSV with the names of its columns in the first line.
 
 import { SluiceError } from "sluice"
-import type { CsvField } from "../replay-options.js"
+import type { CsvField } from "../model/replay-options.js"
 import type { LogReader } from "./log-reader.js"
 import { anyTime } from "./log-time.js"
 import { LoggedRequest } from "./logged-request.js"

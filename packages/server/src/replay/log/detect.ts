@@ -1,5 +1,5 @@
 import { SluiceError } from "sluice"
-import { LOG_FORMATS, type LogFormatOption } from "../replay-options.js"
+import { LOG_FORMATS, type LogFormatOption } from "../model/replay-options.js"
 import { albReader } from "./alb.js"
 import { cloudfrontReader } from "./cloudfront.js"
 import { type CombinedOptions, combinedReader } from "./combined.js"

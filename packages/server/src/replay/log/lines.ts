@@ -5,7 +5,7 @@ import { isAscii } from "node:buffer"
 import { Readable } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { SluiceError } from "sluice"
-import type { LogChunks, ReplayProgress } from "../replay-options.js"
+import type { LogChunks, ReplayProgress } from "../model/replay-options.js"
 
 export interface LineOptions {
   readonly onProgress?: ((progress: ReplayProgress) => void) | undefined

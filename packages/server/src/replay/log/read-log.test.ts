@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import type { LogFormatOption } from "../replay-options.js"
+import type { LogFormatOption } from "../model/replay-options.js"
 import {
   disordered,
   inChunks,

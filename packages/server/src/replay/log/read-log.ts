@@ -1,8 +1,8 @@
 // A log of any format as requests in order of time.
 
 import { SluiceError } from "sluice"
-import type { LogChunks, LogOptions } from "../replay-options.js"
-import type { Disorder, UnreadableLine } from "../report.js"
+import type { LogChunks, LogOptions } from "../model/replay-options.js"
+import type { Disorder, UnreadableLine } from "../model/report.js"
 import { LINES_TO_DETECT, readerFor } from "./detect.js"
 import { eachLine, LONGEST_LINE } from "./lines.js"
 import type { LogReader } from "./log-reader.js"

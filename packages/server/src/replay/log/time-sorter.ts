@@ -1,7 +1,7 @@
 // Puts requests in order of time that come a little out of it: servers write a line when a request ends, and several of
 // them write at once. Requests are held by the second until nothing earlier is expected, so order costs one look-up each.
 
-import type { Disorder } from "../report.js"
+import type { Disorder } from "../model/report.js"
 import type { LoggedRequest } from "./logged-request.js"
 
 /** Requests held at once. Of a log that has more than this in its window, less is put in order. */

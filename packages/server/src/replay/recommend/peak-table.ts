@@ -1,7 +1,7 @@
 // A peak meter for every key. Where there are too many keys, for an even sample of them: those whose hash ends in enough
 // zeros, so that a key is either followed from its first request to its last, or not at all.
 
-import type { Distinct } from "../report.js"
+import type { Distinct } from "../model/report.js"
 import { DistinctCount, low, setHash } from "../tally/distinct-count.js"
 import type { PeakMeter } from "./peak-meter.js"
 

@@ -3,8 +3,8 @@ import { createRuleEngine, type RuleEngine, type RuleSetDocument, type RuleSpec 
 import { stringify } from "yaml"
 import type { LoggedRequest } from "../log/logged-request.js"
 import { type LogSummary, readLog } from "../log/read-log.js"
-import type { LogChunks, LogOptions } from "../replay-options.js"
-import type { Distinct } from "../report.js"
+import type { LogChunks, LogOptions } from "../model/replay-options.js"
+import type { Distinct } from "../model/report.js"
 import { peakMeter, RECOMMENDED_ALGORITHMS, type RecommendedAlgorithm } from "./peak-meter.js"
 import { PeakTable } from "./peak-table.js"
 

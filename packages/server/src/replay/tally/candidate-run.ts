@@ -10,8 +10,8 @@ import {
 } from "sluice/rules"
 import { TopKeys } from "../../telemetry/top-keys.js"
 import type { LoggedRequest } from "../log/logged-request.js"
-import type { Candidate } from "../replay-options.js"
-import type { CandidateReport, HurtReport, RuleReport } from "../report.js"
+import type { Candidate } from "../model/replay-options.js"
+import type { CandidateReport, HurtReport, RuleReport } from "../model/report.js"
 import { Series } from "./series.js"
 import { WorstMinutes } from "./worst-minutes.js"
 

@@ -1,7 +1,7 @@
 // Who asked, and what each candidate denied them, in bounded memory.
 
 import type { RuleRequest } from "sluice/rules"
-import type { Distinct, HurtClient, HurtReport } from "../report.js"
+import type { Distinct, HurtClient, HurtReport } from "../model/report.js"
 import { DistinctCount } from "./distinct-count.js"
 import { RequestCounts } from "./request-counts.js"
 

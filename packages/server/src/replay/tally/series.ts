@@ -1,7 +1,7 @@
 // What happened when, in a bounded number of steps: they begin with a second and grow with the time that the log spans, so
 // that an hour and a year both make a picture.
 
-import type { SeriesStep } from "../report.js"
+import type { SeriesStep } from "../model/report.js"
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

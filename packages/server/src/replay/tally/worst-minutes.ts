@@ -1,7 +1,7 @@
 // The minutes with the most denials. A log in order needs one minute at a time; a few thousand are held, for lines that
 // come late.
 
-import type { SeriesStep } from "../report.js"
+import type { SeriesStep } from "../model/report.js"
 
 const MINUTE = 60_000
 const MOST_HELD = 4_096

@@ -1,7 +1,7 @@
 import { request } from "node:http"
 import { afterEach, describe, expect, it } from "vitest"
-import { hashToken, newToken } from "../http/tokens.js"
-import { startControl, type TestControl } from "./control-plane.test-support.js"
+import { hashToken, newToken } from "../../http/tokens.js"
+import { startControl, type TestControl } from "../control-plane.test-support.js"
 
 const reader = newToken()
 const editor = newToken()

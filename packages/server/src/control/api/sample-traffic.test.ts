@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
-import { type TestCore, testCore } from "../core.test-support.js"
-import { EXAMPLE_RULES } from "../service/rules.js"
+import { type TestCore, testCore } from "../../core.test-support.js"
+import { EXAMPLE_RULES } from "../../service/rules.js"
 import { SAMPLE_MS, SampleTraffic } from "./sample-traffic.js"
 
 let core: TestCore

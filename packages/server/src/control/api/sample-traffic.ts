@@ -2,7 +2,7 @@
 // as real ones would: they are decided, charged and counted.
 
 import { type Clock, systemClock } from "sluice"
-import { ask, type Core } from "../core.js"
+import { ask, type Core } from "../../core.js"
 
 /** How long one press of the button lasts. */
 export const SAMPLE_MS = 60_000

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http"
 import { type Clock, createLimiter, type Limiter, memoryStore, SluiceError } from "sluice"
 import { ipKey } from "sluice/http"
-import { checkLocal, checkOrigin } from "../http/origin.js"
-import { bearerToken, Tokens } from "../http/tokens.js"
+import { isLoopback } from "../../http/loopback.js"
+import { checkLocal, checkOrigin } from "../../http/origin.js"
+import { bearerToken, Tokens } from "../../http/tokens.js"
 import { type Actor, mayAct, type Role, type RoleTokenSpec } from "./roles.js"
 
 /** Wrong tokens from one address. Somebody who pastes the wrong one a few times is not locked out. */
@@ -77,4 +78,14 @@ export class TooManyFailures extends SluiceError {
 function unauthorized(expected: string): SluiceError {
   // What was sent is never shown: it may be a right token, misspelled.
   return new SluiceError("TOKEN_REQUIRED", { place: "authorization", expected })
+}
+
+/** Throws unless tokens are configured or the address is a loopback address: otherwise anybody could edit the rules. */
+export function assertSafeToListen(host: string, tokens: readonly RoleTokenSpec[]): void {
+  if (tokens.length > 0 || isLoopback(host)) return
+  throw new SluiceError("LISTEN_UNSAFE", {
+    place: "control.host",
+    expected: "must be a loopback address as long as there are no control.tokens",
+    found: host,
+  })
 }

@@ -1,7 +1,7 @@
 // The API description as a page to read: one file of HTML without scripts, and its style beside it, because the page may
 // run nothing and style nothing that stands in it.
 
-import { escapeHtml } from "../http/escape-html.js"
+import { escapeHtml } from "../../http/escape-html.js"
 import type { OpenApi, Operation } from "./openapi.js"
 
 export function docsPage(api: OpenApi): string {

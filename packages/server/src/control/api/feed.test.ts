@@ -1,8 +1,8 @@
 import { createServer } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { eventually } from "../../../../test/support/eventually.js"
-import { startControl, type TestControl } from "./control-plane.test-support.js"
+import { eventually } from "../../../../../test/support/eventually.js"
+import { startControl, type TestControl } from "../control-plane.test-support.js"
 import { Feed } from "./feed.js"
 
 let control: TestControl

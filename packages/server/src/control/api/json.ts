@@ -1,18 +1,18 @@
-// JSON from outside, into plain values that nothing later can trip over.
+// JSON of request bodies: reading it safely, and applying merge patches.
 
 import { SluiceError } from "sluice"
-import { notJson, parseJson } from "../http/body.js"
+import { notJson, parseJson } from "../../http/body.js"
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Names that mean something else than a field to an object of JavaScript. */
+/** Field names with a special meaning for JavaScript objects. */
 const FORBIDDEN = ["__proto__", "constructor", "prototype"]
 /** No rule set needs more than about 8. */
-const DEEPEST = 32
+const MAX_DEPTH = 32
 
 export function parseChecked(bytes: Buffer): unknown {
   const value = parseJson(bytes)
-  checkNames(value, DEEPEST)
+  checkNames(value, MAX_DEPTH)
   return value
 }
 
@@ -22,7 +22,7 @@ export function isObject(value: unknown): value is JsonObject {
 
 function checkNames(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return
-  if (depth === 0) throw notJson(`it must not be nested deeper than ${DEEPEST}`)
+  if (depth === 0) throw notJson(`it must not be nested deeper than ${MAX_DEPTH}`)
   if (Array.isArray(value)) {
     for (const item of value) checkNames(item, depth - 1)
     return
@@ -36,4 +36,15 @@ function checkNames(value: unknown, depth: number): void {
     }
     checkNames((value as JsonObject)[name], depth - 1)
   }
+}
+
+/** Applies a merge patch (RFC 7396): null removes a field, and a list replaces the whole list. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const merged: Record<string, unknown> = isObject(target) ? { ...target } : {}
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name]
+    else merged[name] = mergePatch(merged[name], value)
+  }
+  return merged
 }

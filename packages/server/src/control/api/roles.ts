@@ -1,4 +1,4 @@
-import type { TokenSpec } from "../http/tokens.js"
+import type { TokenSpec } from "../../http/tokens.js"
 
 /** What a token may do. Each may do what those before it may. */
 export const ROLES = ["reader", "editor", "admin"] as const

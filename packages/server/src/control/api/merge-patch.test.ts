@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { mergePatch } from "./merge-patch.js"
+import { mergePatch } from "./json.js"
 
 // The examples of RFC 7396, appendix A.
 it.each([

@@ -1,6 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { startControl, type TestControl } from "./control-plane.test-support.js"
+import { startControl, type TestControl } from "../control-plane.test-support.js"
 import type { OpenApi } from "./openapi.js"
 
 let control: TestControl

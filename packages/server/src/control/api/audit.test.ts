@@ -2,9 +2,9 @@ import { appendFile, mkdtemp, readFile, rename, rm, stat, writeFile } from "node
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { newToken } from "../http/tokens.js"
+import { newToken } from "../../http/tokens.js"
+import { startControl } from "../control-plane.test-support.js"
 import { AuditLog } from "./audit.js"
-import { startControl } from "./control-plane.test-support.js"
 
 let folder: string
 let file: string

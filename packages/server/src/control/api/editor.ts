@@ -11,7 +11,7 @@ import {
   type RuleSetRevision,
   type SaveOptions,
 } from "sluice/rules"
-import type { CheckedDocument, RuleChecker, SentDocument } from "../rule-work/rule-checker.js"
+import type { CheckedDocument, RuleChecker, SentDocument } from "../../rule-work/rule-checker.js"
 import type { AuditEntry, AuditLog } from "./audit.js"
 import { checkIfMatch } from "./revision-etag.js"
 import type { Asked } from "./route.js"

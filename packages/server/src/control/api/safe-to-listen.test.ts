@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { isLoopback } from "../http/loopback.js"
-import { assertSafeToListen } from "./safe-listening.js"
+import { isLoopback } from "../../http/loopback.js"
+import { assertSafeToListen } from "./access.js"
 
 const tokens = [{ name: "alice", role: "admin", token: "0123456789abcdef" }] as const
 

@@ -1,12 +1,22 @@
+// Variants of a rule set that a replay can try beside the original.
+
 import type { AlgorithmName } from "sluice"
 import type { LimitSpec, RuleSetDocument } from "sluice/rules"
 
-/** A rule set with every limit by another algorithm: to compare them on the same traffic. */
+/** Enforces the rules in shadow mode, to show which clients they would deny. */
+export function asEnforced(ruleSet: RuleSetDocument): RuleSetDocument {
+  const rules = ruleSet.rules.map((rule) =>
+    rule.mode === "shadow" ? { ...rule, mode: "enforce" as const } : rule,
+  )
+  return { ...ruleSet, rules }
+}
+
+/** Replaces the algorithm of every limit, to compare algorithms on the same traffic. */
 export function withAlgorithm(ruleSet: RuleSetDocument, algorithm: AlgorithmName): RuleSetDocument {
   return changed(ruleSet, algorithm) as RuleSetDocument
 }
 
-/** Limits are in rules, tiers, overrides and candidates: wherever there is a list by this name. */
+/** Changes every list named `limits`: rules, tiers, overrides and candidates have one. */
 function changed(value: unknown, algorithm: AlgorithmName): unknown {
   if (Array.isArray(value)) return value.map((one) => changed(one, algorithm))
   if (typeof value !== "object" || value === null) return value
@@ -20,7 +30,7 @@ function changed(value: unknown, algorithm: AlgorithmName): unknown {
   )
 }
 
-/** Options of the algorithm it had mean nothing to another. */
+/** Drops the options of the former algorithm, which have no meaning for another. */
 function limitBy({ name, limit, window }: LimitSpec, algorithm: AlgorithmName): LimitSpec {
   return { ...(name === undefined ? {} : { name }), algorithm, limit, window }
 }
