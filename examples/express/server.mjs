@@ -1,4 +1,4 @@
-// express: 100 requests a minute for each client, and 2 an hour for logins, of which only those that fail count.
+// express: each client may send 100 requests per minute, and 2 failed logins per hour. Successful logins do not count.
 //
 //   node examples/express/server.mjs
 //   prints: listening on http://127.0.0.1:3000
@@ -14,7 +14,7 @@ import express from "express"
 import { rateLimit } from "sluice/express"
 
 const app = express()
-// curl says that its data is a form.
+// Parses every body as JSON, because curl -d sends it with the content type of a form.
 app.use(express.json({ type: () => true }))
 app.use(rateLimit({ algorithm: "token-bucket", limit: 100, window: "1m", name: "all" }))
 

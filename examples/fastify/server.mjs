@@ -1,4 +1,4 @@
-// fastify: 3 requests a minute for each client on every route, another limit for one route, and none for the health check.
+// fastify: each client may send 3 requests per minute. One route has its own limit, and the health check has none.
 //
 //   node examples/fastify/server.mjs
 //   prints: listening on http://127.0.0.1:3000

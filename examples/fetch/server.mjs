@@ -1,5 +1,5 @@
-// A function of `Request`, as route handlers of Next and the servers of Workers, Bun and Deno are: 3 requests a minute for
-// each client. On Node a server has to call it, here that of hono; elsewhere `export default { fetch: handler }` is all.
+// A fetch handler, as in Cloudflare Workers, Bun, Deno and the route handlers of Next: each client may send 3 requests per
+// minute. Those runtimes need only `export default { fetch: handler }`. On Node a server must call it, here that of hono.
 //
 //   node examples/fetch/server.mjs
 //   prints: listening on http://127.0.0.1:3000
@@ -13,7 +13,7 @@ import { serve } from "@hono/node-server"
 import { withRateLimit } from "sluice/fetch"
 
 const handler = withRateLimit(
-  /** @param {Request} request @param {unknown} _info what the server knows besides: the address of the client */
+  /** @param {Request} request @param {unknown} _info from the server: contains the address of the client */
   (request, _info) => new Response(`hello from ${new URL(request.url).pathname}\n`),
   { algorithm: "token-bucket", limit: 3, window: "1m" },
 )

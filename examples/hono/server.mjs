@@ -1,4 +1,4 @@
-// hono: 3 requests a minute for each client, with an answer of one's own to those that are denied.
+// hono: each client may send 3 requests per minute. Denied requests get a custom response.
 //
 //   node examples/hono/server.mjs
 //   prints: listening on http://127.0.0.1:3000

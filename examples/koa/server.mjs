@@ -1,4 +1,4 @@
-// koa: 3 requests a minute for each API key, and for each address where there is no key. A report costs 2.
+// koa: 3 requests per minute for each API key, or for each address if a request has no key. A report counts as 2 requests.
 //
 //   node examples/koa/server.mjs
 //   prints: listening on http://127.0.0.1:3000

@@ -1,4 +1,4 @@
-// nest: 3 requests a minute for each client, another limit for one handler, and none for the health check.
+// nest: each client may send 3 requests per minute. One handler has its own limit, and the health check has none.
 //
 //   npm run build && node examples/nest/dist/server.js
 //   prints: listening on http://127.0.0.1:3000

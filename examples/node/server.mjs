@@ -1,4 +1,4 @@
-// Plain Node: 3 requests a minute for each client address.
+// Plain Node: each client address may send 3 requests per minute.
 //
 //   node examples/node/server.mjs
 //   prints: listening on http://127.0.0.1:3000

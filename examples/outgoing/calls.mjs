@@ -1,4 +1,4 @@
-// Calls to somebody else's API: at most 5 in any half second, and none while the API asks for a pause.
+// Outgoing calls to an API: at most 5 in any half second, and none while the API asks to wait.
 //
 //   node examples/outgoing/calls.mjs
 //   prints: call 1 answered 200 after 0.0 s
@@ -7,13 +7,13 @@
 //   prints: call 4 answered 200 after 1.0 s
 //   prints: the API refused 1 call
 //
-// The third is refused with `retry-after: 1`. It and the fourth wait for as long as they are told, and then pass.
+// The API refuses the third call with `retry-after: 1`. limitFetch waits for a second, repeats it, and then makes the fourth.
 
 import { createServer } from "node:http"
 import { createLimiter } from "sluice"
 import { limitFetch } from "sluice/fetch"
 
-// The API: it wants no more than two calls a second.
+// A server that stands for the API: it refuses the third call.
 let calls = 0
 let refused = 0
 const api = createServer((_request, response) => {

@@ -182,13 +182,13 @@ describe("refuses", () => {
     ["several replicas", { replicas: 2 }],
     ["an autoscaler", { autoscaling: { enabled: true } }],
   ])("%s on the memory store", (_, values) => {
-    expect(() => renderChart(values)).toThrow("several replicas need a Redis")
+    expect(() => renderChart(values)).toThrow("several replicas require Redis")
     expect(() => renderChart({ ...values, config: { store: { url: "redis://redis" } } })).not.toThrow()
   })
 
   it("to let Prometheus look for metrics where nobody may read them", () => {
     expect(() => renderChart({ serviceMonitor: { enabled: true } })).toThrow(
-      "serviceMonitor needs secrets.tokens",
+      "serviceMonitor requires secrets.tokens",
     )
   })
 })

@@ -18,7 +18,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{- /* The variable that each secret is for. */ -}}
+{{- /* The environment variable of each secret. */ -}}
 {{- define "sluice.secretVariables" -}}
 storeUrl: SLUICE_STORE__URL_FILE
 tokens: SLUICE_CONTROL__TOKENS_FILE
@@ -26,7 +26,7 @@ respPassword: SLUICE_RESP__PASSWORD_FILE
 hashing: SLUICE_SECRET_FILE
 {{- end -}}
 
-{{- /* The Secrets that are named; empty if none is. */ -}}
+{{- /* The names of all configured Secrets in one string; empty if there are none. */ -}}
 {{- define "sluice.secretNames" -}}
 {{- range .Values.secrets -}}{{- .name -}}{{- end -}}
 {{- end -}}
