@@ -13,7 +13,6 @@ const everyTest = [
 
 /** Tests that assert how long one turn of the event loop takes. Each has the machine to itself, after all others. */
 const timedTests = [
-  "packages/sluice/src/quick-ticks.test.ts",
   "packages/sluice/src/stores/memory/pauses.test.ts",
   "packages/sluice/src/request/path.test.ts",
   "packages/sluice/src/rules/match/matcher-stress.test.ts",

@@ -1,6 +1,5 @@
-// Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today. And
-// three that tell where the difference comes from: one whose answers only have the headers, one with the least that could be
-// called a limiter, and one without a limiter whose ticks stay quick, as those of Sluice do.
+// Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today. Two
+// more show where the difference comes from: one only sets the headers, the other is the least that could be called a limiter.
 
 /**
  * @typedef {object} Contender
@@ -56,14 +55,6 @@ export const contenders = [
   {
     ...row("fastify", "bare", "none", "none"),
     listen: () => fastify(),
-  },
-  {
-    ...row("fastify", "quick ticks alone", "keepTicksQuick() of sluice/http, and no middleware", "none"),
-    listen: async () => {
-      const { keepTicksQuick } = await import("sluice/internal")
-      keepTicksQuick()
-      return await fastify()
-    },
   },
   {
     ...row("fastify", "headers alone", "onRequest: three times reply.header with a fixed text", "legacy"),

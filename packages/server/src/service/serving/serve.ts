@@ -1,6 +1,5 @@
 import { inspect } from "node:util"
 import { SluiceError } from "sluice"
-import { keepTicksQuick } from "sluice/internal"
 import type { Config } from "../../config/schema.js"
 import type { RoleTokenSpec } from "../../control/api/roles.js"
 import type { Core } from "../../core.js"
@@ -56,7 +55,6 @@ export interface Serving {
 /** Starts those of the named protocols that the configuration enables. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { config, core, watch, closers, planes, ownTokens = [] } = options
-  keepTicksQuick()
   const readiness = new Readiness()
   const listeners = new Map<PlaneName, PlaneListener>()
   for (const { name, address, start } of await openPlanes(

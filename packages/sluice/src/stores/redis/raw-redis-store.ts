@@ -5,7 +5,6 @@ import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { checkOneOf, checkType, hasMethods } from "../../options.js"
-import { keepTicksQuick } from "../../quick-ticks.js"
 import type { Group, Place } from "../across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../across.js"
 import type { BreakerState } from "../fallback/breaker.js"
@@ -91,7 +90,6 @@ export class ScriptedStore implements Store {
       onSilence: () => ownership?.abandon(),
     })
     this.#fleets = new Fleets(this.#lane, ms("heartbeat", 1_000), () => void warnOfServer(this.#lane))
-    keepTicksQuick()
     const { denyCache = false } = options
     if (denyCache !== false) {
       this.#denials = new DenyCache(
