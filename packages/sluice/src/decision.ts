@@ -51,37 +51,18 @@ export interface NamedPolicy {
 /** When and how a verdict came about. */
 type Asked = Pick<Outcome, "now" | "degraded">
 
-/** The decision of a limiter with a single limit. What is not said takes no room: most decisions are plain. */
+/** The decision of a limiter with a single limit. Fields that say nothing (`deniedBy`, `degraded`) are left out. */
 export function decisionOfOne(name: string, policy: Policy, verdict: Verdict, outcome: Asked): Decision {
-  return verdict.allowed ? admission(policy, verdict, outcome) : denial(name, policy, verdict, outcome)
-}
-
-/** Apart from `denial`, because the engine inlines only so many bytes of code, whether they run or not. */
-export function admission(policy: Policy, verdict: Verdict, outcome: Asked): Decision {
   const decision: Decision = {
-    allowed: true,
-    limit: policy.capacity,
-    remaining: verdict.remaining,
-    retryAfterMs: 0,
-    resetAfterMs: verdict.resetAfter / 1000,
-    resetAt: (outcome.now + verdict.resetAfter) / 1000,
-    delayMs: verdict.delay / 1000,
-  }
-  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
-  return decision
-}
-
-export function denial(name: string, policy: Policy, verdict: Verdict, outcome: Asked): Decision {
-  const decision: Decision = {
-    allowed: false,
+    allowed: verdict.allowed,
     limit: policy.capacity,
     remaining: verdict.remaining,
     retryAfterMs: verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,
     resetAt: (outcome.now + verdict.resetAfter) / 1000,
-    delayMs: 0,
-    deniedBy: name,
+    delayMs: verdict.delay / 1000,
   }
+  if (!verdict.allowed) decision.deniedBy = name
   if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
   return decision
 }

@@ -23,7 +23,7 @@ export interface Waited {
 
 const WAIT_FIELDS = ["cost", "limit", "burst", "signal", "maxWaitMs"]
 
-/** How a turnstile asks about one request. */
+/** How a wait queue asks about one request. */
 export interface Question {
   check(): Promise<Decision>
   peek(): Promise<Decision>
@@ -35,7 +35,7 @@ export interface Question {
  * Lets waiting requests through one by one, first come, first served per key. Only the first in line asks the store; the
  * others wait for it.
  */
-export class Turnstile {
+export class WaitQueue {
   readonly #clock: Required<Clock>
   /** The end of each line: settled when everyone in it has left. */
   readonly #lines = new Map<string, Promise<unknown>>()
