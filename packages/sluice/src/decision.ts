@@ -1,80 +1,90 @@
 import type { Policy, Verdict } from "./algorithms/algorithm.js"
-import type { Degraded, Outcome } from "./stores/store.js"
 
-/** What one of several limits says. Durations are milliseconds, exact to a microsecond. */
+/** How a decision was made when the store could not make it: everything allowed, everything denied, or counted locally. */
+export type Degraded = "allow" | "deny" | "local"
+
+/** What one of several limits decided. Durations are in milliseconds, exact to a microsecond. */
 export interface LimitDecision {
   name: string
   allowed: boolean
   /** The limit, or the burst where there is one. */
   limit: number
-  /** The largest cost this limit would allow right now, after this decision. */
+  /** The largest cost that this limit would allow now, after this decision. */
   remaining: number
   retryAfterMs: number
   resetAfterMs: number
   resetAt: number
 }
 
-/** What was decided about one request. A denial is a value like any other. */
+/** The decision about one request. A denial is a value, not an error. */
 export interface Decision {
   allowed: boolean
-  /** The limit, or the burst where there is one. With several limits: of the one with the least remaining. */
+  /** The limit, or the burst where there is one. With several limits, that of the limit with the least remaining. */
   limit: number
-  /** The largest cost that would be allowed right now, after this decision. */
+  /** The largest cost that would be allowed now, after this decision. */
   remaining: number
-  /** 0 when allowed; else the shortest wait after which the same cost is allowed. Infinity when it can never fit. */
+  /** 0 if allowed; else the shortest wait after which the same cost is allowed. Infinity if the cost can never fit. */
   retryAfterMs: number
-  /** How long until the key is as if it had never been used. */
+  /** How long until the key is in the state of a key that was never used. */
   resetAfterMs: number
-  /** The same as a time in milliseconds since 1970. */
+  /** The same as `resetAfterMs`, as a time in milliseconds since 1970. */
   resetAt: number
-  /** How long to hold the admitted request (queueing leaky bucket), else 0. */
+  /** How long to hold the allowed request (leaky bucket with `overflow: "queue"`); else 0. */
   delayMs: number
-  /** The name of the limit that denied, the one with the longest wait; `"block"` for a blocked key. */
+  /** The name of the limit that denied; of several, the one with the longest wait. `"block"` for a blocked key. */
   deniedBy?: string | undefined
-  /** Set when the store could not decide properly, and says what was done instead. */
+  /** Set if the store could not decide: how the decision was made instead. */
   degraded?: Degraded | undefined
-  /** One entry per limit, when there are several. */
+  /** One entry per limit, if there are several. */
   limits?: readonly LimitDecision[] | undefined
   /**
-   * Set when nobody was asked, because the request does not say clearly whom it counts for. It says what must change: `header
-   * x-api-key must be given once`.
+   * Set if the request was denied unasked, because it does not say clearly which client it counts for. The text says what the
+   * client must change: `header x-api-key must be given once`.
    */
   ambiguous?: string | undefined
 }
 
-/** A limit with its name, as decisions show it. */
+/** A policy with the name that decisions show. */
 export interface NamedPolicy {
   readonly name: string
   readonly policy: Policy
 }
 
-/** When and how a verdict came about. */
-type Asked = Pick<Outcome, "now" | "degraded">
+/** When a verdict was made, in microseconds, and whether the store made it. */
+interface VerdictSource {
+  readonly now: number
+  readonly degraded: Degraded | undefined
+}
 
 /** The decision of a limiter with a single limit. Fields that say nothing (`deniedBy`, `degraded`) are left out. */
-export function decisionOfOne(name: string, policy: Policy, verdict: Verdict, outcome: Asked): Decision {
+export function decisionOfOne(
+  name: string,
+  policy: Policy,
+  verdict: Verdict,
+  source: VerdictSource,
+): Decision {
   const decision: Decision = {
     allowed: verdict.allowed,
     limit: policy.capacity,
     remaining: verdict.remaining,
     retryAfterMs: verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,
-    resetAt: (outcome.now + verdict.resetAfter) / 1000,
+    resetAt: (source.now + verdict.resetAfter) / 1000,
     delayMs: verdict.delay / 1000,
   }
   if (!verdict.allowed) decision.deniedBy = name
-  if (outcome.degraded !== undefined) decision.degraded = outcome.degraded
+  if (source.degraded !== undefined) decision.degraded = source.degraded
   return decision
 }
 
-/** `blocked` is the verdict on the block of the key, if one was asked for. */
+/** The decision of several limits together. `blocked` is the verdict on the block of the key, if the check included it. */
 export function decisionOfMany(
   limits: readonly NamedPolicy[],
   verdicts: readonly Verdict[],
-  outcome: Outcome,
+  source: VerdictSource & { readonly allowed: boolean },
   blocked: Verdict | undefined,
 ): Decision {
-  const { allowed, degraded, now } = outcome
+  const { allowed, degraded, now } = source
   const entries = limits.map((limit, i) =>
     limitDecision(limit.name, limit.policy.capacity, verdicts[i] as Verdict, now),
   )
@@ -107,4 +117,13 @@ function limitDecision(name: string, limit: number, verdict: Verdict, now: numbe
     resetAfterMs: verdict.resetAfter / 1000,
     resetAt: (now + verdict.resetAfter) / 1000,
   }
+}
+
+/**
+ * A replacer for `JSON.stringify`, because JSON has no infinity: a wait that never ends becomes `"never"`, and a limit that
+ * does not exist becomes `null`.
+ */
+export function infinityToJson(name: string, value: unknown): unknown {
+  if (value !== Number.POSITIVE_INFINITY) return value
+  return name === "limit" || name === "remaining" ? null : "never"
 }

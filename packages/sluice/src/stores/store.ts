@@ -1,19 +1,23 @@
-// What a store is. A check hands it a list of charges: all allowed and all charged, or none. That one primitive carries
-// several limits, several rules, batches and every protocol.
+// The contract of a store. A check gives the store a list of charges: the store allows and charges all of them, or none.
+// Several limits, several rules, batches and every protocol are built on that.
 
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
+import type { Degraded } from "../decision.js"
 
-/** The prefix of limiters and engines that were given none. */
+export type { Degraded }
+
+/** The prefix of a limiter or rule engine that sets none. */
 export const DEFAULT_PREFIX = "sluice"
 
 /**
- * A name for the counters of one limit, so that the same key under another limit is another counter. Make it once and
- * keep it: a store may leave its own handle on it to find its counters without a look-up.
+ * Separates the counters of one limit from those of others, so that the same key under two limits has two counters. Create it
+ * once and keep it: a store may set `handle` to find its counters without a lookup.
  */
 export class Namespace {
   readonly name: string
-  /** The prefix of the limiter: instances with the same one share counters, and count as one fleet. */
+  /** The prefix of the limiter. Instances with the same prefix share counters and count as one fleet. */
   readonly prefix: string
+  /** Set and read by the store that owns it. */
   handle: { readonly owner: object } | undefined = undefined
 
   constructor(name: string, prefix: string = DEFAULT_PREFIX) {
@@ -22,78 +26,79 @@ export class Namespace {
   }
 }
 
+/** Units to charge to one key of one limit. */
 export interface Charge {
   readonly namespace: Namespace
   readonly key: string
   readonly policy: Policy
-  /** Whole units, 0 to look only. */
+  /** A whole number. With 0 the limit is checked and not charged. */
   readonly cost: number
-  /** What decides this charge when the store cannot, if not what decides the others. */
+  /** Overrides the `onStoreFailure` of the call for this charge. */
   readonly onStoreFailure?: Degraded | undefined
 }
 
+/** Charges that are decided together: all or none. */
 export interface Check {
   readonly charges: readonly Charge[]
-  /** Whole microseconds since 1970. Without it the store's own clock counts. */
+  /** The time of the check, in whole microseconds since 1970. Default: the store's clock. */
   readonly at?: number | undefined
 }
 
-/** Which way a decision was made when the store could not make it properly. */
-export type Degraded = "allow" | "deny" | "local"
-
+/** The answer to one check. */
 export interface Outcome {
   allowed: boolean
-  /** The time the decision was made at, in microseconds. */
+  /** When the store decided, in microseconds. */
   now: number
   /** One per charge, in order. */
   verdicts: readonly Verdict[]
   degraded: Degraded | undefined
 }
 
-/** The outcome of a check without charges: nothing speaks against it. Stores answer it without a call. */
+/** The outcome of a check without charges: allowed. Stores answer it without a call. */
 export function outcomeOfNothing(now: number): Outcome {
   return { allowed: true, now, verdicts: [], degraded: undefined }
 }
 
 /**
- * Where counters live. A store that may fail takes `onStoreFailure`, what decides when it cannot answer, and says in the
- * outcome when that happened; others ignore it. Alone, without a guard around it, it throws a `StoreFailure`.
+ * Keeps the counters. `onStoreFailure` says how a store that can fail decides when it cannot reach its server; the outcome then
+ * says `degraded`. A store that cannot fail ignores it. A store without the guard that implements this throws `StoreFailure`.
  */
 export interface Store {
-  /** Decides all charges; if every one is allowed, charges them all, else none. */
+  /** Decides all charges. If every charge is allowed, charges them all, else none. */
   check(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome>
-  /** Decides all charges with their costs and charges nothing; `remaining` and reset times are those of now. */
+  /** Decides all charges and charges nothing. `remaining` and the reset times are those of the current state. */
   decide(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome>
+  /** Decides several checks in order. Each is all-or-nothing by itself. */
   checkMany(checks: readonly Check[], onStoreFailure?: Degraded): Promise<Outcome[]>
   /**
-   * Which checks of a list may be made at once without one of them seeing less than if they ran one by one: their places, by
-   * wave. Undefined when all may, as in a store that decides in the order it is asked.
+   * Groups the indexes of a list of checks into waves that must run one after another, so that every check sees the charges of
+   * those before it. Undefined if all checks may be sent at once, as for a store that decides in the order of its calls.
    */
   wavesOf?(checks: readonly Check[]): readonly (readonly number[])[] | undefined
-  /** Charges without asking. */
+  /** Charges without deciding, also beyond the limit. */
   charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
-  /** Gives back at most what is charged. */
+  /** Gives back units, at most those that are charged. */
   refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
   /** Forgets the keys. */
   reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void>
-  /** False when it is certain that a namespace of blocks is empty, so that a check need not ask for one. */
+  /** False if no key of this namespace of blocks is blocked, so that a check need not include the block of its key. */
   mayBlock(namespace: Namespace): boolean
-  /** How many instances share this store, as last known. Without it the store is this process's alone. */
+  /** How many instances share the store, as last known. Undefined if only this process uses it. */
   readonly instances?: number
-  /** Lets go of timers, connections and files. Calls after it fail with STORE_CLOSED. */
+  /** Releases timers, connections and files. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
 }
 
-/** The verdict on a single charge, with what an outcome says besides. */
+/** The verdict on a single charge, with the fields of its outcome. */
 export interface SingleVerdict extends Verdict {
   now: number
   degraded: Degraded | undefined
 }
 
-/** A store that answers without waiting for anything. */
+/** A store that answers synchronously. */
 export interface SyncStore extends Store {
   checkSync(charges: readonly Charge[], at?: number): Outcome
-  /** `checkSync` of a single charge without allocating: the verdict is reused by the next call. */
+  /** `checkSync` of a single charge without allocation: the next call overwrites the verdict that this one returns. */
   checkOneSync(namespace: Namespace, key: string, policy: Policy, cost: number, at?: number): SingleVerdict
 }
 

@@ -2,7 +2,7 @@
 
 import type { Limiter } from "../../limiter.js"
 import type { HeaderSource } from "../../request/header-source.js"
-import { tell } from "../../stores/fallback/notify.js"
+import { notify } from "../../notify.js"
 import type { DelayQueue } from "./delay-queue.js"
 import { type DeniedAnswer, deniedAnswer } from "./denied-answer.js"
 import type { AnyRateLimitOptions, RequestDecision, RequestRules } from "./rate-limit-options.js"
@@ -128,7 +128,7 @@ export class Admission<Request = unknown> {
     let isSuccess = typeof ending === "number" && ending < 400
     if (typeof ending === "number" && requestWasSuccessful !== undefined) {
       // This runs when the response closes, where an error would be uncaught: `tell` turns it into a warning.
-      tell((status: number) => {
+      notify((status: number) => {
         isSuccess = requestWasSuccessful(this.request, status)
         return isSuccess
       }, ending)

@@ -4,11 +4,10 @@ import { checkKey, costOf } from "../../call-options.js"
 import { systemClock } from "../../clock.js"
 import type { Decision } from "../../decision.js"
 import type { Limiter } from "../../limiter.js"
-import { keepTicksQuick } from "../../quick-ticks.js"
 import { compileTrustProxy } from "../../request/address/trust-proxy.js"
 import type { RuleRequest } from "../../rules/engine/identity.js"
-import { tell } from "../../stores/fallback/notify.js"
-import { messageOf } from "../../stores/fallback/thrown.js"
+import { notify } from "../../notify.js"
+import { messageOf } from "../../notify.js"
 import { headerList } from "../headers/headers.js"
 import { mergeShownLimits } from "../headers/merged-headers.js"
 import { Admission, type AdmissionContext, reserveDelay } from "./admission.js"
@@ -66,7 +65,6 @@ export class RequestLimiter<Request extends object> {
     const ips = new IpKeys(this.#address, checked.ipv6Subnet)
     this.#keyOf = checked.key ?? compileKeyBy(checked.keyBy ?? "ip", reader, ips, checked.user)
     this.#fallbackKeyOf = checked.onMissingKey === "skip" ? () => undefined : (request) => ips.keyOf(request)
-    keepTicksQuick()
   }
 
   /**
@@ -181,7 +179,7 @@ export class RequestLimiter<Request extends object> {
     const admission = new Admission(this.#context, request, decision, headers, key, cost)
     const { onDecision } = this.#context.options
     if (onDecision !== undefined) {
-      tell(onDecision, error === undefined ? { request, decision, key } : { request, decision, key, error })
+      notify(onDecision, error === undefined ? { request, decision, key } : { request, decision, key, error })
     } else if (error !== undefined) this.#warnOnce(error)
     return admission
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { checkType } from "../../options.js"
-import { tell } from "../../stores/fallback/notify.js"
+import { notify } from "../../notify.js"
 import { PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "../core/problem.js"
 import type { RateLimitOptions } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
@@ -50,7 +50,7 @@ export function withRateLimit(
         handler(request, response)
         return
       }
-      tell(() => reportError(onError, error, request), undefined)
+      notify(() => reportError(onError, error, request), undefined)
       if (response.headersSent) {
         response.destroy()
         return
@@ -74,7 +74,7 @@ export function withUpgradeLimit(
   checkType(onError, "rateLimit.onError", "a function", isFunction)
   const limiter = new RequestLimiter(rest as RateLimitOptions<IncomingMessage>, nodeRequestReader)
   return limitUpgrade(limiter, handler, (error, request) => {
-    tell(() => reportError(onError, error, request), undefined)
+    notify(() => reportError(onError, error, request), undefined)
     return { status: 500, body: failureBody, contentType: PROBLEM_CONTENT_TYPE }
   })
 }

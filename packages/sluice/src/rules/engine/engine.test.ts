@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { memoryStore } from "../../stores/memory/memory-store.js"
-import { shardedStore } from "../../stores/sharded.js"
+import { shardedStore } from "../../stores/sharded/sharded-store.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import type { RuleSetDocument, RuleSpec } from "../language/schema.js"
 import { createRuleEngine, type RuleEngine } from "./engine.js"

@@ -5,9 +5,9 @@ import { systemClock } from "../../clock.js"
 import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
+import { notify } from "../../notify.js"
 import { checkType } from "../../options.js"
 import { giveBack } from "../../refund.js"
-import { tell } from "../../stores/fallback/notify.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Charge, Outcome, Store, SyncStore } from "../../stores/store.js"
 import { DEFAULT_PREFIX, isSyncStore } from "../../stores/store.js"
@@ -447,7 +447,7 @@ export class RuleEngine {
   }
 
   #told(decision: RuleDecision, request: RuleRequest | undefined): RuleDecision {
-    if (this.#onDecision !== undefined) tell(this.#onDecision, { decision, request })
+    if (this.#onDecision !== undefined) notify(this.#onDecision, { decision, request })
     return decision
   }
 

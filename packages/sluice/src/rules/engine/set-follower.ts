@@ -1,5 +1,5 @@
 import { SluiceError } from "../../errors.js"
-import { tell } from "../../stores/fallback/notify.js"
+import { notify } from "../../notify.js"
 import { finishInSlices, type Steps } from "../language/steps.js"
 import type { RuleSet } from "./rule-set.js"
 import type { RuleSetRevision } from "./rule-source.js"
@@ -49,7 +49,7 @@ export class SetFollower {
         const set = compiled instanceof Promise ? await compiled : compiled
         if (!this.#isClosed) this.#options.use(set)
       } catch (error) {
-        tell(error instanceof SluiceError ? this.#options.onRefused : rethrow, error as SluiceError)
+        notify(error instanceof SluiceError ? this.#options.onRefused : rethrow, error as SluiceError)
       }
     }
     this.#isCompiling = false

@@ -1,4 +1,4 @@
-import { tell } from "../../stores/fallback/notify.js"
+import { notify } from "../../notify.js"
 import type { RuleSetRevision, RuleSourceEvent, RuleSourceHooks } from "./source.js"
 
 interface Subscription {
@@ -67,7 +67,7 @@ export class Serving {
   }
 
   report(event: RuleSourceEvent): void {
-    if (this.#onEvent !== undefined) tell(this.#onEvent, event)
+    if (this.#onEvent !== undefined) notify(this.#onEvent, event)
     else if ("error" in event) globalThis.process?.emitWarning?.(event.error)
     else if (event.kind === "lost")
       globalThis.process?.emitWarning?.(`rules: Redis has lost revision ${this.#current.revision}`)
@@ -76,6 +76,6 @@ export class Serving {
   #tellOne(subscription: Subscription, news: RuleSetRevision): void {
     if (!this.#subscriptions.has(subscription) || news.revision <= subscription.told) return
     subscription.told = news.revision
-    tell(subscription.listener, news)
+    notify(subscription.listener, news)
   }
 }

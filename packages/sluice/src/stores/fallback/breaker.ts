@@ -1,7 +1,7 @@
 // Keeps calls away from a server that does not answer, and finds out by itself when it does again.
 
+import { notify } from "../../notify.js"
 import { afterAnswers, withDeadline } from "./deadline.js"
-import { tell } from "./notify.js"
 import type { FailureKind } from "./store-failure.js"
 import type { Timers } from "./timers.js"
 import { backgroundTimers } from "./timers.js"
@@ -158,7 +158,7 @@ export class Breaker {
   #become(to: BreakerState): void {
     const from = this.#state
     this.#state = to
-    tell(this.#options.onChange, { from, to })
+    notify(this.#options.onChange, { from, to })
   }
 
   /** Full jitter, so that a fleet does not probe in step. */

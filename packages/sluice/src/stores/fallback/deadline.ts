@@ -1,6 +1,6 @@
 // How long an answer may take. The one thing that notices a server that accepts a question and never answers.
 
-import { tell } from "./notify.js"
+import { notify } from "../../notify.js"
 import { StoreFailure } from "./store-failure.js"
 import type { Timers } from "./timers.js"
 import { answerTimers } from "./timers.js"
@@ -39,7 +39,7 @@ export function withDeadline<T>(
     })
     const answered = (error: unknown) => {
       cancel()
-      if (expiredAt !== undefined) tell(onLate, { error, lateMs: timers.now() - expiredAt })
+      if (expiredAt !== undefined) notify(onLate, { error, lateMs: timers.now() - expiredAt })
     }
     answer.then(
       (value) => {

@@ -8,14 +8,13 @@
 
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { SluiceError } from "../../errors.js"
-import { checkInWaves } from "../sharded-waves.js"
+import { messageOf, notify } from "../../notify.js"
 import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "../store.js"
+import { checkInWaves } from "../waves.js"
 import { allowUncounted, denyUncounted } from "./canned-outcomes.js"
 import { LocalFallback } from "./local-fallback.js"
-import { tell } from "./notify.js"
 import type { FailureKind } from "./store-failure.js"
 import { StoreFailure } from "./store-failure.js"
-import { messageOf } from "./thrown.js"
 import { monotonicNow } from "./timers.js"
 
 /** What decides when the store cannot: nothing (`allow`, `deny`), or this instance's share of the limit (`local`). */
@@ -264,7 +263,7 @@ export class StoreGuard implements Store {
     const failure = error instanceof StoreFailure ? error : unexpected(error)
     this.#failures[failure.kind] = (this.#failures[failure.kind] ?? 0) + 1
     if (failure.ambiguous) this.#ambiguous++
-    tell(this.#onFailure, { operation, failure, instead })
+    notify(this.#onFailure, { operation, failure, instead })
   }
 }
 

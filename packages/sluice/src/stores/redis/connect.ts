@@ -2,7 +2,7 @@
 
 import type { Cluster, Redis } from "ioredis"
 import { SluiceError } from "../../errors.js"
-import { shardedStore } from "../sharded.js"
+import { shardedStore } from "../sharded/sharded-store.js"
 import type { Store } from "../store.js"
 import { reasons } from "./client.js"
 import type { RedisStoreOptions } from "./redis-store.js"

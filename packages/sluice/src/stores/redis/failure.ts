@@ -1,6 +1,6 @@
+import { messageOf } from "../../notify.js"
 import type { FailureKind } from "../fallback/store-failure.js"
 import { StoreFailure } from "../fallback/store-failure.js"
-import { messageOf } from "../fallback/thrown.js"
 
 /** What Redis calls its errors, by the first word of the message. */
 const KINDS: Record<string, FailureKind> = {

@@ -6,7 +6,7 @@ export {
   type ShardedStore,
   type ShardedStoreOptions,
   shardedStore,
-} from "../sharded.js"
+} from "../sharded/sharded-store.js"
 export type { UserClient } from "./client.js"
 export { connectRedis, openRedisClient } from "./connect.js"
 export { type RedisStore, type RedisStoreOptions, redisStore } from "./redis-store.js"

@@ -1,9 +1,9 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import type { LimitOptions } from "../policy.js"
+import type { LimitOptions } from "../../policy.js"
+import { StoreFailure } from "../fallback/store-failure.js"
 import { checkAcross } from "./across.js"
 import { Corner, type Fate, remoteStore, T, together } from "./across.test-support.js"
-import { StoreFailure } from "./fallback/store-failure.js"
 
 describe("many checks at once, in every order the network may choose", () => {
   const limits: LimitOptions[] = [

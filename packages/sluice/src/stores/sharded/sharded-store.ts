@@ -1,11 +1,11 @@
-import { SluiceError } from "../errors.js"
-import { checkFields, checkType, hasMethods } from "../options.js"
+import { SluiceError } from "../../errors.js"
+import { checkFields, checkType, hasMethods } from "../../options.js"
+import type { BreakerState } from "../fallback/breaker.js"
+import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "../store.js"
+import { planWaves } from "../waves.js"
 import type { Group } from "./across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
-import type { BreakerState } from "./fallback/breaker.js"
 import { HashRing, VIRTUAL_NODES } from "./hash-ring.js"
-import { planWaves } from "./sharded-waves.js"
-import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "./store.js"
 
 export interface ShardedNode {
   /** What the node is known by in the whole fleet, usually its host and port. Another name is another node. */

@@ -1,7 +1,10 @@
 import fc from "fast-check"
 import { describe, expect, it, vi } from "vitest"
-import { compilePolicy, type LimitOptions } from "../policy.js"
-import { ManualClock } from "../testing/manual-clock.js"
+import { compilePolicy, type LimitOptions } from "../../policy.js"
+import { ManualClock } from "../../testing/manual-clock.js"
+import { StoreFailure } from "../fallback/store-failure.js"
+import { memoryStore } from "../memory/memory-store.js"
+import { type Charge, Namespace, type Outcome, type Store } from "../store.js"
 import { checkAcross, decideAcross, type Group, groupCharges } from "./across.js"
 import {
   Corner,
@@ -13,9 +16,6 @@ import {
   together,
   withMethods,
 } from "./across.test-support.js"
-import { StoreFailure } from "./fallback/store-failure.js"
-import { memoryStore } from "./memory/memory-store.js"
-import { type Charge, Namespace, type Outcome, type Store } from "./store.js"
 
 async function failure(call: Promise<unknown>): Promise<unknown> {
   return call.then(

@@ -1,11 +1,11 @@
 import type { Scheduler } from "fast-check"
-import type { Verdict } from "../algorithms/algorithm.js"
-import { compilePolicy, type LimitOptions } from "../policy.js"
-import { ManualClock } from "../testing/manual-clock.js"
+import type { Verdict } from "../../algorithms/algorithm.js"
+import { compilePolicy, type LimitOptions } from "../../policy.js"
+import { ManualClock } from "../../testing/manual-clock.js"
+import { StoreFailure } from "../fallback/store-failure.js"
+import { type MemoryStore, memoryStore } from "../memory/memory-store.js"
+import { type Charge, Namespace, type Store } from "../store.js"
 import type { Group } from "./across.js"
-import { StoreFailure } from "./fallback/store-failure.js"
-import { type MemoryStore, memoryStore } from "./memory/memory-store.js"
-import { type Charge, Namespace, type Store } from "./store.js"
 
 export const T = Date.UTC(2026, 0, 1) * 1000
 export const minutely = { algorithm: "fixed-window", limit: 10, window: "1m" } as const

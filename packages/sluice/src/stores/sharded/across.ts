@@ -25,9 +25,9 @@
 // - With an explicit time all places decide at that time. Without, each uses its own clock; durations in a verdict count
 //   from the time of its place, and the outcome's `now` is the latest of them.
 
-import type { Verdict } from "../algorithms/algorithm.js"
-import { StoreFailure } from "./fallback/store-failure.js"
-import type { Charge, Degraded, Outcome, Store } from "./store.js"
+import type { Verdict } from "../../algorithms/algorithm.js"
+import { StoreFailure } from "../fallback/store-failure.js"
+import type { Charge, Degraded, Outcome, Store } from "../store.js"
 
 /** What decides some charges together: a store, or one slot of a Cluster. */
 export type Place = Pick<Store, "decide" | "check" | "refund">

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../policy.js"
-import { planWaves } from "./sharded-waves.js"
 import { type Check, Namespace } from "./store.js"
+import { planWaves } from "./waves.js"
 
 const namespace = new Namespace("waves")
 const policy = compilePolicy({ limit: 1, window: "1m" }, "test")

@@ -2,11 +2,11 @@
 
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import type { Policy } from "../algorithms/algorithm.js"
-import { compilePolicy, type LimitOptions } from "../policy.js"
+import type { Policy } from "../../algorithms/algorithm.js"
+import { compilePolicy, type LimitOptions } from "../../policy.js"
+import { type Charge, type Check, Namespace, type Store } from "../store.js"
 import { remoteStore, stillStore, T } from "./across.test-support.js"
-import { shardedStore } from "./sharded.js"
-import { type Charge, type Check, Namespace, type Store } from "./store.js"
+import { shardedStore } from "./sharded-store.js"
 
 const KEYS = ["ada", "bob", "cleo", "dan", "eve", "fay"]
 

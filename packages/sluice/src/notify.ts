@@ -1,0 +1,33 @@
+/**
+ * Calls a listener of the user. If the listener throws, or returns a promise that rejects, a process warning says so; the
+ * caller goes on.
+ */
+export function notify<T>(listener: ((news: T) => unknown) | undefined, news: T): void {
+  if (listener === undefined) return
+  try {
+    const answer = listener(news)
+    if (isThenable(answer)) Promise.resolve(answer).then(undefined, warn)
+  } catch (error) {
+    warn(error)
+  }
+}
+
+/** The message of whatever was thrown. It never throws itself, not even for `Object.create(null)`, which has no text. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message
+  try {
+    return String(thrown)
+  } catch {
+    return "something without a text was thrown"
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  )
+}
+
+function warn(thrown: unknown): void {
+  globalThis.process?.emitWarning?.(thrown instanceof Error ? thrown : new Error(messageOf(thrown)))
+}
