@@ -4,6 +4,7 @@
  * loads neither zod nor yaml.
  */
 
+export { infinityToJson } from "./decision.js"
 export { Admission, type AdmissionContext, reserveDelay } from "./middleware/core/admission.js"
 export { DelayQueue } from "./middleware/core/delay-queue.js"
 export { deniedAnswer } from "./middleware/core/denied-answer.js"

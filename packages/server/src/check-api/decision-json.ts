@@ -3,6 +3,7 @@
 //
 // JSON has no infinity. A wait that never ends is "never", and a limit that does not exist is null.
 
+import { infinityToJson } from "sluice/internal"
 import type { Explanation, RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
 import { frameOf } from "./decision-frame.js"
 import type { JsonBytes } from "./json-bytes.js"
@@ -118,9 +119,6 @@ function amount(value: number): number | null {
 
 /** Not on the path of every answer, so by JSON.stringify; but the decision in it is the same as anywhere. */
 export function explanationJson({ decision, ...explanation }: Explanation): string {
-  const json = JSON.stringify(explanation, (name, value: unknown) => {
-    if (value !== Number.POSITIVE_INFINITY) return value
-    return name === "limit" || name === "remaining" ? null : "never"
-  })
+  const json = JSON.stringify(explanation, infinityToJson)
   return `${json.slice(0, -1)},"decision":${decisionJson(decision)}}`
 }

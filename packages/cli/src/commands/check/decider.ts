@@ -1,6 +1,7 @@
 // Who decides for `check` and `explain`: a service, or this process by the rules of a file.
 
 import { memoryStore } from "sluice"
+import { infinityToJson } from "sluice/internal"
 import { createRuleEngine, parseRuleSet, type RuleEngine } from "sluice/rules"
 import { type Invocation, UsageError } from "../../command.js"
 import { nameOf, readInput } from "../../files.js"
@@ -74,12 +75,7 @@ function localDecider(engine: RuleEngine): Decider {
   }
 }
 
-/** Converts a decision to what the service answers. JSON has no infinity: there it is null or "never". */
+/** Converts a decision to what the service answers. */
 function toServiceJson(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (name, found: unknown) => {
-      if (found !== Number.POSITIVE_INFINITY) return found
-      return name === "limit" || name === "remaining" ? null : "never"
-    }),
-  )
+  return JSON.parse(JSON.stringify(value, infinityToJson))
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
+import { infinityToJson } from "sluice/internal"
 import type { Answer } from "./route.js"
 
 /** On every answer: a browser takes it for what it says it is, shows it in no frame, and runs nothing that is not ours. */
@@ -28,7 +29,7 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, a
   if (answer.content !== undefined) {
     send(response, status, { "content-type": answer.type ?? "text/plain", ...headers }, answer.content)
   } else if (answer.json !== undefined) {
-    const json = JSON.stringify(answer.json, finite)
+    const json = JSON.stringify(answer.json, infinityToJson)
     send(response, status, { "content-type": "application/json", ...headers }, json)
   } else send(response, status, headers, undefined)
 }
@@ -56,10 +57,4 @@ function send(
 function isHeld(held: string | undefined, etag: string | undefined): boolean {
   if (held === undefined || etag === undefined) return false
   return held.split(",").some((known) => known.trim().replace(/^W\//, "") === etag)
-}
-
-/** JSON has no infinity: a limit that does not exist is null, and a wait that never ends is "never". */
-function finite(name: string, value: unknown): unknown {
-  if (value !== Number.POSITIVE_INFINITY) return value
-  return name === "limit" || name === "remaining" ? null : "never"
 }

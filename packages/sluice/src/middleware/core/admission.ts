@@ -1,8 +1,8 @@
 // One request that a middleware or the gateway has decided about: from its decision to the end of its response.
 
 import type { Limiter } from "../../limiter.js"
-import type { HeaderSource } from "../../request/header-source.js"
 import { notify } from "../../notify.js"
+import type { HeaderSource } from "../../request/header-source.js"
 import type { DelayQueue } from "./delay-queue.js"
 import { type DeniedAnswer, deniedAnswer } from "./denied-answer.js"
 import type { AnyRateLimitOptions, RequestDecision, RequestRules } from "./rate-limit-options.js"
