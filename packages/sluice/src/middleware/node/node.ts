@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { checkType } from "../../options.js"
 import { notify } from "../../notify.js"
+import { checkType } from "../../options.js"
 import { PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "../core/problem.js"
 import type { RateLimitOptions } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
