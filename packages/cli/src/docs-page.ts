@@ -30,7 +30,7 @@ ${rows.join("\n")}
 | 1 | the command found a problem (a denial, a difference, a mistake in rules) or failed (a service that does not answer). Each command below says what it means there |
 | 2 | the command line is wrong; nothing was done |
 
-An error is one line that ends with a [code](errors.md#the-command-line).`
+An error ends with a [code](errors.md#the-command-line).`
 }
 
 function section(spec: CommandSpec): string {

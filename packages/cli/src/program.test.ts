@@ -6,7 +6,7 @@ import { bin, buildCli, inTerminal, killAll, plainStyle, sluice, sluiceHere } fr
 import { commands } from "./commands/index.js"
 import { commandHelp } from "./help.js"
 
-// Each test starts processes, on a machine that may be busy.
+// Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 beforeAll(buildCli, 60_000)

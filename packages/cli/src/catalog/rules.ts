@@ -34,7 +34,7 @@ export const get = spec({
 
 export const apply = spec({
   name: "rules apply",
-  summary: "Replace the rule set, completely or not at all",
+  summary: "Replace the rule set atomically",
   description:
     "Shows what changes. Fails if somebody else changed the rules at the same time. Rules that are not in the file are removed, unless you pass --merge.",
   arguments: [
@@ -139,8 +139,8 @@ export const history = spec({
 
 export const rollback = spec({
   name: "rules rollback",
-  summary: "Put an earlier revision back in force",
-  description: "Saves it as a new revision. sluice rules history lists the revisions.",
+  summary: "Restore an earlier revision",
+  description: "Saves the earlier rules as a new revision. sluice rules history lists all revisions.",
   arguments: [{ name: "revision", description: "The number of the revision." }],
   options: { ...locationOptions, comment: commentOption, dryRun: dryRunOption, json: jsonOption },
   examples: [{ run: 'sluice rules rollback 7 -m "denied too many"', does: "back to revision 7" }],

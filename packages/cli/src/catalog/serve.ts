@@ -4,7 +4,7 @@ export const serve = spec({
   name: "serve",
   summary: "Run the service",
   description:
-    "Answers checks over HTTP, gRPC and the Redis protocol, until SIGTERM or Ctrl-C. Every setting can be a flag, an environment variable, or a line in sluice.config.yaml; docs/running.md explains them.",
+    "Answers checks over HTTP, gRPC and the Redis protocol, until SIGTERM or Ctrl-C. A setting can be a flag, an environment variable, or a line in sluice.config.yaml; docs/running.md explains them.",
   examples: [
     { run: "sluice serve", does: "with the memory store and example rules, on http://127.0.0.1:8080" },
     {
@@ -25,7 +25,7 @@ export const gateway = spec({
   name: "gateway",
   summary: "Run a reverse proxy that limits the requests it forwards",
   description:
-    "Protects an application that has no limits of its own, until SIGTERM or Ctrl-C. All other settings are those of sluice serve; docs/gateway.md explains them.",
+    "Runs in front of an application that has no limits of its own, until SIGTERM or Ctrl-C. All other settings are those of sluice serve; docs/gateway.md explains them.",
   options: {
     upstream: {
       flag: "--upstream <address>",

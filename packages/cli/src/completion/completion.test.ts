@@ -7,7 +7,7 @@ import { buildCli, type Folder, sluice, temporaryFolder } from "../cli.test-supp
 import { flagOf } from "../command.js"
 import { commands } from "../commands/index.js"
 
-// Each test starts processes, on a machine that may be busy.
+// Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let folder: Folder

@@ -1,4 +1,4 @@
-// Who decides for `check` and `explain`: a service, or this process by the rules of a file.
+// What decides for `check` and `explain`: a service, or this process with the rules of a file.
 
 import { memoryStore } from "sluice"
 import { infinityToJson } from "sluice/internal"

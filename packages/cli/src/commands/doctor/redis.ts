@@ -5,7 +5,7 @@ import { type Finding, findings } from "./finding.js"
 import { serverFindings } from "./redis-server.js"
 import { isOneServer, storeFinding } from "./redis-store.js"
 
-/** What findings about an unreachable server are called: its address is not known then. */
+/** The `about` of a finding on an unreachable server, whose address is not known. */
 const UNREACHABLE = "redis"
 const TIMEOUT_MS = 3_000
 const LOGIN_ERROR = /NOAUTH|WRONGPASS|invalid username|AUTH/
