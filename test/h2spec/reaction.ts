@@ -1,7 +1,6 @@
 // What a server says on a connection, in words that stay the same however TCP cuts it into pieces.
 
-import { ERROR_CODE } from "../../packages/server/src/http2/error-code.js"
-import { FLAG, FRAME } from "../../packages/server/src/http2/frame.js"
+import { ERROR_CODE, FLAG, FRAME } from "../../packages/server/src/http2/frame.js"
 import type { Frame, RawClient } from "../../packages/server/src/http2/raw-client.test-support.js"
 
 /** What is sent last, to see that the server has said all that it has to say. */

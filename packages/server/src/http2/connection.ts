@@ -1,17 +1,16 @@
-// One client's socket: bytes in, frames to the session, and what it has to say out in one write per turn. It stops reading
-// when the client does not take its answers.
+// The socket of one client. It cuts the input into frames for the session, and sends the output of a turn in one write. It
+// stops reading while the client does not read its answers.
 
 import type { Socket } from "node:net"
-import { ConnectionError } from "./error-code.js"
-import { FRAME_HEAD, LARGEST_FRAME, PREFACE } from "./frame.js"
+import { ConnectionError, FRAME_HEAD, MAX_FRAME, PREFACE } from "./frame.js"
 import type { FrameWriter } from "./frame-writer.js"
-import { type Line, Session, type SessionOptions } from "./session.js"
+import { Session, type SessionConnection, type SessionOptions } from "./session.js"
 import type { TurnQueue } from "./turn-queue.js"
 
-/** What connections share: they take turns. */
-export interface Turns extends SessionOptions {
+/** What all connections of a server share. */
+export interface ConnectionContext extends SessionOptions {
   readonly writer: FrameWriter
-  /** How long a client may say nothing of what it owes. */
+  /** How long a client may take to send its preface, to answer a ping, and to read an answer. */
   readonly requestTimeoutMs: number
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number
@@ -19,51 +18,51 @@ export interface Turns extends SessionOptions {
   onError(error: unknown): void
 }
 
-/** Frames are sent when there are so many bytes of them, in the middle of a long turn too. */
+/** A long turn sends its output whenever it has this many bytes. */
 const FLUSH_AT = 65_536
-/** Bytes that a client may leave untaken before nothing more is read from it. */
-const MOST_UNTAKEN = 1_048_576
-/** After so many bytes a turn looks whether it is over: a few hundred small frames, or a millisecond's worth of headers. */
+/** How many bytes a client may leave unread before the server stops reading from it. */
+const MAX_UNREAD = 1_048_576
+/** A turn checks its time after this many bytes: a few hundred small frames, or about a millisecond of headers. */
 const BYTES_PER_LOOK = 4_096
-/** How long a client may take to have seen that it should go elsewhere. */
+/** How long a client may take to read the first GOAWAY. */
 const LAST_CALL_MS = 500
-/** How long a client that was told to go may take to hang up. */
+/** How long a client may take to close the connection after the last GOAWAY. */
 const LINGER_MS = 1_000
 
 const NOTHING = Buffer.alloc(0)
 const ARE_YOU_THERE = Buffer.from("are you?")
 const LAST_CALL = Buffer.from("lastcall")
 
-export class Connection implements Line {
+export class Connection implements SessionConnection {
   readonly #socket: Socket
-  readonly #turns: Turns
+  readonly #context: ConnectionContext
   readonly #session: Session
-  /** Bytes of a frame that has not arrived as a whole, or that has to wait. */
+  /** Bytes that are not processed yet: half a frame, or frames that wait for the next turn. */
   #rest: Buffer | undefined
   #hasPreface = false
   #isStalled = false
   #isTurnDue = false
   #isGoingOn = false
-  /** Nothing more is read: the client is wrong, or gone, or has been told to go and has all it asked for. */
+  /** Nothing more is read: the client made a mistake, is gone, or has all its answers after a GOAWAY. */
   #isEnding = false
   #endedAt: number | undefined
   #isPinged = false
   #nextLook: number
   #lastLook: number
   #idleSince: number
-  /** How many bytes the client has taken, and since when no more, though there are some for it. */
+  /** How many bytes the client has read, and since when it has read no more although there are some. */
   #taken = 0
-  #untakenSince: number | undefined
+  #unreadSince: number | undefined
   #lastCall: NodeJS.Timeout | undefined
 
-  constructor(socket: Socket, turns: Turns) {
+  constructor(socket: Socket, context: ConnectionContext) {
     const now = performance.now()
     this.#socket = socket
-    this.#turns = turns
-    this.#session = new Session(turns.writer, turns, this)
+    this.#context = context
+    this.#session = new Session(context.writer, context, this)
     this.#idleSince = now
     this.#lastLook = now
-    this.#nextLook = now + turns.requestTimeoutMs
+    this.#nextLook = now + context.requestTimeoutMs
     socket.on("data", (chunk: Buffer) => this.#take(chunk))
     socket.on("drain", () => this.#goOn())
     socket.on("end", () => this.#turn(() => this.#session.hungUp()))
@@ -72,14 +71,14 @@ export class Connection implements Line {
       this.#rest = undefined
       this.#session.closed()
     })
-    // Always followed by "close"; a client that goes away is nothing to report.
+    // "close" always follows. A client that goes away is no error of the server.
     socket.on("error", () => {})
     this.#turn(() => this.#session.greet())
   }
 
   /**
-   * Tells the client to go elsewhere, in two steps as RFC 9113 advises: one that is told only once may lose the requests that
-   * crossed the message. It has seen the first when it answers the ping behind it.
+   * Ends the connection with two GOAWAY frames, as RFC 9113, section 6.8, advises: with one, requests that are on their way
+   * would be lost. The answer to the ping shows that the client has read the first.
    */
   goodbye(withinMs = LAST_CALL_MS): void {
     if (this.#session.isLeaving || this.#lastCall !== undefined) return
@@ -108,21 +107,21 @@ export class Connection implements Line {
   wantsTurn(): void {
     if (this.#isTurnDue) return
     this.#isTurnDue = true
-    // Once for all answers of a tick.
+    // One turn for all answers of this tick.
     process.nextTick(() => {
       this.#isTurnDue = false
       this.#turn(() => {})
     })
   }
 
-  /** Now and then: is anybody there, and does what is under way go on? */
+  /** Called from time to time: cuts a client that makes no progress, and pings an idle one. */
   look(now: number): void {
-    const { requestTimeoutMs } = this.#turns
+    const { requestTimeoutMs } = this.#context
     const session = this.#session
     session.guard.rest(now - this.#lastLook)
     this.#lastLook = now
     if (this.#endedAt !== undefined && now - this.#endedAt >= LINGER_MS) this.cut()
-    if (this.#untakenMs(now) >= requestTimeoutMs) this.cut()
+    if (this.#unreadMs(now) >= requestTimeoutMs) this.cut()
     if (session.streams.size > 0)
       this.#turn(() => {
         for (const stream of session.streams.values()) stream.look(now, requestTimeoutMs)
@@ -135,24 +134,24 @@ export class Connection implements Line {
     } else this.#lookAtIdle(now)
   }
 
-  /** For how long the client has taken nothing of what is there for it. */
-  #untakenMs(now: number): number {
+  /** For how long the client has read nothing although there is output for it. */
+  #unreadMs(now: number): number {
     const { writableLength } = this.#socket
     if (writableLength === 0) {
-      this.#untakenSince = undefined
+      this.#unreadSince = undefined
       return 0
     }
     const taken = this.#socket.bytesWritten - writableLength
-    if (this.#untakenSince === undefined || taken !== this.#taken) this.#untakenSince = now
+    if (this.#unreadSince === undefined || taken !== this.#taken) this.#unreadSince = now
     this.#taken = taken
-    return now - this.#untakenSince
+    return now - this.#unreadSince
   }
 
-  /** After a mistake, or when it has vanished, a client does not answer a ping. */
+  /** Cuts a client that did not answer the last ping, closes one that was idle for too long, and pings the others. */
   #lookAtIdle(now: number): void {
     const session = this.#session
     if (!session.isKnown || this.#isPinged) this.cut()
-    else if (session.streams.size === 0 && now - this.#idleSince >= this.#turns.keepAliveMs) this.goodbye()
+    else if (session.streams.size === 0 && now - this.#idleSince >= this.#context.keepAliveMs) this.goodbye()
     else {
       this.#isPinged = true
       this.#turn(() => session.ping(ARE_YOU_THERE))
@@ -163,7 +162,7 @@ export class Connection implements Line {
     if (this.#isEnding) return
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
     this.#rest = undefined
-    // What comes while it is stalled was on its way when reading stopped.
+    // These bytes were on their way when reading stopped.
     if (this.#isStalled) {
       this.#rest = bytes
       this.#count()
@@ -176,27 +175,27 @@ export class Connection implements Line {
       at = this.#hasPreface ? 0 : this.#preface(bytes)
       if (this.#hasPreface) at = this.#frames(bytes, at)
     })
-    // A copy: a few bytes must not keep the whole chunk.
+    // A copy, because a few bytes would keep the whole chunk in memory.
     if (at < bytes.length && !this.#isEnding) {
       this.#rest = at === 0 ? bytes : Buffer.from(bytes.subarray(at))
       this.#count()
     }
   }
 
-  /** Where the frames begin. */
+  /** Checks the preface. Returns where the frames begin. */
   #preface(bytes: Buffer): number {
     const length = Math.min(bytes.length, PREFACE.length)
     if (PREFACE.compare(bytes, 0, length, 0, length) !== 0)
-      throw new ConnectionError("PROTOCOL_ERROR", "this is not HTTP/2")
+      throw new ConnectionError("PROTOCOL_ERROR", "the connection preface is not that of HTTP/2")
     this.#hasPreface = length === PREFACE.length
     return this.#hasPreface ? length : 0
   }
 
-  /** Where the first frame begins that has not come as a whole, or has to wait. */
+  /** Processes frames. Returns where the first one begins that is incomplete or must wait. */
   #frames(bytes: Buffer, at: number): number {
     let lookAt = at
     while (bytes.length - at >= FRAME_HEAD) {
-      if (at >= lookAt && this.#turns.queue.isOver) {
+      if (at >= lookAt && this.#context.queue.isOver) {
         this.#stall()
         this.#goOnLater()
         break
@@ -204,7 +203,7 @@ export class Connection implements Line {
       if (at >= lookAt) lookAt = at + BYTES_PER_LOOK
       const length =
         ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
-      if (length > LARGEST_FRAME) throw new ConnectionError("FRAME_SIZE_ERROR", "a frame is too large")
+      if (length > MAX_FRAME) throw new ConnectionError("FRAME_SIZE_ERROR", "a frame exceeds 16,384 bytes")
       const start = at + FRAME_HEAD
       if (start + length > bytes.length) break
       const id = bytes.readUInt32BE(at + 5) & 0x7fff_ffff
@@ -215,7 +214,7 @@ export class Connection implements Line {
     return at
   }
 
-  /** What is sent in `work` goes out together. Whatever goes wrong in it ends this connection, and no other. */
+  /** Runs `work` and sends its output in one write. An error in it ends this connection only. */
   #turn(work: () => void): void {
     const { outgoing } = this.#session
     const socket = this.#socket
@@ -223,26 +222,26 @@ export class Connection implements Line {
     outgoing.isInTurn = true
     try {
       work()
-      this.#session.giveRoom()
-      if (socket.writableLength <= MOST_UNTAKEN && !outgoing.pump()) this.#goOnLater()
+      this.#session.openWindow()
+      if (socket.writableLength <= MAX_UNREAD && !outgoing.pump()) this.#goOnLater()
     } catch (error) {
       this.#fail(error)
     }
     this.#flush()
     outgoing.isInTurn = false
-    if (socket.writableLength > MOST_UNTAKEN) this.#stall()
+    if (socket.writableLength > MAX_UNREAD) this.#stall()
     this.#endIfDone()
     this.#count()
   }
 
-  /** What the client makes us hold has changed. */
+  /** Counts the bytes that the client makes the server hold. */
   #count(): void {
     if (this.#isEnding) return
     const { outgoing, arrivingBytes } = this.#session
     const bytes = this.#socket.writableLength + (this.#rest?.length ?? 0) + arrivingBytes
     if (outgoing.carry(bytes)) return
     this.#turn(() => {
-      throw new ConnectionError("ENHANCE_YOUR_CALM", "clients make the server hold too much")
+      throw new ConnectionError("ENHANCE_YOUR_CALM", "the server holds too many bytes for its clients")
     })
   }
 
@@ -250,15 +249,15 @@ export class Connection implements Line {
     this.#isEnding = true
     if (error instanceof ConnectionError) this.#session.leave(error.code, error.message)
     else {
-      this.#turns.onError(error)
+      this.#context.onError(error)
       this.#session.leave("INTERNAL_ERROR")
     }
   }
 
   #mayGoOn(): boolean {
-    if (this.#turns.writer.length < FLUSH_AT) return true
+    if (this.#context.writer.length < FLUSH_AT) return true
     this.#flush()
-    if (this.#socket.writableLength <= MOST_UNTAKEN) return true
+    if (this.#socket.writableLength <= MAX_UNREAD) return true
     this.#stall()
     return false
   }
@@ -268,19 +267,19 @@ export class Connection implements Line {
     this.#socket.pause()
   }
 
-  /** When others have had their turn. */
+  /** Continues after the other connections have had their turn. */
   #goOnLater(): void {
     if (this.#isGoingOn) return
     this.#isGoingOn = true
-    this.#turns.queue.wait(() => {
+    this.#context.queue.wait(() => {
       this.#isGoingOn = false
       this.#goOn()
     })
   }
 
-  /** The client has taken its answers, or others have had their turn. */
+  /** Continues reading, because the client has read its answers or because it is this connection's turn again. */
   #goOn(): void {
-    if (this.#socket.writableLength > MOST_UNTAKEN) return
+    if (this.#socket.writableLength > MAX_UNREAD) return
     const bytes = this.#rest ?? NOTHING
     this.#rest = undefined
     this.#isStalled = false
@@ -289,7 +288,7 @@ export class Connection implements Line {
   }
 
   #flush(): void {
-    const { writer } = this.#turns
+    const { writer } = this.#context
     if (writer.length === 0) return
     const socket = this.#socket
     if (socket.writableEnded || socket.destroyed) {
@@ -299,7 +298,7 @@ export class Connection implements Line {
       writer.clear(false)
     } else {
       socket.write(writer.written())
-      // Nearly always the system has taken the bytes by now, and the buffer can be used again.
+      // The system has nearly always taken the bytes by now, so the buffer can be reused.
       writer.clear(socket.writableLength > 0)
     }
   }
@@ -311,7 +310,7 @@ export class Connection implements Line {
     this.#endedAt = performance.now()
     this.#socket.end()
     session.closed()
-    // What it still sends is read and dropped, so that it sees the answers and not a reset.
+    // Reads and drops what still arrives: otherwise the client would get a reset instead of its answers.
     this.#socket.resume()
   }
 }

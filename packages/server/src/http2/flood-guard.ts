@@ -1,43 +1,44 @@
-// Bounds what a connection may make the server do for nothing. Frames that ask for nothing are cheap each, and so is a call
-// that is taken back at once; a client that sends nothing else is no client.
+// Bounds the useless work that a connection can cause: frames that ask for nothing, and requests that the client resets at
+// once. Each is cheap, but a client that sends nothing else is an attacker.
 
-import { ConnectionError } from "./error-code.js"
+import { ConnectionError } from "./frame.js"
 
-/** As nghttp2 has it: a client may take back a thousand calls at once, and 33 a second. Here also one for each it lets be answered. */
-const MOST_RESETS = 1_000
+/** The bounds of nghttp2: a thousand resets at once and 33 a second. Here each answered request allows one more. */
+const MAX_RESETS = 1_000
 const RESETS_PER_SECOND = 33
-/** Pings, settings, windows, priorities, DATA without a byte: some of them come with every call. */
-const MOST_IDLE = 10_000
+/** Idle frames are PING, SETTINGS, WINDOW_UPDATE, PRIORITY and empty DATA. Every request brings a few. */
+const MAX_IDLE = 10_000
 const IDLE_PER_SECOND = 1_000
 const IDLE_PER_CALL = 16
 
 export class FloodGuard {
-  #resets = MOST_RESETS
-  #idle = MOST_IDLE
+  #resets = MAX_RESETS
+  #idle = MAX_IDLE
 
-  /** A call that was taken back, or had to be ended for what the client did on it. */
+  /** Counts a request that the client reset, or that was reset because of its mistake. */
   reset(): void {
-    if (--this.#resets < 0) throw new ConnectionError("ENHANCE_YOUR_CALM", "too many streams are reset")
+    if (--this.#resets < 0) throw new ConnectionError("ENHANCE_YOUR_CALM", "too many streams were reset")
   }
 
-  /** A call that was answered to its end. Who asks for much may also take back much: many clients of a proxy give up. */
+  /** Counts an answered request. A proxy with much traffic also resets much, because its clients give up. */
   answered(): void {
-    if (this.#resets < MOST_RESETS) this.#resets++
+    if (this.#resets < MAX_RESETS) this.#resets++
   }
 
-  /** A frame that asks for nothing. */
+  /** Counts a frame that asks for nothing. */
   idle(): void {
-    if (--this.#idle < 0) throw new ConnectionError("ENHANCE_YOUR_CALM", "too many frames ask for nothing")
+    if (--this.#idle < 0)
+      throw new ConnectionError("ENHANCE_YOUR_CALM", "too many frames that ask for nothing")
   }
 
-  /** A call that has said all. */
+  /** Counts a complete request, which allows some more idle frames. */
   call(): void {
-    if (this.#idle < MOST_IDLE) this.#idle += IDLE_PER_CALL
+    if (this.#idle < MAX_IDLE) this.#idle += IDLE_PER_CALL
   }
 
-  /** Time that has passed. */
+  /** Restores the allowances for the time that has passed. */
   rest(ms: number): void {
-    this.#resets = Math.min(MOST_RESETS, this.#resets + (ms / 1000) * RESETS_PER_SECOND)
-    this.#idle = Math.min(MOST_IDLE, this.#idle + (ms / 1000) * IDLE_PER_SECOND)
+    this.#resets = Math.min(MAX_RESETS, this.#resets + (ms / 1000) * RESETS_PER_SECOND)
+    this.#idle = Math.min(MAX_IDLE, this.#idle + (ms / 1000) * IDLE_PER_SECOND)
   }
 }

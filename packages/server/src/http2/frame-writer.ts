@@ -1,35 +1,34 @@
-// Frames as bytes, one behind the other in a single buffer: a turn of a connection is one write.
+// Writes frames one after the other into a single buffer, so that a turn of a connection is one write to its socket.
 
-import { ERROR_CODE, type ErrorCode } from "./error-code.js"
-import { FLAG, FRAME, FRAME_HEAD } from "./frame.js"
+import { ERROR_CODE, type ErrorCode, FLAG, FRAME, FRAME_HEAD } from "./frame.js"
 
 const FIRST_BYTES = 16_384
-/** A buffer that one long turn has made larger than this is not kept. */
-const MOST_KEPT = 131_072
+/** A larger buffer, which a long turn has made, is not kept. */
+const MAX_KEPT = 131_072
 
 export class FrameWriter {
-  /** Bytes written and not yet taken. */
+  /** Bytes written and not yet sent. */
   length = 0
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
 
-  /** What was written, valid until something else is. */
+  /** The frames written so far. Valid until the next write. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.length)
   }
 
-  /** Starts anew. With `kept` somebody still reads the bytes: they are left to them. */
-  clear(kept: boolean): void {
+  /** Empties the writer. `inUse` says that the socket still reads the bytes, so that they must not be overwritten. */
+  clear(inUse: boolean): void {
     this.length = 0
-    if (kept || this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    if (inUse || this.#bytes.length > MAX_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   }
 
-  /** Of `bytes`, those from `start` to `end`. */
+  /** A DATA frame with `bytes` from `start` to `end`. */
   data(stream: number, bytes: Uint8Array, start: number, end: number): void {
     this.#head(end - start, FRAME.DATA, 0, stream)
     this.#copy(bytes, start, end)
   }
 
-  /** A header block, which is never longer than a frame here. With `prefix`, a byte in front of it. */
+  /** A HEADERS frame. The block fits into one frame here. `prefix` is a byte before it. */
   headers(stream: number, block: Uint8Array, isLast: boolean, prefix?: number): void {
     const flags = isLast ? FLAG.END_HEADERS | FLAG.END_STREAM : FLAG.END_HEADERS
     this.#head(block.length + (prefix === undefined ? 0 : 1), FRAME.HEADERS, flags, stream)
@@ -72,7 +71,7 @@ export class FrameWriter {
     this.#copy(reason, 0, reason.length)
   }
 
-  /** Writes the head of a frame, and makes room for the rest. */
+  /** Writes the head of a frame and makes room for its payload. */
   #head(length: number, type: number, flags: number, stream: number): void {
     this.#room(FRAME_HEAD + length)
     const bytes = this.#bytes
@@ -89,7 +88,7 @@ export class FrameWriter {
     this.length = at + FRAME_HEAD
   }
 
-  /** Blocks and messages have some dozen bytes: cheaper to copy here than to ask for it. */
+  /** Copies short payloads byte by byte: for some dozen bytes that is faster than `set`. */
   #copy(from: Uint8Array, start: number, end: number): void {
     const bytes = this.#bytes
     let to = this.length

@@ -1,8 +1,8 @@
-// Frames of RFC 9113, section 4: nine bytes that say how long it is, of which type, with which flags, on which stream.
+// Frames of RFC 9113, section 4: a head of nine bytes (length, type, flags, stream) and a payload.
 
 export const FRAME_HEAD = 9
-/** What every client may send and takes; nobody is asked for more. */
-export const LARGEST_FRAME = 16_384
+/** The largest payload that every client may send and must accept. This server never raises it. */
+export const MAX_FRAME = 16_384
 export const PREFACE: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
 export const FRAME = {
@@ -29,7 +29,52 @@ export const SETTING = {
   MAX_HEADER_LIST_SIZE: 6,
 } as const
 
-/** What may be sent, on a stream or a connection, before the other side says more. */
+/** How much may be sent on a stream or a connection before the receiver opens its window further. */
 export const FIRST_WINDOW = 65_535
-export const LARGEST_WINDOW: number = 2 ** 31 - 1
-export const HIGHEST_STREAM: number = 2 ** 31 - 1
+export const MAX_WINDOW: number = 2 ** 31 - 1
+export const MAX_STREAM_ID: number = 2 ** 31 - 1
+
+/** The error codes of RFC 9113, section 7, that this server sends. */
+export const ERROR_CODE = {
+  NO_ERROR: 0x0,
+  PROTOCOL_ERROR: 0x1,
+  INTERNAL_ERROR: 0x2,
+  FLOW_CONTROL_ERROR: 0x3,
+  STREAM_CLOSED: 0x5,
+  FRAME_SIZE_ERROR: 0x6,
+  REFUSED_STREAM: 0x7,
+  CANCEL: 0x8,
+  COMPRESSION_ERROR: 0x9,
+  ENHANCE_YOUR_CALM: 0xb,
+} as const
+
+export type ErrorCode = keyof typeof ERROR_CODE
+
+/** A mistake of the client that ends its connection. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError"
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The length of a priority: the stream that this one depends on, and a weight. */
+export const PRIORITY_BYTES = 5
+
+/** Reads how many bytes at the end of a padded frame are padding, from its first byte. */
+export function paddingOf(bytes: Buffer, start: number, end: number): number {
+  if (start === end) throw new ConnectionError("FRAME_SIZE_ERROR", "a padded frame has no padding length")
+  const padding = bytes[start] as number
+  if (padding >= end - start)
+    throw new ConnectionError("PROTOCOL_ERROR", "the padding is longer than the frame")
+  return padding
+}
+
+/** Throws if a stream depends on itself. Priorities are otherwise ignored. */
+export function checkPriority(id: number, bytes: Buffer, start: number): void {
+  if ((bytes.readUInt32BE(start) & MAX_STREAM_ID) === id)
+    throw new ConnectionError("PROTOCOL_ERROR", "a stream depends on itself")
+}

@@ -1,12 +1,17 @@
-// Headers to a block of bytes. Every header is written out, and none is put into a table: blocks that are sent over and over
-// are made once, and mean the same on every connection.
+// Header blocks: writing them, and collecting those that arrive in several frames.
 
-/** The place of names in the static table that are sent here. */
+import { ConnectionError } from "./frame.js"
+
+/** Indexes in the static table, for the names that this server sends. */
 const NAMES: Readonly<Record<string, number>> = { ":status": 8, "content-type": 31 }
 
-/** A header that is in the static table as a whole. */
+/** `:status: 200` as one entry of the static table. */
 const STATUS_200 = 0x88
 
+/**
+ * Encodes headers as a block. It adds nothing to the dynamic table, so a block means the same on every connection and can be
+ * made once and sent often.
+ */
 export function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   const parts: Buffer[] = []
   for (const [name, value] of Object.entries(headers)) {
@@ -16,7 +21,7 @@ export function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat(parts)
 }
 
-/** A literal that is not to be indexed. */
+/** The name of a literal that is not indexed. */
 function nameOf(name: string): Buffer {
   const index = NAMES[name]
   return index === undefined ? Buffer.concat([Buffer.of(0), text(name)]) : integer(index, 4)
@@ -33,4 +38,38 @@ function integer(value: number, prefixBits: number): Buffer {
   const bytes = [most]
   for (value -= most; value >= 0x80; value >>>= 7) bytes.push((value & 0x7f) | 0x80)
   return Buffer.from([...bytes, value])
+}
+
+/** Far above the accepted size. Below this bound the client gets an answer that says so; beyond it the connection ends. */
+const MAX_BYTES = 65_536
+/** Four frames would do for that many bytes. The bound stops an endless series of nearly empty frames. */
+const MAX_FRAMES = 16
+
+/** Collects a header block that arrives in several frames. */
+export class ArrivingBlock {
+  readonly stream: number
+  readonly endsStream: boolean
+  readonly #parts: Buffer[] = []
+  #length = 0
+
+  constructor(stream: number, endsStream: boolean) {
+    this.stream = stream
+    this.endsStream = endsStream
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  push(bytes: Buffer): void {
+    // A copy, because a few bytes would keep the whole chunk in memory.
+    this.#parts.push(Buffer.from(bytes))
+    this.#length += bytes.length
+    if (this.#length > MAX_BYTES || this.#parts.length > MAX_FRAMES)
+      throw new ConnectionError("ENHANCE_YOUR_CALM", "the header block is too long")
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#parts, this.#length)
+  }
 }

@@ -1,7 +1,7 @@
-// A header as HPACK hands it out. What has to be known of it is found out once, when it is first seen: most headers of a
-// connection are then named by their place in a table, request after request.
+// A header as HPACK delivers it. It is classified once, when it is first seen: later requests of a connection mostly refer to
+// it by its index in the table.
 
-/** What a header is to a request. */
+/** The role of a header in a request. */
 export const KIND = {
   ORDINARY: 0,
   METHOD: 1,
@@ -18,7 +18,7 @@ const KINDS: ReadonlyMap<string, number> = new Map([
   [":path", KIND.PATH],
   [":authority", KIND.AUTHORITY],
   ["content-length", KIND.LENGTH],
-  // Of a connection in HTTP/1; here they could only mislead.
+  // These belong to an HTTP/1 connection and are malformed in HTTP/2 (RFC 9113, section 8.2.2).
   ["connection", KIND.MALFORMED],
   ["keep-alive", KIND.MALFORMED],
   ["proxy-connection", KIND.MALFORMED],
@@ -26,17 +26,17 @@ const KINDS: ReadonlyMap<string, number> = new Map([
   ["upgrade", KIND.MALFORMED],
 ])
 
-/** What RFC 7541, section 4.1, adds to the bytes of a header. */
+/** RFC 7541, section 4.1, adds this to the bytes of each header. */
 const OVERHEAD = 32
 
 export class HeaderField {
   readonly name: string
   readonly value: string
-  /** As tables and lists of headers count it. */
+  /** The size as tables and header lists count it. */
   readonly size: number
   readonly kind: number
 
-  /** Both are latin1: a character for each byte. */
+  /** Name and value are latin1: one character per byte. */
   constructor(name: string, value: string) {
     this.name = name
     this.value = value
@@ -45,7 +45,7 @@ export class HeaderField {
   }
 }
 
-/** Lower case and no colon, but for the headers of HTTP/2 itself, which start with one. */
+/** Lower case, and a colon only at the beginning, where it marks a pseudo-header. */
 const NAME = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const DIGITS = /^\d{1,15}$/
 
@@ -57,7 +57,7 @@ function kindOf(name: string, value: string): number {
   return name === "te" && value !== "trailers" ? KIND.MALFORMED : kind
 }
 
-/** What a value must not have, RFC 9113, section 8.2.1: an end of line, or blanks around it. */
+/** A value has no line break or NUL, and no blanks around it (RFC 9113, section 8.2.1). */
 function isValue(value: string): boolean {
   if (value.includes("\0") || value.includes("\r") || value.includes("\n")) return false
   const first = value[0]

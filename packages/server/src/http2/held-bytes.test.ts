@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
 import { HeldBytes } from "../held-bytes.js"
-import { FLAG, FRAME, LARGEST_WINDOW, SETTING } from "./frame.js"
+import { FLAG, FRAME, MAX_WINDOW, SETTING } from "./frame.js"
 import {
   answer,
   blockFor,
@@ -15,12 +15,12 @@ import {
   windowUpdate,
 } from "./raw-client.test-support.js"
 
-const WIDE = settings([SETTING.INITIAL_WINDOW_SIZE, LARGEST_WINDOW])
+const WIDE = settings([SETTING.INITIAL_WINDOW_SIZE, MAX_WINDOW])
 
 /** A client that has room for everything, and reads nothing from its socket. */
 async function dialLazily(started: Started): Promise<RawClient> {
   const client = await dial(started, WIDE)
-  client.send(windowUpdate(0, LARGEST_WINDOW - 65_535))
+  client.send(windowUpdate(0, MAX_WINDOW - 65_535))
   await client.settle()
   client.socket.pause()
   return client

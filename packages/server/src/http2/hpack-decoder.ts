@@ -1,22 +1,22 @@
-// Header blocks to headers, RFC 7541. What it costs is bounded by the bytes of a block, whatever they make it repeat: a
-// header from a table is handed out as it is there, and not copied.
+// Decodes header blocks (RFC 7541). The cost is bounded by the bytes of a block: a header that a block repeats from the table
+// is delivered without copying it.
 
-import { ConnectionError } from "./error-code.js"
+import { ConnectionError } from "./frame.js"
 import { HeaderField } from "./header-field.js"
 import { HpackTable } from "./hpack-table.js"
 import { decodeHuffman } from "./huffman.js"
 
-/** Told of each header in turn. */
+/** Receives the headers of a block in order. */
 export interface HeaderSink {
   add(field: HeaderField): void
 }
 
 const HUFFMAN = 0x80
 const SHORTEST_CODE_BITS = 5
-/** Seven bits each: more than any length or index here can need. */
-const MOST_INTEGER_BYTES = 4
+/** Seven bits each, which is more than any length or index needs. */
+const MAX_INTEGER_BYTES = 4
 
-/** For texts on their way from their code; a longer one gets bytes of its own. */
+/** Holds a decoded text for a moment. A longer one gets a buffer of its own. */
 const SCRATCH_BYTES = 4_096
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
 
@@ -26,7 +26,7 @@ export class HpackDecoder {
   #at = 0
   #end = 0
 
-  /** Decodes a whole block. Every block of a connection has to be, in order: each may add to the table. */
+  /** Decodes a whole block. Decode every block of a connection, in order, because each may add to the table. */
   decode(bytes: Buffer, start: number, end: number, sink: HeaderSink): void {
     this.#bytes = bytes
     this.#at = start
@@ -40,7 +40,7 @@ export class HpackDecoder {
         this.table.add(field)
         sink.add(field)
       } else if (byte >= 0x20) {
-        if (!isFirst) throw broken("a table changes its size behind a header")
+        if (!isFirst) throw broken("a table size update must come before the headers")
         this.table.resize(this.#integer(byte, 5))
         continue
       } else sink.add(this.#literal(byte, 4))
@@ -58,12 +58,12 @@ export class HpackDecoder {
     const most = (1 << prefixBits) - 1
     let value = first & most
     if (value < most) return value
-    for (let i = 0; i < MOST_INTEGER_BYTES; i++) {
+    for (let i = 0; i < MAX_INTEGER_BYTES; i++) {
       const byte = this.#byte()
       value += (byte & 0x7f) << (7 * i)
       if (byte < 0x80) return value
     }
-    throw broken("a number does not end")
+    throw broken("an integer is too long")
   }
 
   #text(): string {
@@ -71,13 +71,13 @@ export class HpackDecoder {
     const length = this.#integer(first & 0x7f, 7)
     const from = this.#at
     const to = from + length
-    if (to > this.#end) throw broken("a text is longer than its block")
+    if (to > this.#end) throw broken("a string is longer than its block")
     this.#at = to
     if ((first & HUFFMAN) === 0) return this.#bytes.toString("latin1", from, to)
     const room = Math.ceil((length * 8) / SHORTEST_CODE_BITS)
     const into = room <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafeSlow(room)
     const decoded = decodeHuffman(this.#bytes, from, to, into)
-    if (decoded < 0) throw broken("a text is not in the code of HPACK")
+    if (decoded < 0) throw broken("a string is not valid Huffman code")
     return into.toString("latin1", 0, decoded)
   }
 

@@ -1,9 +1,9 @@
-// The tables of RFC 7541 by which headers are named: the static one, and behind it what this connection has said before.
+// The tables of RFC 7541: the static one, and after it the dynamic one with headers that this connection has sent before.
 
-import { ConnectionError } from "./error-code.js"
+import { ConnectionError } from "./frame.js"
 import { HeaderField } from "./header-field.js"
 
-/** What both sides begin with, and what clients here are never told to change. */
+/** The initial size on both sides. This server never asks clients to change it. */
 export const TABLE_BYTES = 4_096
 
 const STATIC: readonly HeaderField[] = `
@@ -72,11 +72,11 @@ www-authenticate|`
   .split("\n")
   .map((line) => new HeaderField(...(line.split("|") as [string, string])))
 
-/** A power of two, and as many as fit: each counts for 32 bytes at least. */
-const MOST_ENTRIES = TABLE_BYTES / 32
+/** As many entries as fit, since each counts for at least 32 bytes. It is a power of two. */
+const MAX_ENTRIES = TABLE_BYTES / 32
 
 export class HpackTable {
-  /** A ring: the newest is at `#newest`, older ones before it. */
+  /** A ring buffer: the newest entry is at `#newest`, older ones before it. */
   readonly #entries: (HeaderField | undefined)[] = []
   #newest = -1
   #count = 0
@@ -88,13 +88,13 @@ export class HpackTable {
     return this.#size
   }
 
-  /** What an index names: from 1 on the static table, behind it the newest first. */
+  /** The header with this index: first the static table, from 1 on, then the dynamic one, newest first. */
   at(index: number): HeaderField {
     const found =
       index <= STATIC.length
         ? STATIC[index - 1]
         : index - STATIC.length <= this.#count
-          ? this.#entries[(this.#newest - (index - STATIC.length - 1)) & (MOST_ENTRIES - 1)]
+          ? this.#entries[(this.#newest - (index - STATIC.length - 1)) & (MAX_ENTRIES - 1)]
           : undefined
     if (found === undefined) throw new ConnectionError("COMPRESSION_ERROR", `no header has index ${index}`)
     return found
@@ -102,9 +102,9 @@ export class HpackTable {
 
   add(field: HeaderField): void {
     this.#shrinkTo(this.#maxSize - field.size)
-    // One that is larger than the table empties it, and that is no mistake.
+    // A header larger than the table empties it. That is not an error (RFC 7541, section 4.4).
     if (field.size > this.#maxSize) return
-    this.#newest = (this.#newest + 1) & (MOST_ENTRIES - 1)
+    this.#newest = (this.#newest + 1) & (MAX_ENTRIES - 1)
     this.#entries[this.#newest] = field
     this.#count++
     this.#size += field.size
@@ -119,7 +119,7 @@ export class HpackTable {
 
   #shrinkTo(size: number): void {
     while (this.#count > 0 && this.#size > size) {
-      const oldest = (this.#newest - this.#count + 1) & (MOST_ENTRIES - 1)
+      const oldest = (this.#newest - this.#count + 1) & (MAX_ENTRIES - 1)
       this.#size -= (this.#entries[oldest] as HeaderField).size
       this.#entries[oldest] = undefined
       this.#count--

@@ -1,6 +1,6 @@
-// The Huffman code of HPACK, RFC 7541, appendix B. It is canonical: how long the code of each byte is says what it is.
+// The Huffman code of HPACK (RFC 7541, appendix B). It is canonical: the lengths of the codes determine the codes.
 
-/** Bits of the code for each byte, and for the end of a text, which must not be written out. */
+/** The length in bits of the code of each byte, and of the end of a string, which must not occur. */
 // biome-ignore format: sixteen in a line, as bytes are
 const LENGTHS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -23,8 +23,8 @@ const LENGTHS = [
 ]
 const END_OF_TEXT = 256
 
-// Four bits at a time: an entry says which node of the tree they lead to from another one, and which byte has ended on the
-// way, if one has. No code is shorter than five bits, so that one at most does.
+// The decoder reads four bits at a time. An entry holds the tree node that they lead to and the byte that they complete, if
+// any. No code is shorter than five bits, so they complete at most one.
 const STEP_BITS = 4
 const STEPS = 1 << STEP_BITS
 const NODES = 256
@@ -32,16 +32,16 @@ const HAS_BYTE = 1 << 16
 const FAILS = 1 << 17
 
 interface Tree {
-  /** Node × 16 + four bits → the next node, the byte above it, and the marks above that. */
+  /** Indexed by node × 16 + four bits: the next node, shifted above it the byte, and above that the flags. */
   readonly steps: Int32Array
-  /** By node: whether a text may end there. What is left of its last byte is ones, and fewer than eight of them. */
+  /** Indexed by node: whether a string may end there. Its last byte is filled with fewer than eight ones. */
   readonly mayEnd: Uint8Array
 }
 
-const { steps, mayEnd } = grow()
+const { steps, mayEnd } = buildTree()
 
-function grow(): Tree {
-  // Children of each node, zero and one; a byte is ~byte, the end of a text too.
+function buildTree(): Tree {
+  // The children of each node for bit 0 and bit 1. A leaf is stored as ~byte.
   const children = new Int32Array(NODES * 2)
   let count = 1
   let code = 0
@@ -92,8 +92,8 @@ function walk(children: Int32Array, from: number, bits: number): number {
 }
 
 /**
- * Writes the text of the bytes from `start` to `end` into `into`, which has room for 8/5 of them. Returns its length, or -1
- * when they are no such text.
+ * Decodes the bytes from `start` to `end` into `into`, which must have room for 8/5 of them. Returns the length of the string, or
+ * -1 if the code is invalid.
  */
 export function decodeHuffman(bytes: Uint8Array, start: number, end: number, into: Uint8Array): number {
   let node = 0

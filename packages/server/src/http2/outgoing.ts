@@ -1,41 +1,50 @@
-// What a connection sends: the room that its client has for it, and the streams that wait for more.
+// What a connection sends: it keeps to the flow-control window of the client, and lets waiting streams send later.
 
 import { ConnectionBytes, type HeldBytes } from "../held-bytes.js"
-import { ConnectionError, type ErrorCode } from "./error-code.js"
-import { FIRST_WINDOW, LARGEST_WINDOW } from "./frame.js"
+import { ConnectionError, type ErrorCode, FIRST_WINDOW, MAX_WINDOW } from "./frame.js"
 import type { FrameWriter } from "./frame-writer.js"
 import { TABLE_BYTES } from "./hpack-table.js"
-import type { Stream } from "./stream.js"
 
-/** What a connection may make us keep: of answers that it does not take, and of requests that it does not end. */
-const MOST_UNSENT = 8_388_608
-const MOST_HELD = 8_388_608
-/** Bytes that streams which wait send in one turn. */
-const MOST_AT_ONCE = 131_072
-/** Says that no table is used: a byte in front of a header block. */
+/** The most bytes that one connection may hold: answers that the client does not read, and requests that it does not finish. */
+const MAX_UNSENT = 8_388_608
+const MAX_HELD = 8_388_608
+/** How many bytes waiting streams send in one turn. */
+const MAX_PER_TURN = 131_072
+/** A byte before a header block that sets the size of the dynamic table to 0. */
 const WITHOUT_TABLE = 0x20
 
-/** What becomes of streams is for the session to say. */
+/** What the connection needs of a stream. */
+export interface OutgoingStream {
+  readonly id: number
+  /** Bytes that wait to be sent. */
+  unsentBytes: number
+  /** Bytes of the request that are kept. */
+  heldBytes: number
+  /** Sends what waits. False if the window is too small for all of it. */
+  pump(): boolean
+}
+
+/** The session, which decides what happens to streams. */
 export interface Streams {
-  /** Both sides have said all. */
-  over(stream: Stream): void
-  reset(stream: Stream, code: ErrorCode): void
-  /** There is something to send, and nobody writes just now. */
+  /** Both sides have ended the stream. */
+  over(stream: OutgoingStream): void
+  reset(stream: OutgoingStream, code: ErrorCode): void
+  /** There is something to send, and the connection is not in a turn. */
   wantsTurn(): void
-  /** More waits for the client than it may leave waiting. */
+  /** The client leaves more unread than it may. */
   overflow(): void
 }
 
 export class Outgoing {
-  /** Whether what is sent goes into the writer now: only one connection at a time may use it. */
+  /** Whether this connection may use the writer now. Only one connection at a time may. */
   isInTurn = false
-  /** What the client has room for. */
+  /** How many bytes the client accepts now. */
   window = FIRST_WINDOW
-  /** The same for each new stream. */
+  /** How many bytes the client accepts on each new stream. */
   firstWindow = FIRST_WINDOW
   readonly #writer: FrameWriter
   readonly #streams: Streams
-  readonly #waiting = new Set<Stream>()
+  readonly #waiting = new Set<OutgoingStream>()
   readonly #bytes: ConnectionBytes
   #unsent = 0
   #held = 0
@@ -59,20 +68,20 @@ export class Outgoing {
     this.#writer.data(stream, bytes, start, end)
   }
 
-  reset(stream: Stream, code: ErrorCode): void {
+  reset(stream: OutgoingStream, code: ErrorCode): void {
     this.#streams.reset(stream, code)
   }
 
-  over(stream: Stream): void {
+  over(stream: OutgoingStream): void {
     this.#streams.over(stream)
   }
 
-  wait(stream: Stream): void {
+  wait(stream: OutgoingStream): void {
     this.#waiting.add(stream)
     if (!this.isInTurn) this.#streams.wantsTurn()
   }
 
-  forget(stream: Stream): void {
+  forget(stream: OutgoingStream): void {
     this.#waiting.delete(stream)
     this.#unsent -= stream.unsentBytes
     this.#held -= stream.heldBytes
@@ -83,38 +92,38 @@ export class Outgoing {
 
   unsent(bytes: number): void {
     this.#unsent += bytes
-    if (!this.#count() || this.#unsent > MOST_UNSENT) this.#streams.overflow()
+    if (!this.#count() || this.#unsent > MAX_UNSENT) this.#streams.overflow()
   }
 
-  /** So many bytes more of requests are kept. False if neither this connection nor all together may make us keep so many. */
+  /** Counts more bytes of requests. False if this connection, or all of them together, hold too many. */
   hold(bytes: number): boolean {
     this.#held += bytes
-    return this.#count() && this.#held <= MOST_HELD
+    return this.#count() && this.#held <= MAX_HELD
   }
 
-  /** The connection itself keeps so many: of frames that are not whole, and that the client does not take. False as above. */
+  /** Sets how many bytes of half frames and unread output the connection itself holds. False as for `hold`. */
   carry(bytes: number): boolean {
     this.#carried = bytes
     return this.#count()
   }
 
   /**
-   * Lets the streams that wait send, once in a turn: a client may make room a byte at a time. False if there is more to send
-   * than a turn should.
+   * Lets waiting streams send. Called once per turn, because a client may open its window a byte at a time. False if a turn is
+   * too short for all of it.
    */
   pump(): boolean {
     for (const stream of this.#waiting) {
-      if (this.#writer.length >= MOST_AT_ONCE) return false
+      if (this.#writer.length >= MAX_PER_TURN) return false
       if (stream.pump()) this.#waiting.delete(stream)
     }
     return true
   }
 
-  /** The client has more room. */
+  /** Opens the client's window further. */
   widen(increment: number): void {
     this.window += increment
-    if (this.window > LARGEST_WINDOW)
-      throw new ConnectionError("FLOW_CONTROL_ERROR", "the window of the connection is too large")
+    if (this.window > MAX_WINDOW)
+      throw new ConnectionError("FLOW_CONTROL_ERROR", "the window of the connection exceeds 2^31 - 1")
   }
 
   #count(): boolean {
@@ -122,8 +131,8 @@ export class Outgoing {
   }
 
   /**
-   * The client has said how large a table of headers it keeps. We use none, and if it has become smaller than it was at
-   * first the client waits to be told: nghttp2 takes no headers before.
+   * The client announced the size of its header table. This server uses no dynamic table. If the size shrank, it must say so
+   * once: nghttp2 accepts no headers before.
    */
   resizeTable(size: number): void {
     if (size >= TABLE_BYTES || !this.#usesTable) return

@@ -1,17 +1,17 @@
-// The headers of a request, or of its end, as they come out of a block.
+// The headers of a request, or its trailers, as the decoder delivers them.
 
 import { type HeaderField, KIND } from "./header-field.js"
 import type { HeaderSink } from "./hpack-decoder.js"
 
-/** One bit for each kind that must come once, and one for those that must come behind them. */
+/** One bit for each kind that may occur once, and one for ordinary headers, which must come after the pseudo-headers. */
 const ORDINARY = 1 << KIND.ORDINARY
-const OF_HTTP2 = (1 << KIND.METHOD) | (1 << KIND.SCHEME) | (1 << KIND.PATH) | (1 << KIND.AUTHORITY)
+const PSEUDO_HEADERS = (1 << KIND.METHOD) | (1 << KIND.SCHEME) | (1 << KIND.PATH) | (1 << KIND.AUTHORITY)
 const REQUIRED = (1 << KIND.METHOD) | (1 << KIND.SCHEME) | (1 << KIND.PATH)
 
 export class RequestHead implements HeaderSink {
   method = ""
   path = ""
-  /** What the client says the length of its body is. */
+  /** The announced length of the body. */
   contentLength: number | undefined = undefined
   readonly #maxBytes: number
   readonly #fields: HeaderField[] = []
@@ -19,7 +19,7 @@ export class RequestHead implements HeaderSink {
   #seen = 0
   #isMalformed = false
 
-  /** Keeps headers of so many bytes, as SETTINGS_MAX_HEADER_LIST_SIZE counts them. */
+  /** `maxBytes` is counted as SETTINGS_MAX_HEADER_LIST_SIZE is. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
@@ -34,7 +34,7 @@ export class RequestHead implements HeaderSink {
       return
     }
     const mark = 1 << kind
-    const comesTooLate = (mark & OF_HTTP2) !== 0 && (this.#seen & ORDINARY) !== 0
+    const comesTooLate = (mark & PSEUDO_HEADERS) !== 0 && (this.#seen & ORDINARY) !== 0
     if (kind === KIND.MALFORMED || comesTooLate || (this.#seen & mark) !== 0) this.#isMalformed = true
     this.#seen |= mark
     if (kind === KIND.METHOD) this.method = value
@@ -42,24 +42,24 @@ export class RequestHead implements HeaderSink {
     else if (kind === KIND.LENGTH) this.contentLength = Number(value)
   }
 
-  /** There was more than is taken. What was beyond it is not here. */
+  /** Whether there were more headers than `maxBytes` allows. Those beyond it are dropped. */
   get isTooLarge(): boolean {
     return this.#bytes > this.#maxBytes
   }
 
-  /** Of a request as RFC 9113, section 8.3.1, has it. CONNECT, which has no path, is not served. */
+  /** Whether these are the headers of a request (RFC 9113, section 8.3.1). CONNECT, which has no path, is not supported. */
   get isRequest(): boolean {
     if (this.#isMalformed) return false
     if (this.isTooLarge) return true
     return (this.#seen & REQUIRED) === REQUIRED && this.path !== ""
   }
 
-  /** Of what may come behind a body. */
+  /** Whether these may be trailers. */
   get isTrailers(): boolean {
-    return !this.#isMalformed && (this.#seen & OF_HTTP2) === 0
+    return !this.#isMalformed && (this.#seen & PSEUDO_HEADERS) === 0
   }
 
-  /** The value of a header, if it came; of several, the first. */
+  /** The value of a header, or of the first one if there are several. */
   get(name: string): string | undefined {
     for (const field of this.#fields) if (field.name === name) return field.value
     return undefined

@@ -1,17 +1,15 @@
-// An HTTP/2 server for small answers, in clear text and with prior knowledge, as gRPC inside a network is spoken. Written by
-// hand for what it saves: a ShouldRateLimit takes 6 µs of processor time, and took 36 on node:http2, which makes a stream,
-// headers and several events of each. A unary call of @grpc/grpc-js, which stands on it too, takes 39 with nothing decided.
-//   npm run bench:service -- --case grpc
-// prints the first and the last.
+// An HTTP/2 server for gRPC inside a network: clear text with prior knowledge, small answers. It exists because of what it
+// saves: a ShouldRateLimit call takes 6 µs of processor time here and took 36 µs on node:http2. `npm run bench:service -- --case
+// grpc` compares it with @grpc/grpc-js, which is built on node:http2.
 //
-// Everything a client can make it hold or do is bounded: connections, streams, headers, what waits in either direction, how
-// long each may take, and frames that ask for nothing. npm run test:h2spec holds it to the protocol.
+// Everything that a client can make the server hold or do is bounded: connections, streams, headers, bytes that wait in either
+// direction, times, and frames that ask for nothing. `npm run test:h2spec` checks the protocol.
 
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { HeldBytes } from "../held-bytes.js"
 import { acceptWaiting, addressOf, type Listener } from "../listener.js"
-import { Connection, type Turns } from "./connection.js"
+import { Connection, type ConnectionContext } from "./connection.js"
 import { FrameWriter } from "./frame-writer.js"
 import type { OnRequest } from "./session.js"
 import { TurnQueue } from "./turn-queue.js"
@@ -21,23 +19,23 @@ export interface Http2Options {
   /** 0 takes any free port. */
   readonly port: number
   readonly onRequest: OnRequest
-  /** Of headers that are kept; the request of a client that sends more says so. Default: 16 KiB. */
+  /** The most bytes of headers that are kept of a request. Default: 16 KiB. */
   readonly maxHeaderBytes?: number | undefined
-  /** Requests at once on one connection. Default: 1,000. */
+  /** The most concurrent requests on one connection. Default: 1,000. */
   readonly maxStreams?: number | undefined
   /** Default: 10,000. */
   readonly maxConnections?: number | undefined
-  /** How long a connection may take to say what it speaks, to answer a ping, and to take an answer. Default: 10 s. */
+  /** How long a client may take to send its preface, to answer a ping, and to read an answer. Default: 10 s. */
   readonly requestTimeoutMs?: number | undefined
   /** How long an idle connection is kept. Default: 10 minutes. */
   readonly keepAliveMs?: number | undefined
-  /** Bounds what all clients together make the server hold. Default: 64 MiB. */
+  /** Bounds the bytes that all clients together make the server hold. Default: 64 MiB. */
   readonly heldBytes?: HeldBytes | undefined
-  /** Told of what went wrong in the server itself. */
+  /** Called with errors of the server itself. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** How often what does not go on is looked for. */
+/** How often connections are checked for progress. */
 const SWEEP_MS = 250
 
 export async function startHttp2(options: Http2Options): Promise<Listener> {
@@ -56,7 +54,7 @@ export async function startHttp2(options: Http2Options): Promise<Listener> {
   }
 }
 
-class Connections implements Turns {
+class Connections implements ConnectionContext {
   readonly server: Server
   readonly writer = new FrameWriter()
   readonly queue = new TurnQueue()
@@ -79,12 +77,12 @@ class Connections implements Turns {
     this.keepAliveMs = options.keepAliveMs ?? 600_000
     this.heldBytes = options.heldBytes ?? new HeldBytes()
     this.onError = options.onError ?? (() => {})
-    // Half open: who closes its side after the last request still gets its answers.
+    // Half open, so that a client that closes its side after its last request still gets the answers.
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket))
     this.server.maxConnections = options.maxConnections ?? 10_000
   }
 
-  /** Looks at all of them from time to time: a timer for each would be moved with every request. */
+  /** Checks all connections with one timer: a timer for each would have to be reset on every request. */
   sweep(): void {
     this.#sweeper = setInterval(() => {
       const now = performance.now()
@@ -92,7 +90,7 @@ class Connections implements Turns {
     }, SWEEP_MS).unref()
   }
 
-  /** Tells clients to go elsewhere, lets what is under way finish, and after the deadline hangs up. */
+  /** Sends GOAWAY to all clients, lets requests in progress finish, and cuts the rest after the deadline. */
   async close(deadlineMs: number): Promise<void> {
     this.#isClosing = true
     for (const connection of this.#connections) connection.goodbye(deadlineMs)
@@ -111,7 +109,7 @@ class Connections implements Turns {
     const connection = new Connection(socket, this)
     this.#connections.add(connection)
     socket.on("close", () => this.#connections.delete(connection))
-    // It was on its way when the door closed.
+    // This connection was accepted while the server was closing.
     if (this.#isClosing) connection.goodbye()
   }
 }

@@ -1,44 +1,53 @@
-// What the frames of a client mean: RFC 9113, for a server that pushes nothing.
+// The frames of one client and what they mean (RFC 9113), for a server that never pushes.
 
 import type { HeldBytes } from "../held-bytes.js"
-import { ArrivingBlock } from "./arriving-block.js"
-import { ConnectionError, type ErrorCode } from "./error-code.js"
 import { FloodGuard } from "./flood-guard.js"
-import { FIRST_WINDOW, FLAG, FRAME, HIGHEST_STREAM, LARGEST_WINDOW, SETTING } from "./frame.js"
-import { PRIORITY_BYTES, paddingOf, refuseCircle } from "./frame-parts.js"
+import {
+  ConnectionError,
+  checkPriority,
+  type ErrorCode,
+  FIRST_WINDOW,
+  FLAG,
+  FRAME,
+  MAX_STREAM_ID,
+  MAX_WINDOW,
+  PRIORITY_BYTES,
+  paddingOf,
+  SETTING,
+} from "./frame.js"
 import type { FrameWriter } from "./frame-writer.js"
+import { ArrivingBlock } from "./header-block.js"
 import { HpackDecoder } from "./hpack-decoder.js"
 import { Outgoing, type Streams } from "./outgoing.js"
 import { readSettings } from "./peer-settings.js"
 import { RequestHead } from "./request-head.js"
-import { ResetStreams } from "./reset-streams.js"
-import { type RequestReader, Stream } from "./stream.js"
+import { type RequestReader, ResetStreams, Stream } from "./stream.js"
 
-/** Answers requests. What it throws ends the connection. */
+/** Handles a request. If it throws, the connection ends. */
 export type OnRequest = (stream: Stream, head: RequestHead) => RequestReader
 
 export interface SessionOptions {
   readonly onRequest: OnRequest
-  /** Requests at once. */
+  /** The most concurrent requests. */
   readonly maxStreams: number
-  /** Of headers that are kept. A request with more is told so by who answers it. */
+  /** The most bytes of headers that are kept. `RequestHead.isTooLarge` says that a request had more. */
   readonly maxHeaderBytes: number
-  /** What all connections make the server hold. */
+  /** Counts what all connections hold. */
   readonly heldBytes: HeldBytes
 }
 
-/** The connection that the frames come from. */
-export interface Line {
-  /** There is something to send, and nobody writes just now. */
+/** The connection as its session sees it. */
+export interface SessionConnection {
+  /** There is something to send, and the connection is not in a turn. */
   wantsTurn(): void
-  /** The client has answered a ping, with what was in it. */
+  /** The client has answered a ping with this payload. */
   pong(payload: Buffer): void
   cut(): void
 }
 
 /**
- * What a client may send on a connection before it is told that there is room for more. Whatever comes is read at once and
- * the room for it given back, so that nobody can use more than there is: what readers keep is bounded by itself.
+ * The receive window of a connection. The server reads everything at once and opens the window again, because what it keeps is
+ * bounded separately.
  */
 const WINDOW = 1_048_576
 
@@ -46,13 +55,13 @@ export class Session implements Streams {
   readonly outgoing: Outgoing
   readonly guard = new FloodGuard()
   readonly streams = new Map<number, Stream>()
-  /** Whether a request has come since this was last set to false. */
+  /** Set when a request arrives; the connection clears it. */
   isActive = false
-  /** Whether the client has said its settings, and so is one. */
+  /** Whether the client has sent its SETTINGS. */
   isKnown = false
   readonly #writer: FrameWriter
   readonly #options: SessionOptions
-  readonly #line: Line
+  readonly #connection: SessionConnection
   readonly #decoder = new HpackDecoder()
   readonly #reset = new ResetStreams()
   #arriving: ArrivingBlock | undefined = undefined
@@ -60,14 +69,14 @@ export class Session implements Streams {
   #lastStream = 0
   #isLeaving = false
 
-  constructor(writer: FrameWriter, options: SessionOptions, line: Line) {
+  constructor(writer: FrameWriter, options: SessionOptions, connection: SessionConnection) {
     this.#writer = writer
     this.#options = options
-    this.#line = line
+    this.#connection = connection
     this.outgoing = new Outgoing(writer, this, options.heldBytes)
   }
 
-  /** Bytes of headers that are not whole. */
+  /** Bytes of a header block that has not arrived completely. */
   get arrivingBytes(): number {
     return this.#arriving?.length ?? 0
   }
@@ -76,7 +85,7 @@ export class Session implements Streams {
     return this.#isLeaving
   }
 
-  /** What is said first. */
+  /** Sends the settings of the server. */
   greet(): void {
     const { maxStreams, maxHeaderBytes } = this.#options
     this.#writer.settings([
@@ -86,18 +95,18 @@ export class Session implements Streams {
     this.#writer.windowUpdate(0, WINDOW - FIRST_WINDOW)
   }
 
-  /** Tells the client to ask elsewhere. What it has asked, or asks until it has heard of this, is answered. */
+  /** Asks the client to use another connection. Requests that it sends until it reads this are still answered. */
   warn(): void {
-    this.#writer.goAway(HIGHEST_STREAM, "NO_ERROR")
+    this.#writer.goAway(MAX_STREAM_ID, "NO_ERROR")
   }
 
-  /** The last word. What was asked before is still answered, if this is no error. */
+  /** Sends the last GOAWAY. Earlier requests are still answered, unless this is an error. */
   leave(code: ErrorCode = "NO_ERROR", message?: string): void {
     this.#isLeaving = true
     this.#writer.goAway(this.#lastStream, code, message)
   }
 
-  /** The client says nothing more. What it has asked is answered all the same, if it has asked it to the end. */
+  /** The client has closed its side. Requests that arrived completely are still answered. */
   hungUp(): void {
     for (const stream of this.streams.values()) if (!stream.clientHasEnded) this.over(stream)
     this.leave()
@@ -107,13 +116,13 @@ export class Session implements Streams {
     this.#writer.ping(payload, false)
   }
 
-  /** One frame; `start` to `end` is what is in it. */
+  /** Handles one frame. Its payload is `bytes` from `start` to `end`. */
   frame(type: number, flags: number, id: number, bytes: Buffer, start: number, end: number): void {
     const expected = this.#arriving
     if (expected !== undefined && (type !== FRAME.CONTINUATION || id !== expected.stream))
-      throw new ConnectionError("PROTOCOL_ERROR", "a header block was not ended")
+      throw new ConnectionError("PROTOCOL_ERROR", "another frame interrupts a header block")
     if (!this.isKnown && type !== FRAME.SETTINGS)
-      throw new ConnectionError("PROTOCOL_ERROR", "settings come first")
+      throw new ConnectionError("PROTOCOL_ERROR", "the first frame must be SETTINGS")
     switch (type) {
       case FRAME.DATA:
         this.#data(flags, id, bytes, start, end)
@@ -144,15 +153,15 @@ export class Session implements Streams {
         this.guard.idle()
         return
       case FRAME.PUSH_PROMISE:
-        throw new ConnectionError("PROTOCOL_ERROR", "clients push nothing")
+        throw new ConnectionError("PROTOCOL_ERROR", "clients must not send PUSH_PROMISE")
       default:
-        // Of a type that is not known here, and so to be ignored.
+        // Frames of unknown types are ignored (RFC 9113, section 4.1).
         this.guard.idle()
     }
   }
 
-  /** Makes room for more, when what has come is read. */
-  giveRoom(): void {
+  /** Opens the receive window again once half of it is used. */
+  openWindow(): void {
     if (this.#taken < WINDOW / 2) return
     this.#writer.windowUpdate(0, this.#taken)
     this.#taken = 0
@@ -172,7 +181,7 @@ export class Session implements Streams {
     this.over(stream)
   }
 
-  /** The connection is gone, and all that was under way on it. */
+  /** The connection is gone, and all its streams with it. */
   closed(): void {
     for (const stream of this.streams.values()) this.over(stream)
     this.#arriving = undefined
@@ -180,11 +189,11 @@ export class Session implements Streams {
   }
 
   wantsTurn(): void {
-    this.#line.wantsTurn()
+    this.#connection.wantsTurn()
   }
 
   overflow(): void {
-    this.#line.cut()
+    this.#connection.cut()
   }
 
   #data(flags: number, id: number, bytes: Buffer, start: number, end: number): void {
@@ -209,9 +218,9 @@ export class Session implements Streams {
       this.#fail(stream, "PROTOCOL_ERROR")
     else if (!isLast) {
       if (end > start) stream.reader?.data(bytes.subarray(start, end))
-      if (!stream.isOver && stream.taken > FIRST_WINDOW / 2) this.#giveBack(stream)
+      if (!stream.isOver && stream.taken > FIRST_WINDOW / 2) this.#openStreamWindow(stream)
     } else if (this.#ends(stream)) {
-      // It knows that this is the last when it reads it, and can be over with its answer.
+      // `clientHasEnded` is set before, so that the reader can answer with the last bytes.
       if (end > start) stream.reader?.data(bytes.subarray(start, end))
       this.#ended(stream)
     }
@@ -225,8 +234,8 @@ export class Session implements Streams {
     }
     if ((flags & FLAG.PRIORITY) !== 0) {
       if (end - start < PRIORITY_BYTES)
-        throw new ConnectionError("FRAME_SIZE_ERROR", "HEADERS end inside of their priority")
-      refuseCircle(id, bytes, start)
+        throw new ConnectionError("FRAME_SIZE_ERROR", "a HEADERS frame ends inside its priority")
+      checkPriority(id, bytes, start)
       start += PRIORITY_BYTES
     }
     const endsStream = (flags & FLAG.END_STREAM) !== 0
@@ -240,7 +249,7 @@ export class Session implements Streams {
 
   #continuation(flags: number, bytes: Buffer, start: number, end: number): void {
     const arriving = this.#arriving
-    if (arriving === undefined) throw new ConnectionError("PROTOCOL_ERROR", "CONTINUATION of nothing")
+    if (arriving === undefined) throw new ConnectionError("PROTOCOL_ERROR", "CONTINUATION without HEADERS")
     arriving.push(bytes.subarray(start, end))
     if ((flags & FLAG.END_HEADERS) === 0) return
     this.#arriving = undefined
@@ -248,7 +257,7 @@ export class Session implements Streams {
     this.#block(arriving.stream, arriving.endsStream, block, 0, block.length)
   }
 
-  /** The headers of a new request, or those behind its body. Whatever they are, they have to be decoded. */
+  /** Handles the headers of a new request, or trailers. Every block must be decoded, because it may change the table. */
   #block(id: number, endsStream: boolean, bytes: Buffer, start: number, end: number): void {
     const head = new RequestHead(this.#options.maxHeaderBytes)
     this.#decoder.decode(bytes, start, end, head)
@@ -279,14 +288,14 @@ export class Session implements Streams {
     }
   }
 
-  /** The client says that this is all. False if it is not what it has announced. */
+  /** The client ends the request. False if the body does not have the announced length. */
   #ends(stream: Stream): boolean {
     stream.clientHasEnded = stream.contentLength === undefined || stream.contentLength === stream.received
     if (!stream.clientHasEnded) this.#fail(stream, "PROTOCOL_ERROR")
     return stream.clientHasEnded
   }
 
-  /** All that the client has said is read. */
+  /** The whole request is read. */
   #ended(stream: Stream): void {
     this.guard.call()
     if (stream.isOver) return
@@ -309,16 +318,16 @@ export class Session implements Streams {
   #windowUpdate(id: number, bytes: Buffer, start: number, end: number): void {
     if (end - start !== 4) throw new ConnectionError("FRAME_SIZE_ERROR", "WINDOW_UPDATE has four bytes")
     this.guard.idle()
-    const increment = bytes.readUInt32BE(start) & LARGEST_WINDOW
+    const increment = bytes.readUInt32BE(start) & MAX_WINDOW
     const stream = this.streams.get(id)
     if (id === 0) {
-      if (increment === 0) throw new ConnectionError("PROTOCOL_ERROR", "a window grows by nothing")
+      if (increment === 0) throw new ConnectionError("PROTOCOL_ERROR", "WINDOW_UPDATE of 0")
       this.outgoing.widen(increment)
     } else if (stream === undefined) this.#closedOnly("WINDOW_UPDATE", id)
     else if (increment === 0) this.#fail(stream, "PROTOCOL_ERROR")
     else {
       stream.sendWindow += increment
-      if (stream.sendWindow > LARGEST_WINDOW) this.#fail(stream, "FLOW_CONTROL_ERROR")
+      if (stream.sendWindow > MAX_WINDOW) this.#fail(stream, "FLOW_CONTROL_ERROR")
     }
   }
 
@@ -326,8 +335,8 @@ export class Session implements Streams {
     if (id !== 0) throw wrongStream("SETTINGS", id)
     this.guard.idle()
     if ((flags & FLAG.ACK) !== 0) {
-      if (end > start) throw new ConnectionError("FRAME_SIZE_ERROR", "an ACK of settings has none")
-      if (!this.isKnown) throw new ConnectionError("PROTOCOL_ERROR", "settings come first")
+      if (end > start) throw new ConnectionError("FRAME_SIZE_ERROR", "a SETTINGS ACK must be empty")
+      if (!this.isKnown) throw new ConnectionError("PROTOCOL_ERROR", "the first frame must be SETTINGS")
       return
     }
     const { tableSize, firstWindow } = readSettings(bytes, start, end)
@@ -342,8 +351,8 @@ export class Session implements Streams {
     this.outgoing.firstWindow = firstWindow
     for (const stream of this.streams.values()) {
       stream.sendWindow += change
-      if (stream.sendWindow > LARGEST_WINDOW)
-        throw new ConnectionError("FLOW_CONTROL_ERROR", "the window of a stream is too large")
+      if (stream.sendWindow > MAX_WINDOW)
+        throw new ConnectionError("FLOW_CONTROL_ERROR", "the window of a stream exceeds 2^31 - 1")
     }
   }
 
@@ -353,37 +362,37 @@ export class Session implements Streams {
     this.guard.idle()
     const payload = bytes.subarray(start, end)
     if ((flags & FLAG.ACK) === 0) this.#writer.ping(payload, true)
-    else this.#line.pong(payload)
+    else this.#connection.pong(payload)
   }
 
-  /** Said to be of no use, and not used: RFC 9113, section 5.3. */
+  /** Priorities are deprecated (RFC 9113, section 5.3). The frame is checked and ignored. */
   #priority(id: number, bytes: Buffer, start: number, end: number): void {
     if (id === 0) throw wrongStream("PRIORITY", id)
     if (end - start !== PRIORITY_BYTES)
       throw new ConnectionError("FRAME_SIZE_ERROR", "PRIORITY has five bytes")
-    refuseCircle(id, bytes, start)
+    checkPriority(id, bytes, start)
     this.guard.idle()
   }
 
-  /** For frames that may still come on a stream that is over, but on none that has never been. */
+  /** Throws unless the stream existed: late frames may arrive on a closed stream, but not on one that was never open. */
   #closedOnly(frame: string, id: number): void {
     if (id > this.#lastStream || (id & 1) === 0) throw wrongStream(frame, id)
   }
 
-  /** Ends a stream for what the client has done on it. */
+  /** Resets a stream because of a mistake of the client. */
   #fail(stream: Stream, code: ErrorCode): void {
     this.guard.reset()
     this.reset(stream, code)
   }
 
-  /** The same for one that is not there. */
+  /** Resets a stream that is not open. */
   #refuse(id: number, code: ErrorCode): void {
     this.guard.reset()
     this.#writer.resetStream(id, code)
     this.#reset.add(id)
   }
 
-  #giveBack(stream: Stream): void {
+  #openStreamWindow(stream: Stream): void {
     this.#writer.windowUpdate(stream.id, stream.taken)
     stream.taken = 0
   }

@@ -1,19 +1,18 @@
-// One request and its answer. What cannot be sent at once, because the client has no room for it or because nobody writes
-// just now, waits here.
+// One request and its answer. It keeps what cannot be sent yet, because the client's window is full or because another
+// connection has its turn.
 
-import type { ErrorCode } from "./error-code.js"
-import { LARGEST_FRAME } from "./frame.js"
+import { type ErrorCode, MAX_FRAME } from "./frame.js"
 import type { Outgoing } from "./outgoing.js"
 
-/** What reads a request. */
+/** Receives a request. */
 export interface RequestReader {
-  /** Bytes of the body. */
+  /** Some bytes of the body. */
   data(bytes: Buffer): void
-  /** The client has said all. */
+  /** The client has sent the whole request. */
   ended(): void
-  /** The stream is over, whoever ended it. */
+  /** The stream is over, whichever side ended it. */
   closed(): void
-  /** Now and then, while it is open. */
+  /** Called from time to time while the stream is open. */
   look(now: number): void
 }
 
@@ -21,9 +20,9 @@ export class Stream {
   readonly id: number
   readonly contentLength: number | undefined
   reader: RequestReader | undefined = undefined
-  /** What the client has room for. */
+  /** How many bytes the client accepts on this stream. */
   sendWindow: number
-  /** What it has sent since it was last told that there is room for more. */
+  /** Bytes received since the last WINDOW_UPDATE. */
   taken = 0
   received = 0
   clientHasEnded = false
@@ -35,7 +34,7 @@ export class Stream {
   heldBytes = 0
   readonly #outgoing: Outgoing
   #hasBegun = false
-  #hangsUp = false
+  #resetsAtEnd = false
   #headers: Buffer | undefined = undefined
   #body: Buffer[] | undefined = undefined
   #trailers: Buffer | undefined = undefined
@@ -48,22 +47,17 @@ export class Stream {
     this.sendWindow = outgoing.firstWindow
   }
 
-  /** Whether anything has been said, or is about to be. */
+  /** Whether the answer has begun. */
   get hasBegun(): boolean {
     return this.#hasBegun
   }
 
-  /** Headers, a body and trailers, of a stream that has sent nothing. */
+  /** Sends a whole answer: headers, body and trailers. */
   answer(headers: Buffer, body: Buffer, trailers: Buffer): void {
     if (!this.#begin()) return
     const outgoing = this.#outgoing
     const { length } = body
-    if (
-      outgoing.isInTurn &&
-      length <= this.sendWindow &&
-      length <= outgoing.window &&
-      length <= LARGEST_FRAME
-    ) {
+    if (outgoing.isInTurn && length <= this.sendWindow && length <= outgoing.window && length <= MAX_FRAME) {
       outgoing.headers(this.id, headers, false)
       this.sendWindow -= length
       outgoing.data(this.id, body, 0, length)
@@ -75,15 +69,15 @@ export class Stream {
     this.#wait(body)
   }
 
-  /** Headers that are all there is. What the client still sends is not waited for. */
+  /** Answers with headers alone, and does not wait for the rest of the request. */
   refuse(headers: Buffer): void {
     if (!this.#begin()) return
     this.#trailers = headers
-    this.#hangsUp = true
+    this.#resetsAtEnd = true
     this.#pumpOrWait()
   }
 
-  /** Headers, with more to come. */
+  /** Sends headers, with a body to follow. */
   open(headers: Buffer): void {
     if (!this.#begin()) return
     this.#headers = headers
@@ -94,20 +88,20 @@ export class Stream {
     if (!this.isOver && !this.serverHasEnded && this.#trailers === undefined) this.#wait(bytes)
   }
 
-  /** The end of what was opened. What the client still sends is not waited for. */
+  /** Ends an answer that `open` began, and does not wait for the rest of the request. */
   end(trailers: Buffer): void {
     if (this.isOver || this.#trailers !== undefined) return
     this.#trailers = trailers
-    this.#hangsUp = true
+    this.#resetsAtEnd = true
     this.#pumpOrWait()
   }
 
-  /** Asks a client that has its answer, and goes on all the same, to stop. Within a turn. */
+  /** Resets a stream whose client has its answer but keeps sending. Call it within a turn. */
   hangUp(): void {
     if (this.serverHasEnded && !this.isOver) this.#outgoing.reset(this, "NO_ERROR")
   }
 
-  /** So many bytes of the request are kept until there are more. False if the connection may not make us keep so many. */
+  /** Sets how many bytes of the request are kept. False if the connection holds too many. */
   holds(bytes: number): boolean {
     if (this.isOver || bytes === this.heldBytes) return true
     const change = bytes - this.heldBytes
@@ -115,7 +109,7 @@ export class Stream {
     return this.#outgoing.hold(change)
   }
 
-  /** Sends what waits, as far as the client has room for it, within a turn. False if it has not enough. */
+  /** Sends what waits, as far as the window allows. Call it within a turn. False if something is left. */
   pump(): boolean {
     if (this.#headers !== undefined) this.#outgoing.headers(this.id, this.#headers, false)
     this.#headers = undefined
@@ -127,15 +121,15 @@ export class Stream {
     return true
   }
 
-  /** Ends a stream whose client has no room for the answer, and makes none. Within a turn. */
-  look(now: number, patienceMs: number): void {
+  /** Resets the stream if its client has not opened the window for too long. Call it within a turn. */
+  look(now: number, timeoutMs: number): void {
     this.reader?.look(now)
     if (this.isOver || this.unsentBytes === 0) return
     this.#blockedSince ??= now
-    if (now - this.#blockedSince >= patienceMs) this.reset("CANCEL")
+    if (now - this.#blockedSince >= timeoutMs) this.reset("CANCEL")
   }
 
-  /** Within a turn. */
+  /** Call it within a turn. */
   reset(code: ErrorCode): void {
     if (!this.isOver) this.#outgoing.reset(this, code)
   }
@@ -146,11 +140,11 @@ export class Stream {
     return true
   }
 
-  /** A frame's worth of the first bytes that wait. */
+  /** Sends at most one frame of what waits. */
   #sendPart(body: Buffer[]): boolean {
     const outgoing = this.#outgoing
     const first = body[0] as Buffer
-    const length = Math.min(first.length, LARGEST_FRAME, this.sendWindow, outgoing.window)
+    const length = Math.min(first.length, MAX_FRAME, this.sendWindow, outgoing.window)
     if (length <= 0) return false
     outgoing.data(this.id, first, 0, length)
     this.sendWindow -= length
@@ -178,6 +172,27 @@ export class Stream {
     this.#outgoing.headers(this.id, trailers, true)
     this.serverHasEnded = true
     if (this.clientHasEnded) this.#outgoing.over(this)
-    else if (this.#hangsUp) this.#outgoing.reset(this, "NO_ERROR")
+    else if (this.#resetsAtEnd) this.#outgoing.reset(this, "NO_ERROR")
+  }
+}
+
+/** How many streams are remembered. Late frames of older ones have long arrived. */
+const MAX_RESET_STREAMS = 1_000
+
+/** The ids of streams that were reset, whose frames may still arrive. */
+export class ResetStreams {
+  readonly #ids = new Set<number>()
+
+  has(id: number): boolean {
+    return this.#ids.has(id)
+  }
+
+  add(id: number): void {
+    this.#ids.add(id)
+    if (this.#ids.size <= MAX_RESET_STREAMS) return
+    for (const oldest of this.#ids) {
+      this.#ids.delete(oldest)
+      return
+    }
   }
 }

@@ -1,25 +1,25 @@
-// Shares the event loop among connections: however much they have sent, it turns every few milliseconds, and those that have
-// more to do come to it one after the other.
+// Shares the event loop among connections: it turns every few milliseconds however much they send, and connections with more
+// work continue one after the other.
 
-/** How long all of them together may work before it turns. */
-const LONGEST_TURN_MS = 5
+/** How long all connections together may work before the event loop turns. */
+const MAX_TURN_MS = 5
 
 export class TurnQueue {
   readonly #waiting: (() => void)[] = []
   #endsAt: number | undefined
   #isScheduled = false
 
-  /** Whether the rest has to wait. */
+  /** Whether the time of this turn is used up. */
   get isOver(): boolean {
     const now = performance.now()
     if (this.#endsAt === undefined) {
-      this.#endsAt = now + LONGEST_TURN_MS
+      this.#endsAt = now + MAX_TURN_MS
       this.#schedule()
     }
     return now >= this.#endsAt
   }
 
-  /** Calls `work` when the loop has turned, and those that came before have had theirs. */
+  /** Calls `work` in a later turn of the event loop, after the work that was queued before. */
   wait(work: () => void): void {
     this.#waiting.push(work)
     this.#schedule()
@@ -34,7 +34,7 @@ export class TurnQueue {
   #run(): void {
     this.#isScheduled = false
     this.#endsAt = undefined
-    // Who comes again is behind all others, and not before the loop has turned.
+    // Work that is queued meanwhile waits for the next turn.
     for (let left = this.#waiting.length; left > 0 && !this.isOver; left--) this.#waiting.shift()?.()
     if (this.#waiting.length > 0) this.#schedule()
   }

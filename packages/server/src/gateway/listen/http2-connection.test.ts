@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { describe, expect, it } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
-import { FRAME, LARGEST_WINDOW, SETTING } from "../../http2/frame.js"
+import { FRAME, MAX_WINDOW, SETTING } from "../../http2/frame.js"
 import { frame, type RawClient, settings, windowUpdate } from "../../http2/raw-client.test-support.js"
 import { standstill, startUpstream } from "../front/gateway.test-support.js"
 import {
@@ -53,7 +53,7 @@ describe("a connection over HTTP/2 gives its place back", () => {
       Buffer.concat([TOO_LARGE, Buffer.alloc(1_000_000)]),
     ],
     ["DATA on no stream", frame(FRAME.DATA, 0, 0, Buffer.alloc(10))],
-    ["a window that is too large", windowUpdate(0, LARGEST_WINDOW)],
+    ["a window that is too large", windowUpdate(0, MAX_WINDOW)],
     ["settings that are cut short", frame(FRAME.SETTINGS, 0, 0, Buffer.alloc(5))],
     ["a push", frame(FRAME.PUSH_PROMISE, 4, 1, Buffer.alloc(10))],
     ["headers that are none", frame(FRAME.HEADERS, 5, 3, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]))],
@@ -109,11 +109,11 @@ describe("a connection over HTTP/2 gives its place back", () => {
 
   it("when the client receives nothing of its answers", async () => {
     const { port } = await start({ answerIdleMs: 500, deadlines: { bodyIdle: 500 } })
-    const wide = settings([SETTING.INITIAL_WINDOW_SIZE, LARGEST_WINDOW])
+    const wide = settings([SETTING.INITIAL_WINDOW_SIZE, MAX_WINDOW])
     for (let i = 0; i < PLACES; i++) {
       const client = await dialTls(port, wide)
       client.socket.pause()
-      client.send(windowUpdate(0, LARGEST_WINDOW - 65_535))
+      client.send(windowUpdate(0, MAX_WINDOW - 65_535))
       for (let id = 1; id < 20; id += 2) client.send(asks(id, { ":path": "/large" }))
     }
     await everyPlaceIsFree(port)
@@ -122,7 +122,7 @@ describe("a connection over HTTP/2 gives its place back", () => {
 
 describe("a client over HTTP/2 that receives nothing", () => {
   it.each([
-    ["from its socket", LARGEST_WINDOW],
+    ["from its socket", MAX_WINDOW],
     ["because it makes no room", 0],
   ])("makes the gateway hold little, however much it asks for: %s", async (_, window) => {
     const piece = Buffer.alloc(1_000_000)
@@ -138,7 +138,7 @@ describe("a client over HTTP/2 that receives nothing", () => {
     })
     const { port } = await startHttp2Gateway(upstream.origin)
     const client = await dialTls(port, settings([SETTING.INITIAL_WINDOW_SIZE, window]))
-    client.send(windowUpdate(0, LARGEST_WINDOW - 65_535))
+    client.send(windowUpdate(0, MAX_WINDOW - 65_535))
     await client.settle()
     client.socket.pause()
     const before = process.memoryUsage().arrayBuffers

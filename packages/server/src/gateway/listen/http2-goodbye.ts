@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Session } from "node:http2"
 
-const HIGHEST_STREAM = 2 ** 31 - 1
+const MAX_STREAM_ID = 2 ** 31 - 1
 
 /**
  * Tells a client to go elsewhere, in two steps as RFC 9113 advises: one that is told only once may lose the requests that
@@ -14,7 +14,7 @@ export function sayGoodbye(session: ServerHttp2Session, lastCallMs: number): voi
   }
   const timer = setTimeout(close, lastCallMs)
   try {
-    session.goaway(constants.NGHTTP2_NO_ERROR, HIGHEST_STREAM)
+    session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID)
     session.ping(close)
   } catch {
     close()
