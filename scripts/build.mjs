@@ -44,7 +44,8 @@ function removeOrphans(packageFolder, outputs) {
     const output = join(file.parentPath, file.name)
     const compiled = outputs.exec(relative(dist, output))
     if (file.isFile() && compiled && !existsSync(join(packageFolder, "src", `${compiled[1]}.ts`)))
-      rmSync(output)
+      // Another build may remove it at the same time.
+      rmSync(output, { force: true })
   }
 }
 
