@@ -60,7 +60,7 @@ describe("the busiest keys", () => {
 
   it("say what to expect while there are none", async () => {
     const { page } = await look(`${bed.url}/#/clients`)
-    await page.getByRole("heading", { name: "Nobody was denied of late" }).waitFor()
+    await page.getByRole("heading", { name: "Nobody was denied recently" }).waitFor()
   })
 
   it("are not needed to look at a key", async () => {
@@ -80,7 +80,7 @@ describe("a key", () => {
     await page.getByText("allowed", { exact: true }).waitFor()
     await bed.check(SIGN_IN, 3)
     await page.getByText("5 of 5 used").waitFor()
-    await page.getByText("no room", { exact: true }).waitFor()
+    await page.getByText("limit reached", { exact: true }).waitFor()
     // Over time as well: it stood lower a moment ago.
     const chart = page.getByRole("slider", { name: "Used of each limit" })
     await eventually(async () => (await chart.getAttribute("aria-valuetext"))?.includes("100%"))
@@ -133,7 +133,7 @@ describe("an override", () => {
     await page.getByRole("button", { name: "Override" }).click()
     const dialog = page.getByRole("dialog")
     await dialog.getByLabel("5/1h: limit").fill(limit)
-    await dialog.getByLabel("Why").fill("as agreed")
+    await dialog.getByLabel("Comment").fill("as agreed")
     await dialog.getByRole("button", { name: "Save" }).click()
   }
 
@@ -146,7 +146,7 @@ describe("an override", () => {
     const [revision] = (await bed.ask("GET", "/rules/revisions")) as { comment: string }[]
     expect(revision?.comment).toBe("as agreed")
     await page.getByRole("button", { name: "Remove" }).click()
-    await page.getByText("None: the limits of the rule apply.").waitFor()
+    await page.getByText("None. The limits of the rule apply.").waitFor()
     await page.getByText("0 of 5 used").waitFor()
     expect(await bed.ask("GET", "/overrides")).toEqual([])
   })
@@ -170,7 +170,7 @@ describe("an override", () => {
     await page.getByRole("button", { name: "Override" }).waitFor()
     await bed.ask("PATCH", "/rules/login", { description: "meanwhile" })
     await saveOverride(page, "50")
-    await page.getByText("Somebody changed the rules meanwhile.", { exact: false }).waitFor()
+    await page.getByText("Somebody else changed the rules, so nothing was saved.", { exact: false }).waitFor()
     expect(await bed.ask("GET", "/overrides")).toEqual([])
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click()
     await page.getByText("0 of 50 used").waitFor()
@@ -187,6 +187,6 @@ describe("an override", () => {
 
   it("is not offered for a key that is no single client's", async () => {
     const { page } = await look(`${bed.url}/#/clients/everybody/global`)
-    await page.getByText("This key names no single client", { exact: false }).waitFor()
+    await page.getByText("This key does not identify a single client", { exact: false }).waitFor()
   })
 })

@@ -111,6 +111,47 @@ describe("the overview under load", () => {
   })
 })
 
+describe("a service that is not reachable", () => {
+  /** The values under the pointer of the chart, while it moves from the newest second to earlier ones. */
+  async function valuesOf(page: Page, steps: number): Promise<string[]> {
+    const chart = page.getByRole("slider", { name: "Requests per second" })
+    await chart.focus()
+    const values: string[] = []
+    for (let i = 0; i < steps; i++) {
+      await page.keyboard.press("ArrowLeft")
+      values.push((await chart.getAttribute("aria-valuetext")) ?? "")
+    }
+    return values
+  }
+
+  it("is not called ready, has no rates, and leaves a gap in the charts", async () => {
+    const started = await bed()
+    const { page } = await look(started.url)
+    await page.getByText("Live", { exact: true }).waitFor()
+    await started.check(SIGN_IN, 100)
+    await eventually(async () => (await figure(page, "Denied")) > 0, { within: 20_000 })
+    await page.getByText("Ready", { exact: true }).waitFor()
+    await started.stop()
+    await page.getByText("Not reachable", { exact: true }).waitFor()
+    expect(await page.getByText("Ready", { exact: true }).count()).toBe(0)
+    // Once none of the last ten seconds is known.
+    await eventually(async () => Number.isNaN(await figure(page, "Denied")), { within: 30_000 })
+    expect(await page.getByRole("row", { name: /^login/ }).innerText()).not.toMatch(/\b0\b/)
+    const lost = await valuesOf(page, 5)
+    expect(lost.every((text) => /Denied: –/.test(text))).toBe(true)
+    await page.getByText(/^as of /).waitFor()
+    await picture(page, "overview-lost")
+    expect(await barriers(page)).toEqual([])
+    await started.start()
+    await page.getByText("Ready", { exact: true }).waitFor()
+    // What happened before is still there, the gap too, and then what the new service decides.
+    await started.check(SIGN_IN, 20)
+    await eventually(async () => (await figure(page, "Denied")) > 0, { within: 20_000 })
+    const after = await valuesOf(page, 40)
+    expect(after.some((text) => /Denied: –/.test(text))).toBe(true)
+  })
+})
+
 describe("a store that goes away", () => {
   it("is said in words, with its breaker, and over once it is back", async () => {
     const redis = await startRedis()

@@ -68,9 +68,7 @@ describe("the playground", () => {
     // Ten in each of 120 slots, without gaps however fast the hand was.
     await page.getByText("1,200 requests in a minute").waitFor()
     expect(await page.getByRole("radio", { name: "Drawn" }).isChecked()).toBe(true)
-    expect(await lane(page, "sliding-window-log").getAttribute("aria-label")).toContain(
-      "60 of 1200 let through",
-    )
+    expect(await lane(page, "sliding-window-log").getAttribute("aria-label")).toContain("60 of 1200 allowed")
   })
 
   it("takes traffic drawn with the keyboard alone", async () => {
@@ -87,10 +85,10 @@ describe("the playground", () => {
   it("says which algorithms decide alike, and compares those that are chosen", async () => {
     const { page } = await open("?shape=random")
     await page.getByRole("checkbox", { name: "gcra" }).check()
-    await page.getByText("decides as token-bucket does").waitFor()
+    await page.getByText("same decisions as token-bucket").waitFor()
     await page.getByRole("checkbox", { name: "fixed-window" }).uncheck()
     await lane(page, "fixed-window").waitFor({ state: "detached" })
-    const table = page.getByRole("table", { name: "In numbers" })
+    const table = page.getByRole("table", { name: "Results" })
     expect(await table.getByRole("rowheader").allInnerTexts()).toEqual([
       "sliding-window-counter",
       "sliding-window-log",

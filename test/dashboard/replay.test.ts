@@ -19,7 +19,7 @@ describe("the replay page", () => {
   it("runs the sample log through the rules in force with one press, and says who would have been denied", async () => {
     const { page, troubles } = await open()
     await page.getByRole("button", { name: "Replay", exact: true }).click()
-    const whom = page.getByRole("table", { name: "Who would be hurt" })
+    const whom = page.getByRole("table", { name: "Denied clients" })
     await whom.getByText("ip:192.0.2.66").waitFor()
     // Who guesses passwords: five in fifteen minutes pass, and it guesses for five.
     const guesser = whom.getByRole("row").filter({ hasText: "ip:192.0.2.66" })
@@ -64,14 +64,14 @@ describe("the replay page", () => {
       .getByLabel("Access log")
       .setInputFiles({ name: "access.log.gz", mimeType: "application/gzip", buffer })
     await page.getByRole("button", { name: "Replay", exact: true }).click()
-    await page.getByRole("table", { name: "Who would be hurt" }).getByText("ip:192.0.2.9").waitFor()
+    await page.getByRole("table", { name: "Denied clients" }).getByText("ip:192.0.2.9").waitFor()
     await page.locator("summary").filter({ hasText: "Unreadable lines" }).click()
     await page.getByText("<b>no line of a log</b>").waitFor()
   })
 
   it("marks mistakes in a candidate as they are typed, and says what the service refuses", async () => {
     const { page } = await open()
-    await page.getByRole("button", { name: "A copy of them" }).click()
+    await page.getByRole("button", { name: "Copy of the rules in force" }).click()
     await pasteText(page, "version: 1\nrules:\n  - id: login\n    limits: [{ limit: 0, window: 1m }]\n")
     await page.getByText("must be an integer ≥ 1, got 0").first().waitFor()
     await page.getByRole("button", { name: "Replay", exact: true }).click()
@@ -131,7 +131,7 @@ describe("the replay page", () => {
 
   it.each(["light", "dark"] as const)("has no barriers in %s, with a result on it", async (theme) => {
     const { page, troubles } = await open({ theme })
-    await page.getByRole("button", { name: "A copy of them" }).click()
+    await page.getByRole("button", { name: "Copy of the rules in force" }).click()
     await page.getByRole("button", { name: "Replay", exact: true }).click()
     await page.getByRole("table", { name: "Side by side" }).waitFor()
     expect(await barriers(page)).toEqual([])
@@ -155,7 +155,7 @@ it("tells a reader why there is nothing to press", async () => {
     const { page } = await look(`${own.url}/#/replay`)
     await page.getByLabel("Token").fill(token)
     await page.keyboard.press("Enter")
-    await page.getByText("needs a token with the role editor").waitFor()
+    await page.getByText("requires a token with the role editor").waitFor()
     expect(await page.getByRole("button", { name: "Replay", exact: true }).count()).toBe(0)
   } finally {
     await closePages()

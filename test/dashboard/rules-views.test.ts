@@ -121,7 +121,7 @@ describe("who may only look", () => {
       expect(await page.getByRole("link", { name: "New rule" }).count()).toBe(0)
       expect(await page.getByRole("button", { name: /Enforce/ }).count()).toBe(0)
       await page.getByRole("link", { name: "search" }).click()
-      await page.getByText("Your token may look at rules, and not change them.").waitFor()
+      await page.getByText("Your token can view rules but not change them.").waitFor()
       expect(await page.getByLabel("Description").isDisabled()).toBe(true)
       await page.getByText("YAML", { exact: true }).click()
       expect(await page.locator(".cm-content").getAttribute("contenteditable")).toBe("false")

@@ -107,10 +107,10 @@ describe("text of strangers", () => {
       buffer: Buffer.from(`${line.repeat(9)}${MARKUP}\n`),
     })
     await page.getByText(`${MARKUP}.log`).waitFor()
-    await page.getByRole("button", { name: "A copy of them" }).click()
+    await page.getByRole("button", { name: "Copy of the rules in force" }).click()
     await page.getByRole("textbox", { name: "Name" }).fill(SCRIPT)
     await page.getByRole("button", { name: "Replay", exact: true }).click()
-    await page.getByRole("table", { name: "Who would be hurt" }).getByText("<img_src=x").waitFor()
+    await page.getByRole("table", { name: "Denied clients" }).getByText("<img_src=x").waitFor()
     await page.locator("summary").filter({ hasText: "Unreadable lines" }).click()
     await page.getByRole("table", { name: "Unreadable lines" }).getByText(MARKUP).waitFor()
     await page.getByRole("table", { name: "Side by side" }).getByText(SCRIPT).waitFor()
@@ -121,7 +121,7 @@ describe("text of strangers", () => {
   it("is text in what the service answers to a mistake", async () => {
     await page.goto(`${bed.url}/#/replay`)
     await page.reload()
-    await page.getByRole("button", { name: "A copy of them" }).click()
+    await page.getByRole("button", { name: "Copy of the rules in force" }).click()
     await pasteText(page, `version: 1\nrules:\n  - id: '${MARKUP}'\n    limits: unlimited\n`)
     await page.getByRole("button", { name: "Replay", exact: true }).click()
     await page

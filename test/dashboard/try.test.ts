@@ -23,7 +23,7 @@ describe("Try it", () => {
     await page.getByLabel("Method").selectOption("POST")
     await page.getByLabel("Path").fill("/login")
     for (let i = 0; i < 7; i++) await page.getByRole("button", { name: "Explain" }).click()
-    await verdict(page).getByText("5 of 5 left by limit 5/15m of rule login").waitFor()
+    await verdict(page).getByText("5 of 5 left in limit 5/15m of rule login").waitFor()
     expect(await verdict(page).getByRole("heading").innerText()).toBe("Allowed")
     const login = page.locator(".try-rule")
     expect(await login.innerText()).toContain("the path matches /login")
@@ -37,8 +37,8 @@ describe("Try it", () => {
   it("shows a denial as the client gets it", async () => {
     await bed.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 5)
     const { page } = await open("?method=POST&path=/login&ip=192.0.2.1")
-    await verdict(page).getByText("Limit 5/15m of rule login has no room.").waitFor()
-    expect(await verdict(page).innerText()).toMatch(/It may pass in 1[45] min/)
+    await verdict(page).getByText("Limit 5/15m of rule login is used up.").waitFor()
+    expect(await verdict(page).innerText()).toMatch(/It can pass in 1[45] min/)
     await page.getByText("Status 429, with these headers:").waitFor()
     await page.getByRole("rowheader", { name: "retry-after" }).waitFor()
     expect(await page.locator(".try-body").innerText()).toContain('"violated-policies"')
@@ -49,8 +49,8 @@ describe("Try it", () => {
     await bed.ask("PATCH", "/rules/api", { mode: "off" })
     await bed.check({ method: "GET", path: "/v1/search", ip: "192.0.2.1" }, 20)
     const { page } = await open("?method=GET&path=/v1/search&ip=192.0.2.1")
-    await verdict(page).getByText("In shadow, search would have denied it.").waitFor()
-    await page.getByText("matches, without a say").waitFor()
+    await verdict(page).getByText("In shadow mode, search would have denied it.").waitFor()
+    await page.getByText("matches, but does not apply").waitFor()
   })
 
   it("puts the request into the address, and never the API key", async () => {
@@ -77,14 +77,27 @@ describe("Try it", () => {
 
   it("reads headers line by line, and says what is wrong with one, or with what the service refuses", async () => {
     const { page } = await open()
-    await page.getByText("More about the client").click()
+    await page.getByText("More fields").click()
     await page.getByLabel("Headers").fill("x-plan pro")
     await page.getByRole("button", { name: "Explain" }).click()
-    await page.getByRole("alert").getByText("“x-plan pro” is none").waitFor()
+    await page.getByRole("alert").getByText("“x-plan pro” is not a header").waitFor()
     await page.getByLabel("Headers").fill("")
     await page.getByLabel("Cost").fill("many")
     await page.getByRole("button", { name: "Explain" }).click()
     await page.getByRole("alert").getByText("cost").waitFor()
+  })
+
+  it("says that a path was refused and why, and nothing about costs", async () => {
+    const { page } = await open(`?method=GET&path=${encodeURIComponent("/a%252e/b")}`)
+    await verdict(page).getByText("The service refuses this path: it is percent-encoded twice.").waitFor()
+    expect(await verdict(page).getByRole("heading").innerText()).toBe("Denied")
+    expect(await verdict(page).innerText()).not.toContain("costs")
+    await page.getByText("Status 400").waitFor()
+  })
+
+  it("says that a cost is more than a limit ever allows", async () => {
+    const { page } = await open("?method=POST&path=/login&cost=6")
+    await verdict(page).getByText("it costs more than the limit allows at once").waitFor()
   })
 
   it("has examples to begin with", async () => {

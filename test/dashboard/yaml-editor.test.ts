@@ -171,7 +171,7 @@ describe("mistakes", () => {
       .first()
       .waitFor()
     await pasteText(page, "id: login\nlimits: unlimited\n")
-    await page.getByText("This can be saved.").waitFor()
+    await page.getByText("Ready to save.").waitFor()
     expect(await page.locator(".cm-lint-marker-error").count()).toBe(0)
   })
 
@@ -307,7 +307,7 @@ describe("form and YAML", () => {
     await page.getByText("Form", { exact: true }).click()
     await page.getByText("Correct the mistakes first").waitFor()
     await pasteText(page, "id: login\ndescription: Typed as YAML # a comment\nlimits: unlimited\n")
-    await page.getByText("This can be saved.").waitFor()
+    await page.getByText("Ready to save.").waitFor()
     await page.getByText("Form", { exact: true }).click()
     expect(await page.getByLabel("Description").inputValue()).toBe("Typed as YAML")
     expect(await page.getByLabel("Unlimited").isChecked()).toBe(true)
@@ -316,7 +316,7 @@ describe("form and YAML", () => {
   it("keep the id of a rule", async () => {
     const { page } = await openYaml()
     await pasteText(page, "id: signin\nlimits: unlimited\n")
-    await page.getByText("A rule keeps its id").waitFor()
+    await page.getByText("id cannot change").waitFor()
     expect(await page.getByRole("button", { name: "Review and save" }).isEnabled()).toBe(false)
   })
 })

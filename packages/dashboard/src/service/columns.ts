@@ -1,9 +1,10 @@
-/** Numbers by the second, for the last `size` seconds. A second that nothing was said of is zero. */
+/** Numbers by the second, for the last `size` seconds. A second that was never set is zero. */
 export class Columns<Field extends string> {
   readonly fields: readonly Field[]
   readonly #size: number
+  /** Rings: a second is at its remainder by `size`. */
   readonly #values: Readonly<Record<Field, Float64Array>>
-  /** The newest second that there is a place for. */
+  /** The newest second that the rings have room for. */
   #last = 0
 
   constructor(fields: readonly Field[], size: number) {
@@ -15,16 +16,16 @@ export class Columns<Field extends string> {
     >
   }
 
-  /** Replaces what a second has. What is too old for a place is left out. */
+  /** Replaces the values of a second. Ignores a second that is older than `size`. */
   set(second: number, values: Readonly<Partial<Record<Field, number>>>): void {
-    this.#reach(second)
+    this.#advance(second)
     if (second <= this.#last - this.#size) return
     for (const field of this.fields) this.#values[field][second % this.#size] = values[field] ?? 0
   }
 
-  /** The values of `count` seconds up to this one, oldest first. */
+  /** The values of `count` seconds up to and including `upTo`, oldest first. */
   read(field: Field, upTo: number, count: number): number[] {
-    this.#reach(upTo)
+    this.#advance(upTo)
     const values = this.#values[field]
     const oldest = this.#last - this.#size + 1
     return Array.from({ length: count }, (_, i) => {
@@ -33,13 +34,13 @@ export class Columns<Field extends string> {
     })
   }
 
-  /** The sum over `count` seconds up to this one. */
+  /** The sum over `count` seconds up to and including `upTo`. */
   sum(field: Field, upTo: number, count: number): number {
     return this.read(field, upTo, count).reduce((sum, value) => sum + value, 0)
   }
 
-  /** Makes place for seconds up to this one: their places still hold what was a whole round ago. */
-  #reach(second: number): void {
+  /** Clears the places of all seconds up to this one: they still hold the values of `size` seconds earlier. */
+  #advance(second: number): void {
     if (second <= this.#last) return
     const from = Math.max(this.#last + 1, second - this.#size + 1)
     for (let passed = from; passed <= second; passed++) {

@@ -51,6 +51,7 @@ export function SignIn({ why }: { readonly why: "needed" | "refused" | "limited"
             <Button kind="primary" submit busy={busy}>
               {text.submit}
             </Button>
+            <p class="soft">{text.where}</p>
           </>
         )}
         <div class="choices">

@@ -1,5 +1,5 @@
 const en = {
-  skip: "Skip to the page",
+  skip: "Skip to content",
   nav: "Pages",
   pages: {
     overview: { title: "Overview" },
@@ -11,7 +11,7 @@ const en = {
   },
   docs: "API",
   theme: "Theme",
-  themes: { system: "As the system", light: "Light", dark: "Dark" },
+  themes: { system: "System", light: "Light", dark: "Dark" },
   language: "Language",
   signOut: "Sign out",
   roles: { reader: "reader", editor: "editor", admin: "admin" },
@@ -20,14 +20,16 @@ const en = {
   live: "Live",
   lost: "Connection lost",
   lostLong: (time: string) =>
-    `The connection to the service is lost. What you see is from ${time}. Trying again …`,
-  lostNever: "The service sends no live events. Trying again …",
+    `The service is not reachable. The page shows data from ${time}. Trying again …`,
+  lostNever: "The page receives no live events from the service. Trying again …",
   signIn: {
     title: "Sign in to Sluice",
-    lead: "This service asks for a token. It stays in this tab and is sent to this service only.",
+    lead: "This service requires a token. The page keeps the token in this tab and sends it only to this service.",
+    where:
+      "When the service starts, it prints the file that holds its token, and in a terminal also a link that signs you in. If control.tokens is configured, use one of those tokens.",
     token: "Token",
     submit: "Sign in",
-    refused: "This token is not known here.",
+    refused: "The service does not accept this token.",
     limited: "Too many wrong tokens came from this address. Wait a minute, then try again.",
     unreachable: "The service does not answer.",
     retry: "Try again",
@@ -55,14 +57,16 @@ const zh: typeof en = {
   connecting: "正在连接…",
   live: "实时",
   lost: "连接中断",
-  lostLong: (time: string) => `与服务的连接已中断。当前显示的是 ${time} 的数据，正在重新连接…`,
-  lostNever: "服务没有发送实时事件，正在重新连接…",
+  lostLong: (time: string) => `无法连接到服务。页面显示的是 ${time} 的数据，正在重试…`,
+  lostNever: "页面没有收到服务的实时事件，正在重试…",
   signIn: {
     title: "登录 Sluice",
     lead: "此服务需要令牌。令牌只保存在当前标签页，并且只发送给此服务。",
+    where:
+      "服务启动时会显示保存令牌的文件；在终端中还会显示一个可直接登录的链接。如果配置了 control.tokens，请使用其中一个令牌。",
     token: "令牌",
     submit: "登录",
-    refused: "此服务不认识该令牌。",
+    refused: "服务不接受此令牌。",
     limited: "此地址的错误令牌过多，请稍等一分钟再试。",
     unreachable: "服务没有响应。",
     retry: "重试",

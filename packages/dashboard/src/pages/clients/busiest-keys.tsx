@@ -28,10 +28,10 @@ export function BusiestKeys() {
     <>
       <PageHead title={text.title} lead={text.lead} />
       <div class="clients-pair">
-        <Panel title={text.denied} note={text.ofLate}>
+        <Panel title={text.denied} note={text.recent}>
           <TopTable by="denied" empty={text.emptyDenied} caption={text.denied} />
         </Panel>
-        <Panel title={text.used} note={text.ofLate}>
+        <Panel title={text.used} note={text.recent}>
           <TopTable by="used" empty={text.emptyUsed} caption={text.used} />
         </Panel>
       </div>
@@ -84,7 +84,7 @@ function TopTable({ by, caption, empty }: TopTableProps) {
   return <Table caption={caption} columns={columns} rows={rows} keyOf={({ rule, key }) => `${rule} ${key}`} />
 }
 
-/** Any key at all, also one that is not busy. */
+/** Opens the page of any key, also of one that is not busy. */
 function FindKey() {
   const text = t(texts)
   const { reply } = useAsked<RuleSetDocument>("rules")

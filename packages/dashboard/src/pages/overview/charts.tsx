@@ -13,7 +13,7 @@ import { texts } from "./texts.js"
 const SPANS = ["1", "5", "15"] as const
 const span = signal(kept("span", SPANS) ?? "5")
 
-/** The last minutes: of all requests, or of one rule. */
+/** The last minutes of all requests, or of one rule. */
 export function Charts({ rule }: { readonly rule: string | undefined }) {
   const text = t(texts)
   const count = Number(span.value) * 60
@@ -87,7 +87,7 @@ export function Charts({ rule }: { readonly rule: string | undefined }) {
   )
 }
 
-/** A second without decisions took no time at all, which is no point on a line. */
-function gaps(values: readonly number[]): (number | null)[] {
+/** A second without decisions has no decision time, so the line has a gap there. */
+function gaps(values: readonly (number | null)[]): (number | null)[] {
   return values.map((value) => (value === 0 ? null : value))
 }

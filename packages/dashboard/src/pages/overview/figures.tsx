@@ -4,32 +4,33 @@ import { t } from "../../browser/i18n.js"
 import { overallSeries } from "../../service/traffic.js"
 import { texts } from "./texts.js"
 
-/** Seconds that a rate is taken over: one alone jumps too much to be read. */
+/** Rates are averages over this many seconds: a single second varies too much to be read. */
 export const RATE_SECONDS = 10
 
-/** Where the service stands, in five numbers. */
+/** The current rates and decision times. A dash where the service is not reachable. */
 export function Figures() {
   const text = t(texts)
-  const allowed = rate(overallSeries("allowed", RATE_SECONDS))
-  const denied = rate(overallSeries("denied", RATE_SECONDS))
-  const shadow = rate(overallSeries("shadowDenied", RATE_SECONDS))
-  const degraded = rate(overallSeries("degraded", RATE_SECONDS))
-  const p50 = Math.max(...overallSeries("p50Ms", RATE_SECONDS))
-  const p99 = Math.max(...overallSeries("p99Ms", RATE_SECONDS))
-  const all = allowed + denied
+  const known = (field: Parameters<typeof overallSeries>[0]) =>
+    overallSeries(field, RATE_SECONDS).filter((value) => value !== null)
+  const allowed = rate(known("allowed"))
+  const denied = rate(known("denied"))
+  const all = (allowed ?? 0) + (denied ?? 0)
+  const ofAll = (part: number | undefined) => (part === undefined ? "" : text.ofRequests(share(part, all)))
+  const p50 = Math.max(0, ...known("p50Ms"))
+  const p99 = Math.max(0, ...known("p99Ms"))
   return (
     <dl class="figures" aria-label={text.figures}>
-      <Figure kind="allowed" label={text.allowed} note={text.ofRequests(share(allowed, all))}>
+      <Figure kind="allowed" label={text.allowed} note={ofAll(allowed)}>
         <Rate value={allowed} />
       </Figure>
-      <Figure kind="denied" label={text.denied} note={text.ofRequests(share(denied, all))}>
+      <Figure kind="denied" label={text.denied} note={ofAll(denied)}>
         <Rate value={denied} />
       </Figure>
       <Figure kind="shadow" label={text.shadow} note={text.wouldDeny}>
-        <Rate value={shadow} />
+        <Rate value={rate(known("shadowDenied"))} />
       </Figure>
       <Figure kind="degraded" label={text.degraded} note={text.withoutStore}>
-        <Rate value={degraded} />
+        <Rate value={rate(known("degraded"))} />
       </Figure>
       <Figure kind="accent" label={text.latency} note={text.p99(latency(p99))}>
         {latency(p50)}
@@ -55,7 +56,8 @@ function Figure({ kind, label, note, children }: FigureProps) {
   )
 }
 
-function Rate({ value }: { readonly value: number }) {
+function Rate({ value }: { readonly value: number | undefined }) {
+  if (value === undefined) return <>–</>
   return (
     <>
       {compact(value)}
@@ -64,6 +66,6 @@ function Rate({ value }: { readonly value: number }) {
   )
 }
 
-export function rate(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0) / Math.max(1, counts.length)
+function rate(counts: readonly number[]): number | undefined {
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0) / counts.length
 }

@@ -6,6 +6,7 @@ import { Badge } from "../../parts/badge.js"
 import { Empty } from "../../parts/empty.js"
 import { Icon } from "../../parts/icon.js"
 import { PageHead, Panel } from "../../parts/panel.js"
+import { connection } from "../../service/live.js"
 import { status } from "../../service/status.js"
 import { hasTraffic } from "../../service/traffic.js"
 import { useAskedAgain } from "../../service/use-asked.js"
@@ -23,11 +24,7 @@ export function Page() {
     <div class="overview">
       <PageHead title={text.title}>
         {hasTraffic.value && <SampleTraffic />}
-        {status.value && (
-          <Badge kind={status.value.status === "ready" ? "allowed" : "degraded"}>
-            {text.status[status.value.status]}
-          </Badge>
-        )}
+        <ServiceStatus />
       </PageHead>
       <Warnings />
       <div class="overview-columns">
@@ -57,7 +54,16 @@ export function Page() {
   )
 }
 
-/** What is not as it should be, in words, above all numbers. */
+/** What the service says of itself, or that it is not reachable. */
+function ServiceStatus() {
+  const text = t(texts).status
+  if (connection.value === "lost") return <Badge kind="denied">{text.unreachable}</Badge>
+  if (status.value === undefined) return null
+  const { status: now } = status.value
+  return <Badge kind={now === "ready" ? "allowed" : "degraded"}>{text[now]}</Badge>
+}
+
+/** What is wrong with the service, in words, above all numbers. */
 function Warnings() {
   const text = t(texts)
   const { store, rules } = status.value ?? {}
@@ -81,8 +87,8 @@ interface TopKey {
   readonly count: number
 }
 
-/** Whom to look at first. Nothing at all while nobody is denied. */
-export function MostDenied() {
+/** The keys that were denied most often. Not shown while nobody is denied. */
+function MostDenied() {
   const text = t(texts)
   const { reply } = useAskedAgain<readonly TopKey[]>("top?by=denied&limit=5", 5_000)
   const rows = reply?.data ?? []

@@ -16,17 +16,18 @@ import { texts } from "./texts.js"
 
 interface Row {
   readonly id: string
-  /** Undefined for what is no rule of the set. */
+  /** Undefined if the rule set has no such rule. */
   readonly mode: "enforce" | "shadow" | "off" | undefined
-  readonly counts: Counts
+  /** Undefined while the service is not reachable. */
+  readonly counts: Counts | undefined
 }
 
-/** Points of the small line: a quarter of an hour in steps of 15 seconds. */
+/** Points of the sparkline: 15 minutes in steps of 15 seconds. */
 const POINTS = 60
-/** All of a thousand rules, drawn anew each second, would keep a browser busy, and nobody reads them. */
-const FEW = 20
+/** Rows shown at first. The table is drawn again each second, which is slow with a thousand rules. */
+const FIRST_ROWS = 20
 
-/** What each rule does, the busiest first. */
+/** The rates of each rule, the busiest rule first. */
 export function RuleTable({ chosen }: { readonly chosen: string | undefined }) {
   const text = t(texts)
   const { reply, reload } = useAsked<RuleSetDocument>("rules")
@@ -34,7 +35,7 @@ export function RuleTable({ chosen }: { readonly chosen: string | undefined }) {
   useEffect(reload, [revision])
   const [showsAll, setAll] = useState(false)
   const rows = rowsOf(reply?.data)
-  const shown = showsAll ? rows : rows.slice(0, FEW)
+  const shown = showsAll ? rows : rows.slice(0, FIRST_ROWS)
   const columns: Column<Row>[] = [
     { title: text.rule, cell: ({ id }) => <RuleName id={id} isChosen={id === chosen} /> },
     { title: text.mode, optional: true, cell: ({ mode }) => <Mode mode={mode} /> },
@@ -47,7 +48,7 @@ export function RuleTable({ chosen }: { readonly chosen: string | undefined }) {
   return (
     <Panel title={text.rules} note={text.figures}>
       <Table caption={text.rulesCaption} columns={columns} rows={shown} keyOf={({ id }) => id} />
-      {rows.length > FEW && (
+      {rows.length > FIRST_ROWS && (
         <div class="more">
           <Button kind="quiet" size="small" onClick={() => setAll(!showsAll)}>
             {showsAll ? text.fewer : text.all(whole(rows.length))}
@@ -64,13 +65,13 @@ function rowsOf(set: RuleSetDocument | undefined): Row[] {
   const others = activeRules()
     .filter((id) => !rules.some((rule) => rule.id === id))
     .map((id) => ({ id, mode: undefined, counts: ruleTotals(id, RATE_SECONDS) }))
-    // A rule that is gone stays as long as it has something to show.
+    // A deleted rule stays in the table while it has recent decisions.
     .filter(({ counts }) => busyness(counts) > 0)
   return [...known, ...others].sort((a, b) => busyness(b.counts) - busyness(a.counts))
 }
 
-function busyness({ allowed, denied, shadowDenied }: Counts): number {
-  return allowed + denied + shadowDenied
+function busyness(counts: Counts | undefined): number {
+  return counts === undefined ? 0 : counts.allowed + counts.denied + counts.shadowDenied
 }
 
 function rateColumn(title: string, outcome: keyof Counts, optional = false): Column<Row> {
@@ -79,6 +80,7 @@ function rateColumn(title: string, outcome: keyof Counts, optional = false): Col
     numeric: true,
     optional,
     cell({ counts }) {
+      if (counts === undefined) return <span class="soft">–</span>
       const value = counts[outcome] / RATE_SECONDS
       return value === 0 ? (
         <span class="soft">0</span>
@@ -117,15 +119,17 @@ function DeniedLine({ id }: { readonly id: string }) {
   const denied = ruleSeries(id, "denied")
   const shadow = ruleSeries(id, "shadowDenied")
   const step = SPAN_SECONDS / POINTS
-  const points = Array.from(
-    { length: POINTS },
-    (_, i) => sum(denied.slice(i * step, (i + 1) * step)) + sum(shadow.slice(i * step, (i + 1) * step)),
-  )
+  const points = Array.from({ length: POINTS }, (_, i) => {
+    const known = [denied, shadow].flatMap((series) =>
+      series.slice(i * step, (i + 1) * step).filter((value) => value !== null),
+    )
+    return known.length === 0 ? null : sum(known)
+  })
   const label = t(texts).deniedSparkline(id, whole(sum(points)))
   const colour = sum(points) === 0 ? "--line-strong" : sum(shadow) > sum(denied) ? "--shadow" : "--denied"
   return <Sparkline label={label} values={points} colour={colour} />
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
+function sum(values: readonly (number | null)[]): number {
+  return values.reduce<number>((total, value) => total + (value ?? 0), 0)
 }

@@ -1,18 +1,22 @@
 import type { ComponentChildren } from "preact"
-import { ago, bytes, span, whole } from "../../browser/format.js"
+import { ago, bytes, span, timeOfDay, whole } from "../../browser/format.js"
 import { t } from "../../browser/i18n.js"
 import { href } from "../../browser/router.js"
 import { Badge } from "../../parts/badge.js"
 import { Panel } from "../../parts/panel.js"
+import { connection, lastHeard } from "../../service/live.js"
 import type { Status } from "../../service/status.js"
 import { texts } from "./texts.js"
 
-/** What decides, and what it stands on. */
+/** The store, the rules and the processes of the service, as it reported them last. */
 export function ServicePanel({ status }: { readonly status: Status }) {
   const text = t(texts)
   const { store, rules } = status
   return (
-    <Panel title={text.service}>
+    <Panel
+      title={text.service}
+      note={connection.value === "lost" && lastHeard.value > 0 && text.asOf(timeOfDay(lastHeard.value))}
+    >
       <dl class="facts">
         <Fact label={text.store}>{text.stores[store.kind]}</Fact>
         <Fact label={text.breaker}>

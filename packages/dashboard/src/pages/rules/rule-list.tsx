@@ -196,13 +196,15 @@ function Enforce({
 
 const SECONDS = 60
 
-/** The last minute of a rule: how much it decided, and how much of that it denied, or would have in shadow. */
+/** The decisions of a rule in the last minute, with those that it denied, or would have denied in shadow. */
 export function Minute({ rule }: { readonly rule: RuleSpec }) {
   const text = t(texts)
-  const { allowed, denied, shadowDenied } = ruleTotals(rule.id, SECONDS)
+  const totals = ruleTotals(rule.id, SECONDS)
+  if (totals === undefined) return <span class="soft">–</span>
+  const { allowed, denied, shadowDenied } = totals
   if (allowed + denied + shadowDenied === 0) return <span class="soft">{text.quiet}</span>
   const label = text.minute(allowed, denied, shadowDenied)
-  // What a shadow lets through is counted nowhere; only what it would have denied.
+  // A rule in shadow counts only the requests that it would have denied.
   if (modeOf(rule) === "shadow")
     return (
       <div class="rules-minute">
@@ -213,7 +215,9 @@ export function Minute({ rule }: { readonly rule: RuleSpec }) {
       </div>
     )
   const over = ruleSeries(rule.id, "denied", SECONDS)
-  const all = ruleSeries(rule.id, "allowed", SECONDS).map((value, i) => value + (over[i] ?? 0))
+  const all = ruleSeries(rule.id, "allowed", SECONDS).map((value, i) =>
+    value === null ? null : value + (over[i] ?? 0),
+  )
   return (
     <div class="rules-minute">
       <Sparkline label={label} values={all} />

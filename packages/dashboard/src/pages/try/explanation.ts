@@ -1,6 +1,7 @@
-/** What `POST /explain` answers. JSON has no infinity: a limit that does not exist is null, a wait without end "never". */
+/** The answer of `POST /explain`. JSON has no infinity: a missing limit is null, and an infinite wait is "never". */
 export interface Explanation {
   readonly revision: number
+  /** The request as the rules see it. `badPath` names why the path was refused. */
   readonly request: Readonly<Record<string, string | undefined>>
   readonly rules: readonly RuleExplanation[]
   readonly decision: {
@@ -13,6 +14,8 @@ export interface Explanation {
     readonly limitName?: string
     readonly shadowDenied?: readonly string[]
     readonly degraded?: string
+    /** What the request has more than once, or in a form that can be read in several ways. */
+    readonly ambiguous?: string
   }
   readonly response: {
     readonly status: number

@@ -7,14 +7,14 @@ import type { Explanation, RuleExplanation } from "./explanation.js"
 import { LimitFill } from "./limit-fill.js"
 import { texts } from "./texts.js"
 
-/** Every rule: those with a say open, the others one line each. */
+/** Every rule: those that apply in detail, the others in one line each. */
 export function RuleReasons({ explanation: { rules, revision } }: { readonly explanation: Explanation }) {
   const text = t(texts)
   const applying = rules.filter(({ applies }) => applies)
-  // Those that nearly had a say first.
+  // Rules that match come first: they nearly applied.
   const others = rules.filter(({ applies }) => !applies).sort((a, b) => Number(b.matched) - Number(a.matched))
   return (
-    <Panel title={text.rules} note={`${text.sayCount(applying.length)} · ${text.revision(revision)}`}>
+    <Panel title={text.rules} note={`${text.applyCount(applying.length)} · ${text.revision(revision)}`}>
       <ul class="try-rules">
         {applying.map((rule) => (
           <Applying key={rule.rule} rule={rule} />

@@ -4,21 +4,19 @@ import { Icon } from "../../parts/icon.js"
 import type { Explanation } from "./explanation.js"
 import { texts } from "./texts.js"
 
-/** The decision, first as a word and then as a sentence. Read out when it comes. */
-export function Verdict({ explanation: { decision } }: { readonly explanation: Explanation }) {
+/** The decision as a word and a sentence. Screen readers announce it. */
+export function Verdict({ explanation }: { readonly explanation: Explanation }) {
   const text = t(texts)
-  const { allowed, retryAfterMs, shadowDenied = [], degraded } = decision
+  const { decision } = explanation
+  const { reason, allowed, retryAfterMs, shadowDenied = [], degraded } = decision
   return (
     <section class={`panel try-verdict ${allowed ? "allowed" : "denied"}`} role="status">
       <Icon name={allowed ? "check" : "close"} />
       <div>
         <h2>{allowed ? text.allowed : text.denied}</h2>
         <p>
-          {sentenceOf(decision)}{" "}
-          {!allowed &&
-            (retryAfterMs === "never"
-              ? text.never
-              : retryAfterMs > 0 && text.passesIn(waitText(retryAfterMs)))}
+          {sentenceOf(explanation)} {reason === "limit" && retryAfterMs === "never" && text.never}
+          {!allowed && retryAfterMs !== "never" && retryAfterMs > 0 && text.passesIn(waitText(retryAfterMs))}
         </p>
         {shadowDenied.length > 0 && <p class="try-shadow">{text.shadowDenied(shadowDenied.join(", "))}</p>}
         {degraded !== undefined && <p class="try-degraded">{text.degraded}</p>}
@@ -27,14 +25,9 @@ export function Verdict({ explanation: { decision } }: { readonly explanation: E
   )
 }
 
-function sentenceOf({
-  reason,
-  rule = "",
-  limitName = "",
-  remaining,
-  limit,
-}: Explanation["decision"]): string {
-  const words = t(texts).verdict
+function sentenceOf({ decision, request }: Explanation): string {
+  const { reason, rule = "", limitName = "", remaining, limit, ambiguous = "" } = decision
+  const { verdict: words, refusals } = t(texts)
   switch (reason) {
     case "within-limits":
       return words[reason](String(remaining ?? "∞"), String(limit ?? "∞"), limitName, rule)
@@ -43,6 +36,12 @@ function sentenceOf({
     case "block":
     case "missing-key":
       return words[reason](rule)
+    case "ambiguous-key":
+      return words[reason](ambiguous)
+    case "bad-path": {
+      const { badPath = "" } = request
+      return words[reason](refusals[badPath] ?? badPath)
+    }
     default:
       return words[reason]
   }

@@ -40,3 +40,8 @@ it("draws a sparkline from zero to its highest value, and a flat one at the bott
   expect(sparklinePath([0, 0])).toBe("M0.0 23.0L100.0 23.0")
   expect(sparklinePath([])).toBe("")
 })
+
+it("leaves a gap in a sparkline where a value is not known", () => {
+  expect(sparklinePath([0, null, 0, 0])).toBe("M0.0 23.0M66.7 23.0L100.0 23.0")
+  expect(sparklinePath([null, null])).toBe("")
+})

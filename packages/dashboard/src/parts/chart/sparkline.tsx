@@ -6,7 +6,8 @@ import type { Property } from "../../browser/theme.js"
 export interface SparklineProps {
   /** What it shows, with the number that matters: "12 denied in the last minute". */
   readonly label: string
-  readonly values: readonly number[]
+  /** Null leaves a gap in the line. */
+  readonly values: readonly (number | null)[]
   /** The name of a custom property. Default: `--accent`. */
   readonly colour?: Property | undefined
 }
@@ -30,16 +31,18 @@ export function Sparkline({ label, values, colour = "--accent" }: SparklineProps
   )
 }
 
-/** From the left to the right, from zero to the highest value. */
-export function sparklinePath(values: readonly number[]): string {
-  if (values.length === 0) return ""
-  const most = Math.max(1, ...values)
+/** An SVG path from left to right, scaled so that the highest value is at the top and zero at the bottom. */
+export function sparklinePath(values: readonly (number | null)[]): string {
+  const max = Math.max(1, ...values.map((value) => value ?? 0))
   const step = WIDTH / Math.max(1, values.length - 1)
-  const points = values.map((value, i) => {
-    const y = HEIGHT - 1 - (value / most) * (HEIGHT - 2)
-    return `${(i * step).toFixed(1)} ${y.toFixed(1)}`
+  let path = ""
+  values.forEach((value, i) => {
+    if (value === null) return
+    const isStart = i === 0 || values[i - 1] === null
+    const y = HEIGHT - 1 - (value / max) * (HEIGHT - 2)
+    path += `${isStart ? "M" : "L"}${(i * step).toFixed(1)} ${y.toFixed(1)}`
   })
-  return `M${points.join("L")}${values.length === 1 ? `H${WIDTH}` : ""}`
+  return values.length === 1 && path !== "" ? `${path}H${WIDTH}` : path
 }
 
 /** A mark in the colour of a custom property. Set through the CSSOM: the policy of the page forbids style attributes. */
