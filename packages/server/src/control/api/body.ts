@@ -4,8 +4,8 @@ import { z } from "zod"
 import { MOST_DISCARDED_BYTES, tooLarge } from "../../http/body.js"
 import type { SentDocument } from "../../rule-work/rule-checker.js"
 import { checkBody } from "./checked.js"
+import type { JsonSchema } from "./json.js"
 import { isObject, type JsonObject, parseChecked } from "./json.js"
-import type { JsonSchema } from "./route.js"
 
 /** What a route takes as its body. */
 export interface BodySpec<Body> {

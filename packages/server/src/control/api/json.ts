@@ -4,6 +4,7 @@ import { SluiceError } from "sluice"
 import { notJson, parseJson } from "../../http/body.js"
 
 export type JsonObject = Readonly<Record<string, unknown>>
+export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** Field names with a special meaning for JavaScript objects. */
 const FORBIDDEN = ["__proto__", "constructor", "prototype"]

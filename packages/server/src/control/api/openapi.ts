@@ -2,7 +2,8 @@
 
 import { ruleSetJsonSchema } from "sluice/rules"
 import { z } from "zod"
-import type { JsonSchema, Route } from "./route.js"
+import type { JsonSchema } from "./json.js"
+import type { Route } from "./route.js"
 import { problemBody, ref } from "./schemas.js"
 
 export interface OpenApi {

@@ -5,10 +5,10 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { SluiceError } from "sluice"
 import type { z } from "zod"
 import type { BodySpec } from "./body.js"
+import type { JsonSchema } from "./json.js"
 import type { Actor, Role } from "./roles.js"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** What a route has to know of a request. */
 export interface Asked<Query = unknown, Body = unknown> {

@@ -2,8 +2,8 @@
 // library; here it is named by reference.
 
 import { z } from "zod"
+import type { JsonSchema } from "./json.js"
 import { ROLES } from "./roles.js"
-import type { JsonSchema } from "./route.js"
 
 export function ref(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` }
