@@ -93,6 +93,16 @@ export function command<S extends CommandSpec>(
   return { spec, run: run as Command["run"] }
 }
 
+/** The codes of the errors that the command `sluice` throws, each with its meaning. docs/errors.md explains them. */
+export const commandErrorCodes = {
+  USAGE_INVALID: "The command line has an unknown command or option, or a value that cannot be read.",
+  SERVICE_UNREACHABLE: "The service does not answer a command, or something else answers at its address.",
+} as const
+
+declare module "sluice" {
+  interface ErrorCodes extends Record<keyof typeof commandErrorCodes, string> {}
+}
+
 /** A mistake on the command line. The program prints it with a pointer to the help and exits with 2. */
 export class UsageError extends SluiceError {
   constructor(place: string, expected: string, found?: { readonly found: unknown }) {

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { keptControlToken } from "@sluice/server/control-token"
+import { serverErrorCodes } from "@sluice/server/errors"
 import { type ErrorCode, errorCodes, SluiceError } from "sluice"
 import type { RuleProblem } from "sluice/rules"
 import { UsageError } from "./command.js"
@@ -101,7 +102,7 @@ interface Problem {
 }
 
 function isCode(code: string | undefined): code is ErrorCode {
-  return code !== undefined && Object.hasOwn(errorCodes, code)
+  return code !== undefined && (Object.hasOwn(errorCodes, code) || Object.hasOwn(serverErrorCodes, code))
 }
 
 function reasonOf(error: unknown): string {

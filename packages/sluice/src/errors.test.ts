@@ -1,44 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { errorCodes, SluiceError } from "./errors.js"
-
-const codes = Object.keys(errorCodes)
-
-describe("docs/errors.md", () => {
-  const page = readFileSync(new URL("../../../docs/errors.md", import.meta.url), "utf8")
-  const headings = [...page.matchAll(/^### (.+)$/gm)].map((match) => match[1])
-
-  it.each(codes)("explains %s", (code) => {
-    expect(headings).toContain(code)
-  })
-
-  it("explains no code that does not exist, and none twice", () => {
-    expect(headings.filter((heading) => !codes.includes(heading ?? ""))).toEqual([])
-    expect(headings.length).toBe(new Set(headings).size)
-  })
-})
-
-describe("errorCodes", () => {
-  // The service and the command line throw codes of their own from the same list.
-  const folders = [".", "../../server/src/", "../../cli/src/"].map((path) => new URL(path, import.meta.url))
-  const sources = folders
-    .flatMap((folder) =>
-      readdirSync(folder, { recursive: true, encoding: "utf8" })
-        .filter(
-          (file) => file.endsWith(".ts") && !/\.test(-support)?\.ts$/.test(file) && file !== "errors.ts",
-        )
-        .map((file) => readFileSync(new URL(file, folder), "utf8")),
-    )
-    .join("\n")
-
-  it.each(codes)("lists %s because something throws it", (code) => {
-    expect(sources).toContain(`"${code}"`)
-  })
-
-  it("says what each means in a sentence", () => {
-    for (const meaning of Object.values(errorCodes)) expect(meaning).toMatch(/^[A-Z].*\.$/)
-  })
-})
+import { SluiceError } from "./errors.js"
 
 describe("SluiceError", () => {
   it("says the place, what was expected, what was found and the code", () => {

@@ -1,98 +1,85 @@
-import { type ClassOf, isInstance, markOf } from "./kind.js"
-
-/** Every code a SluiceError may carry, with what it means. docs/errors.md lists the same codes; a test compares both. */
+/** The codes of the errors that this library throws, each with its meaning. docs/errors.md explains them. */
 export const errorCodes = {
-  OPTION_UNKNOWN: "An option that does not exist, usually a misspelling.",
-  OPTION_TYPE: "An option of the wrong type.",
-  OPTION_CONFLICT: "Two options that exclude each other, or one that the algorithm does not take.",
-  OPTION_MISSING: "An option that is required.",
-  ALGORITHM_UNKNOWN: "An algorithm name that does not exist.",
-  LIMIT_INVALID: "A limit, burst or number of buckets that is not a whole number in range.",
-  LIMIT_NAME_DUPLICATE: "Two limits of one limiter with the same name.",
-  WINDOW_INVALID: "A window that is no duration, too short or too long, or does not divide into its buckets.",
-  DURATION_INVALID: "A duration that cannot be read.",
-  POLICY_TOO_LARGE: "Numbers too large for exact arithmetic.",
-  KEY_INVALID: "A key that is not a string of at least one character.",
-  COST_INVALID: "A cost that is not a whole number of at least 0.",
-  TIME_INVALID: "A timestamp that is not a time after 1970 in milliseconds.",
+  OPTION_UNKNOWN: "The option does not exist; usually it is misspelt.",
+  OPTION_TYPE: "The option has a value of the wrong type.",
+  OPTION_CONFLICT: "Two options exclude each other, or the algorithm does not take the option.",
+  OPTION_MISSING: "A required option is missing.",
+  ALGORITHM_UNKNOWN: "The algorithm does not exist.",
+  LIMIT_INVALID: "A limit, burst or number of buckets is not a whole number in range.",
+  LIMIT_NAME_DUPLICATE: "Two limits of one limiter have the same name.",
+  WINDOW_INVALID:
+    "The window is not a duration, is too short or too long, or does not divide into its buckets.",
+  DURATION_INVALID: "The duration cannot be read.",
+  POLICY_TOO_LARGE: "The numbers of the limit are too large for exact arithmetic.",
+  KEY_INVALID: "The key is not a string of at least one character.",
+  COST_INVALID: "The cost is not a whole number of at least 0.",
+  TIME_INVALID: "The timestamp is not a time after 1970 in milliseconds.",
   PATTERN_INVALID:
-    "A path, host, method or value of a rule's match that cannot be read, or could never match.",
-  LIMITER_CLOSED: "A wait that ended because the limiter was closed.",
-  STORE_NOT_SYNC: "A synchronous call on a store that only answers asynchronously.",
-  STORE_CLOSED: "A call on a store that was closed.",
+    "A path, host, method or value in the match of a rule cannot be read, or could never match.",
+  LIMITER_CLOSED: "The wait ended because the limiter was closed.",
+  STORE_NOT_SYNC: "A synchronous call needs a store that answers synchronously.",
+  STORE_CLOSED: "The store was closed before the call.",
   SNAPSHOT_INVALID:
-    "A snapshot file that is damaged or of another version. It is ignored and the store starts empty.",
-  SNAPSHOT_IO: "A snapshot file that could not be read or written.",
-  REDIS_URL_INVALID: "A Redis URL that cannot be read. Passwords in it are never shown.",
-  REDIS_TOO_OLD: "A warning: this Redis is older than the scripts of the store were tested on.",
-  REDIS_EVICTS: "A warning: this Redis may drop counters when its memory is full.",
-  RULES_INVALID: "A rule set that was refused. `problems` lists every mistake in it.",
-  RULES_SYNTAX: "Text that is no YAML or JSON, too large or nested too deeply.",
-  RULE_UNKNOWN_FIELD: "A field of a rule set that does not exist, usually a misspelling.",
-  RULE_FIELD_INVALID:
-    "A field of a rule set with a value it cannot have, or one that is required and not there.",
-  RULE_DUPLICATE: "Two rules with the same id.",
-  RULE_REFERENCE_UNKNOWN: "A rule set that names a rule or parameter that is not there.",
-  RULE_OUT_OF_BOUNDS: "A rule set outside the bounds that an administrator has set.",
-  RULE_UNKNOWN: "The id of a rule that does not exist.",
-  CLIENT_INVALID: "The name of a client that cannot be read, or an API key in clear.",
+    "The snapshot file is damaged or of another version. The store ignores it and starts empty.",
+  SNAPSHOT_IO: "The snapshot file could not be read or written.",
+  REDIS_URL_INVALID: "The Redis URL cannot be read. Messages never show the password in it.",
+  REDIS_TOO_OLD: "A warning: this Redis is older than any version that the store was tested on.",
+  REDIS_EVICTS: "A warning: this Redis may evict counters when its memory is full.",
+  RULES_INVALID: "The rule set was refused. `problems` lists every mistake in it.",
+  RULES_SYNTAX: "The text is not YAML or JSON, or it is too large or nested too deeply.",
+  RULE_UNKNOWN_FIELD: "A field of the rule set does not exist; usually it is misspelt.",
+  RULE_FIELD_INVALID: "A field of the rule set is missing or has an invalid value.",
+  RULE_DUPLICATE: "Two rules have the same id.",
+  RULE_REFERENCE_UNKNOWN: "The rule set refers to a rule or parameter that does not exist.",
+  RULE_OUT_OF_BOUNDS: "The rule set exceeds the bounds that an administrator has set.",
+  RULE_UNKNOWN: "No rule has this id.",
+  CLIENT_INVALID: "The name of a client cannot be read, or contains an API key in plain text.",
   SECRET_MISSING: "Rules that count by API key in a shared store need a secret to hash the keys with.",
-  CLIENT_MISSING: "A package that has to be installed for this.",
-  CIDR_INVALID: "An address or a range of addresses that cannot be read.",
-  TRUST_PROXY_INVALID: "A trustProxy that does not say which proxies to believe.",
-  RULES_CONFLICT: "A rule set that was edited on a revision that is no longer in force.",
-  RULES_UNAVAILABLE: "Rules in Redis that cannot be reached, and no copy of them to start from.",
-  RULES_REVISION_UNKNOWN: "A revision of the rules that never was, or that is no longer kept.",
-  RULES_IO: "A file of rules, or one that belongs to it, that could not be read or written.",
-  CONFIG_INVALID: "A configuration of the service that was refused. `problems` lists every mistake in it.",
-  CERTIFICATE_INVALID: "A file of a certificate, a key or an authority of the gateway that cannot be used.",
-  ACCESS_LOG_IO: "An access log of the gateway that cannot be written.",
-  USAGE_INVALID: "A command line with an unknown command or option, or a value that cannot be read.",
-  SERVICE_UNREACHABLE: "A service that does not answer a command, or answers as no Sluice does.",
-  BODY_INVALID_JSON: "A request body that is not JSON.",
-  BODY_NOT_OBJECT: "A request body that is not a JSON object.",
-  BODY_UNKNOWN_FIELD: "A request body with a field that does not exist.",
-  BODY_FIELD_INVALID: "A request body with a field that has the wrong value, or lacks one.",
-  BODY_TOO_LARGE: "A request body of too many bytes.",
-  BATCH_TOO_LARGE: "A batch of too many checks.",
-  QUERY_INVALID: "A query parameter that does not exist or cannot be read.",
-  PATH_UNKNOWN: "A path that the service does not have.",
-  METHOD_NOT_ALLOWED: "A method that the path does not take.",
-  PROXY_UNTRUSTED: "An auth subrequest from a proxy that is not trusted.",
-  FORWARDED_INVALID: "An auth subrequest that does not say clearly what it is about.",
-  BODY_TYPE_UNSUPPORTED: "A request body of a content type that the path does not take.",
-  TOKEN_INVALID: "A token of the service that is too short, or a hash of one that cannot be read.",
-  TOKEN_REQUIRED: "A request without the token that it needs, or with one that is not known.",
-  ROLE_REQUIRED: "A request to the control plane that the role of its token does not allow.",
-  LOGIN_LIMITED: "Too many wrong tokens from one address.",
-  ORIGIN_REFUSED: "A request from the page of another site, or from another machine than it may come from.",
-  LISTEN_UNSAFE: "A control plane that everybody could reach, without tokens.",
-  IF_MATCH_REQUIRED: "A change of the rules that does not say which revision it was made on.",
-  ENTRY_UNKNOWN: "A client, list, tier or override that is not there.",
-  EVENTS_FULL: "More listeners to live events than there may be.",
-  EVENTS_CLOSED: "Live events of a service that is stopping.",
-  AUDIT_IO: "An audit log that could not be read or written.",
-  LOG_FORMAT_UNKNOWN: "An access log in a format that replay does not know.",
-  LOG_FORMAT_INVALID: "A description of a log format that cannot be read, or does not fit the log.",
-  RULES_BUSY: "Rules sent to be checked while too many others wait for that.",
-  REPLAY_BUSY: "A log sent for replay while another is replayed.",
-  REPLAY_TOO_MUCH: "A replay that took more time or memory than it may.",
-  LOG_IO: "An access log that could not be read, or not to its end.",
+  CLIENT_MISSING: "A package that is needed here is not installed.",
+  CIDR_INVALID: "The address or the range of addresses cannot be read.",
+  TRUST_PROXY_INVALID: "The value of trustProxy does not say which proxies to trust.",
+  RULES_CONFLICT: "The change is based on a revision of the rules that is no longer in force.",
+  RULES_UNAVAILABLE: "The rules in Redis cannot be reached, and there is no copy to start from.",
+  RULES_REVISION_UNKNOWN: "The revision of the rules never existed, or is no longer kept.",
+  RULES_IO: "A rule file, or a file that belongs to it, could not be read or written.",
 } as const
 
-export type ErrorCode = keyof typeof errorCodes
+/**
+ * The codes that a `SluiceError` may carry. A package that throws errors of its own adds its codes:
+ * `declare module "sluice" { interface ErrorCodes extends Record<MyCode, string> {} }`.
+ */
+export interface ErrorCodes extends Record<keyof typeof errorCodes, string> {}
+
+export type ErrorCode = keyof ErrorCodes
 
 export interface ErrorDetails {
-  /** Where: `limits[1].window`, `check("user:42")`. */
+  /** Where the mistake is: `limits[1].window`, `check("user:42")`. */
   readonly place: string
   readonly expected: string
   readonly found?: unknown
   readonly cause?: unknown
 }
 
+/** A class, as far as its own `instanceof` needs it. */
+export type ClassOf<T> = abstract new (...args: never[]) => T
+
+/**
+ * The symbol that marks instances of a class in every copy of this library. `instanceof` compares the identity of classes, and
+ * a process may hold two copies of the library: two installed versions, or one that is bundled.
+ */
+export function markOf(name: string): symbol {
+  return Symbol.for(`sluice.${name}`)
+}
+
+/** `value instanceof asked`: for the class `marked` by its mark, for classes that extend it by identity. */
+export function isInstance(asked: unknown, value: unknown, marked: unknown, mark: symbol): boolean {
+  if (asked === marked) return typeof value === "object" && value !== null && mark in value
+  return Function.prototype[Symbol.hasInstance].call(asked as () => void, value)
+}
+
 const MARK = /* @__PURE__ */ markOf("SluiceError")
 
-/** A mistake by the caller. A denial is never an error, and neither is a store that fails. */
+/** A mistake by the caller. Neither a denial nor a failing store is one. */
 export class SluiceError extends Error {
   override readonly name = "SluiceError"
   readonly code: ErrorCode
@@ -109,9 +96,9 @@ export class SluiceError extends Error {
     this.found = details.found
   }
 
-  /** Also true of errors of another copy of this library. */
+  /** Also true for errors of another copy of this library. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
-    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one asks here, too.
+    // biome-ignore lint/complexity/noThisInStatic: `this` may be a class that extends this one.
     return isInstance(this, value, SluiceError, MARK)
   }
 
@@ -120,7 +107,7 @@ export class SluiceError extends Error {
   }
 }
 
-/** A value as the user wrote it, short enough for a log line. */
+/** Formats a value as the user wrote it, short enough for a log line. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}…` : value)
   if (typeof value === "bigint") return `${value}n`

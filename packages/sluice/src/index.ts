@@ -2,7 +2,7 @@ export type { AlgorithmName } from "./algorithms/algorithm.js"
 export { type Clock, systemClock } from "./clock.js"
 export type { Decision, LimitDecision } from "./decision.js"
 export { type Duration, parseDuration } from "./duration.js"
-export { type ErrorCode, errorCodes, SluiceError } from "./errors.js"
+export { type ErrorCode, type ErrorCodes, errorCodes, SluiceError } from "./errors.js"
 export {
   type CheckOptions,
   type CheckRequest,

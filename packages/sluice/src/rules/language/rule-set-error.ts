@@ -1,5 +1,4 @@
-import { type ErrorCode, SluiceError } from "../../errors.js"
-import { type ClassOf, isInstance, markOf } from "../../kind.js"
+import { type ClassOf, type ErrorCode, isInstance, markOf, SluiceError } from "../../errors.js"
 
 const MARK = /* @__PURE__ */ markOf("RuleSetError")
 

@@ -1,6 +1,6 @@
-import { type ClassOf, isInstance, markOf } from "../../kind.js"
+import { type ClassOf, isInstance, markOf } from "../../errors.js"
 
-/** Why a store could not answer. Used as a metric label, so the list is closed. */
+/** Why a store could not answer. Metrics use it as a label, so the list is closed. */
 export type FailureKind =
   | "timeout"
   | "connection"
@@ -19,13 +19,13 @@ export type FailureKind =
 const MARK = /* @__PURE__ */ markOf("StoreFailure")
 
 /**
- * Thrown by stores that talk to a server, and caught by the guard around them: callers of a limiter never see it, they
- * get a degraded decision.
+ * Thrown by a store that talks to a server. The guard around the store catches it, so callers of a limiter get a degraded
+ * decision instead.
  */
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure"
   readonly kind: FailureKind
-  /** The charge may have happened all the same: the answer was lost, not the question. Never repeated. */
+  /** Whether the server may have made the charge, because only its answer was lost. Such a call is never repeated. */
   readonly ambiguous: boolean
 
   constructor(kind: FailureKind, message: string, options: { ambiguous?: boolean; cause?: unknown } = {}) {
@@ -34,9 +34,9 @@ export class StoreFailure extends Error {
     this.ambiguous = options.ambiguous ?? false
   }
 
-  /** Also true of failures of another copy of this library. */
+  /** Also true for failures of another copy of this library. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
-    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one asks here, too.
+    // biome-ignore lint/complexity/noThisInStatic: `this` may be a class that extends this one.
     return isInstance(this, value, StoreFailure, MARK)
   }
 
