@@ -14,13 +14,13 @@ export interface RecordOptions {
 }
 
 export interface OpenRecord {
-  /** Records what it is told of, and tells it on. */
+  /** Records decisions and passes them on to the next observer. */
   readonly watch: Watch
-  /** Writes what is left. */
+  /** Writes the remaining lines and closes the file. */
   close(): Promise<void>
 }
 
-/** The decision log of the configuration: lines that `sluice replay` reads back. Without a file, nothing is recorded. */
+/** Opens the configured decision log, which `sluice replay` can read. Without a file it records nothing. */
 export function openRecord(
   watch: Watch,
   { file, maxBytes, files, headers }: Config["record"],
@@ -32,7 +32,8 @@ export function openRecord(
     maxBytes,
     files,
     header: RECORD_HEADER,
-    onError: (error) => log.error({ file, error: (error as Error).message }, "decisions are not recorded"),
+    onError: (error) =>
+      log.error({ file, error: (error as Error).message }, "could not write the decision log"),
   })
   const options = { engine, headers: headers.map((name) => name.toLowerCase()) }
   return {
@@ -46,7 +47,8 @@ export function openRecord(
     },
     async close() {
       await record.close()
-      if (record.dropped > 0) log.warn({ file, dropped: record.dropped }, "decisions that were not recorded")
+      if (record.dropped > 0)
+        log.warn({ file, dropped: record.dropped }, "some decisions are missing in the decision log")
     },
   }
 }

@@ -1,24 +1,24 @@
-// A file of lines that never grows beyond its bounds, on disk or in memory: when it is full it becomes `.1`, what was `.1`
-// becomes `.2`, and the oldest goes. Several processes may write to one; each writes whole lines.
+// A log file that rotates: when it is full it is renamed to `.1`, `.1` to `.2`, and the oldest is deleted. Several processes may
+// write to one file; each writes whole lines. Memory is bounded too.
 
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises"
 
 export interface RecordFileOptions {
   readonly file: string
-  /** Of one file. */
+  /** The most bytes of one file. */
   readonly maxBytes: number
-  /** Kept, the one being written included. */
+  /** How many files are kept, including the current one. */
   readonly files: number
-  /** The first line of each. */
+  /** The first line of each file. */
   readonly header: string
-  /** Told of the first failure, and of the first after it has worked again. */
+  /** Called with the first failure, and again with the first failure after a success. */
   readonly onError: (error: unknown) => void
 }
 
 const FLUSH_MS = 200
-/** Held while the disk is slow; what comes on top is dropped. */
-const MOST_HELD = 4_194_304
-/** A process that died while it rotated leaves its lock behind. */
+/** The most bytes that wait for a slow disk. Further lines are dropped. */
+const MAX_HELD = 4_194_304
+/** A lock older than this belongs to a process that died during a rotation. */
 const STALE_LOCK_MS = 10_000
 
 export class RecordFile {
@@ -34,13 +34,13 @@ export class RecordFile {
     this.#options = options
   }
 
-  /** Lines that were not written because the disk was too slow, or failed. */
+  /** How many lines were lost because the disk was too slow or failed. */
   get dropped(): number {
     return this.#dropped
   }
 
   write(line: string): void {
-    if (this.#held + line.length > MOST_HELD) {
+    if (this.#held + line.length > MAX_HELD) {
       this.#dropped++
       return
     }
@@ -49,7 +49,7 @@ export class RecordFile {
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref()
   }
 
-  /** Writes what is held. Never rejects: a full disk must not stop decisions. */
+  /** Writes the waiting lines. It never rejects, because a full disk must not stop decisions. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -77,7 +77,7 @@ export class RecordFile {
     }
   }
 
-  /** Opened for each write: somebody else may have rotated it. */
+  /** Opens the file for each write, because another process may have rotated it. */
   async #append(lines: readonly string[]): Promise<void> {
     const { file, header, maxBytes } = this.#options
     if ((await sizeOf(file)) >= maxBytes) await this.#rotate()
@@ -94,10 +94,10 @@ export class RecordFile {
     const { file, files, maxBytes } = this.#options
     const lock = `${file}.lock`
     const handle = await takeLock(lock)
-    // Another process is at it.
+    // Another process is rotating.
     if (handle === undefined) return
     try {
-      // Or has just been.
+      // Another process has just rotated.
       if ((await sizeOf(file)) < maxBytes) return
       const name = (index: number) => (index === 0 ? file : `${file}.${index}`)
       await rm(name(files - 1), { force: true })

@@ -1,26 +1,26 @@
-// One decision as a line of the record: what a replay needs to decide it again, and nothing secret. Paths go in without
-// their query, API keys as their keyed hash, and of headers only those that say who asks, or that were asked for.
+// Writes a decision as a line of the decision log: what a replay needs to decide again, and no secrets. Paths are written without
+// their query, API keys as keyed hashes, and only those headers that identify the client or that the configuration names.
 
 import type { HeaderSource, RuleEngine, RuleRequest, RuleSetDocument } from "sluice/rules"
 import type { Decided } from "../core.js"
 import type { RecordedDecision } from "../replay/log/record.js"
 
-/** Longer than any path or name of interest. */
+/** Longer paths and names are cut. */
 const LONGEST = 2_048
 
 export interface LineOptions {
   readonly engine: Pick<RuleEngine, "hashApiKey" | "rules">
-  /** Headers to keep besides those that the rules take clients from. In lower case. */
+  /** Further headers to record, in lower case. */
   readonly headers: readonly string[]
 }
 
-/** Nothing for a decision on a key by name: it was no request that other rules could decide. */
+/** The line of a decision. Undefined for a decision on a named key, which has no request to replay. */
 export function recordedLine(
   { decision, request, cost }: Decided,
   at: number,
   { engine, headers }: LineOptions,
 ): string | undefined {
-  // Somebody only looked, or named a key.
+  // A peek, or a decision on a named key.
   if (request === undefined || cost === 0) return undefined
   const { identity } = engine.rules
   const apiKey = apiKeyOf(request, identity)
@@ -44,7 +44,7 @@ export function recordedLine(
 
 type IdentityRules = RuleSetDocument["identity"]
 
-/** The key as the engine finds it. */
+/** Reads the API key as the engine does. */
 function apiKeyOf(request: RuleRequest, identity: IdentityRules): string | undefined {
   const { header, query } = identity?.apiKey ?? { header: "x-api-key", query: undefined }
   const sent = header === undefined ? undefined : headerOf(request.headers, header.toLowerCase())
@@ -59,7 +59,7 @@ function queryOf(path: string | undefined, name: string | undefined): string | u
   return new URLSearchParams(path.slice(start)).get(name) ?? undefined
 }
 
-/** What trusted proxies say of the client: without it a replay would take the proxy for the client. */
+/** The forwarding headers of trusted proxies. Without them a replay would take the proxy for the client. */
 function forwardedHeaders(identity: IdentityRules): string[] {
   if ((identity?.trustedProxies?.length ?? 0) === 0) return []
   const named = [identity?.user?.header, identity?.tier?.header].filter((name) => name !== undefined)

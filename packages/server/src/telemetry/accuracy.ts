@@ -1,50 +1,49 @@
-// How far an approximate algorithm is from the exact one, on live traffic: a sample of keys, and beside each of them the
-// log of what was really admitted. The log follows what was decided, so a difference is one of this decision, not of those
-// before it.
+// Compares an approximate algorithm with the exact one on live traffic. For a sample of keys it keeps the exact log of what was
+// admitted. The log records the decisions that were really made, so a difference concerns one decision and not those before it.
 
 import type { RuleDecision, RuleOutcome, RuleSetDocument } from "sluice/rules"
 import { milliseconds } from "../config/duration.js"
 import { ExactLog } from "./exact-log.js"
 
 export interface AccuracyReport {
-  /** Decisions compared. */
+  /** How many decisions were compared. */
   readonly compared: number
-  /** Allowed, and the exact log would have denied. */
+  /** Allowed, although the exact log would have denied. */
   readonly allowedTooMany: number
-  /** Denied, and the exact log would have allowed. */
+  /** Denied, although the exact log would have allowed. */
   readonly deniedTooMany: number
-  /** The sum over all compared of how far the estimate of what is used was off, as a share of the limit. */
+  /** The sum of all errors of the estimate, each as a share of the limit. */
   readonly error: number
 }
 
 export interface AccuracyOptions {
-  /** Keys watched at once. */
+  /** How many keys are watched at a time. */
   readonly keys: number
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** A key under the rule that it is watched for. */
+/** A key that is watched for one rule. */
 interface Watched {
-  /** By the name of the limit; only those that are approximate. */
+  /** By the name of the limit. Only approximate limits have a log. */
   readonly logs: ReadonlyMap<string, ExactLog>
-  /** Only from here on have the logs seen all that the estimates know of. */
+  /** From this time on the logs cover everything that the estimates know. */
   readonly ripeAt: number
   readonly until: number
 }
 
 interface WatchedRule {
-  /** `limit/windowMs` of those that are approximate. */
+  /** The approximate limits, as `limit/windowMs`. */
   readonly limits: ReadonlySet<string>
   readonly keys: Map<string, Watched>
 }
 
-/** One decision in this many, of keys not in the sample, may bring its key into it. */
+/** One in this many decisions on other keys may add its key to the sample. */
 const PICK_EVERY = 16
-/** Windows that a key is watched before it makes way for another. */
+/** A key stays in the sample for this many windows. */
 const WINDOWS = 10
-/** A key of a day-long window would hold its place for ten days. */
-const LONGEST_WINDOW_MS = 3_600_000
+/** Longer windows are not watched: a key with a window of a day would stay for ten days. */
+const MAX_WINDOW_MS = 3_600_000
 
 export class AccuracyMonitor {
   readonly #mostKeys: number
@@ -59,14 +58,14 @@ export class AccuracyMonitor {
     this.#now = now
   }
 
-  /** Which limits are approximate, and always cost 1: what a decision cost is not in it. */
+  /** Finds the approximate limits whose cost is always 1, because a decision does not hold its cost. */
   follow(document: RuleSetDocument): void {
     const limits = this.#mostKeys === 0 ? [] : [...approximateLimits(document)]
     this.#rules = new Map(limits.map(([id, found]) => [id, { limits: found, keys: new Map() }]))
     this.#watching = 0
   }
 
-  /** Two look-ups for a key that is not watched. */
+  /** Observes a decision. A key that is not watched costs two look-ups. */
   decided({ allowed, degraded, rules }: RuleDecision): void {
     if (this.#rules.size === 0 || degraded !== undefined) return
     for (let i = 0; i < rules.length; i++) {
@@ -88,7 +87,7 @@ export class AccuracyMonitor {
       const before = log.usedAt(now)
       if (allowed) log.charge(1, now)
       isFull ||= log.isFull
-      // A tier or an override may have other numbers under the same name.
+      // A tier or an override may have other numbers under the same limit name.
       if (now < watched.ripeAt || limit !== log.limit) continue
       const total = this.#total
       total.compared++
@@ -107,19 +106,19 @@ export class AccuracyMonitor {
     const logs = new Map<string, ExactLog>()
     let longest = 0
     for (const { name, limit, windowMs } of limits) {
-      if (windowMs > LONGEST_WINDOW_MS || !rule.limits.has(`${limit}/${windowMs}`)) continue
+      if (windowMs > MAX_WINDOW_MS || !rule.limits.has(`${limit}/${windowMs}`)) continue
       const log = new ExactLog(limit, windowMs)
       if (allowed) log.charge(1, now)
       logs.set(name, log)
       longest = Math.max(longest, windowMs)
     }
     if (logs.size === 0) return
-    // The estimate looks back two windows: before that it may know of requests that the log has never seen.
+    // The estimate looks back two windows. Before that it may include requests that the log has not seen.
     rule.keys.set(key, { logs, ripeAt: now + 2 * longest, until: now + WINDOWS * longest })
     this.#watching++
   }
 
-  /** Keys that went silent would hold their places for ever. Of each rule the oldest is looked at. */
+  /** Removes keys that get no more requests. It checks the oldest key of each rule. */
   #makeRoom(now: number): boolean {
     for (const { keys } of this.#rules.values()) {
       for (const [key, { until }] of keys) {
@@ -136,7 +135,7 @@ export class AccuracyMonitor {
     return this.#watching
   }
 
-  /** What was found since the last call. */
+  /** Returns what was found since the last call. */
   take(): AccuracyReport {
     const total = this.#total
     this.#total = { compared: 0, allowedTooMany: 0, deniedTooMany: 0, error: 0 }
@@ -144,7 +143,7 @@ export class AccuracyMonitor {
   }
 }
 
-/** By rule, its approximate limits as `limit/windowMs`. */
+/** The approximate limits of each rule, as `limit/windowMs`. */
 function approximateLimits(document: RuleSetDocument): Map<string, Set<string>> {
   const byDefault = document.defaults?.algorithm ?? "sliding-window-counter"
   const found = new Map<string, Set<string>>()

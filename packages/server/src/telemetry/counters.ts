@@ -1,10 +1,10 @@
 import { Tally, type TallyReport } from "./tally.js"
 
-/** What happened in a second, as it travels between processes. */
+/** The counts of one second, in the form that workers send to the primary. */
 export interface CountersReport {
   readonly tally: TallyReport
   readonly failures: readonly (readonly [kind: string, count: number])[]
-  /** Failures after which nobody knows whether the charge has happened. */
+  /** Failures after which it is unknown whether the store has charged. */
   readonly ambiguous: number
 }
 
@@ -14,7 +14,7 @@ interface Counts {
   ambiguous: number
 }
 
-/** Counts of this second, and of all before it. */
+/** The counts of this second, and of all seconds before. */
 export class Counters {
   readonly #mostRules: number
   readonly #before: Counts
@@ -26,12 +26,12 @@ export class Counters {
     this.#second = this.#none()
   }
 
-  /** Where decisions of this second are counted. */
+  /** Counts the decisions of this second. */
   get tally(): Tally {
     return this.#second.tally
   }
 
-  /** Whether it was the first of its kind in this second. */
+  /** Counts a failure. True if it is the first of its kind in this second. */
   failed(kind: string, isAmbiguous: boolean): boolean {
     const count = this.#second.failures.get(kind) ?? 0
     this.#second.failures.set(kind, count + 1)
@@ -39,12 +39,12 @@ export class Counters {
     return count === 0
   }
 
-  /** Adds what another process has counted in a second. */
+  /** Adds the counts of one second of another process. */
   merge(report: CountersReport): void {
     add(this.#second, report)
   }
 
-  /** Ends the second. */
+  /** Ends the second and returns its counts. */
   take(): { readonly tally: Tally; readonly report: CountersReport } {
     const { tally, failures, ambiguous } = this.#second
     const report = { tally: tally.report(), failures: [...failures], ambiguous }
@@ -53,7 +53,7 @@ export class Counters {
     return { tally, report }
   }
 
-  /** All up to now. A copy: seconds stay whole however often somebody reads this. */
+  /** A copy of all counts up to now, this second included. */
   all(): Readonly<Counts> {
     const all = this.#none()
     for (const { tally, failures, ambiguous } of [this.#before, this.#second])

@@ -1,12 +1,12 @@
-/** Upper bounds in milliseconds. A decision in memory takes a few microseconds, one in Redis about a millisecond. */
+/** Upper bounds in milliseconds. A decision takes a few microseconds in memory and about a millisecond in Redis. */
 export const BOUNDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000,
 ]
 
-/** A histogram of how long something took. */
+/** A histogram of durations. */
 export class Durations {
   readonly bounds: readonly number[]
-  /** One for each bound, and one for what is longer than all. */
+  /** One count for each bound, and one for longer durations. */
   readonly counts: Float64Array
   sumMs = 0
 
@@ -18,7 +18,7 @@ export class Durations {
   add(ms: number): void {
     const { bounds } = this
     let at = 0
-    // From below: nearly all are among the first.
+    // A linear search: nearly all durations are below the first bounds.
     while (at < bounds.length && ms > (bounds[at] as number)) at++
     this.counts[at] = (this.counts[at] as number) + 1
     this.sumMs += ms
@@ -34,7 +34,7 @@ export class Durations {
     this.sumMs += sumMs
   }
 
-  /** The bound that a share of them stays below; undefined when there are none. Infinity beyond the last bound. */
+  /** The bound below which this share of the durations lies. Infinity beyond the last bound, undefined without durations. */
   quantile(share: number): number | undefined {
     let left = this.count * share
     if (left === 0) return undefined

@@ -2,14 +2,14 @@ import { BOUNDS, type Durations } from "./durations.js"
 import type { StoreState } from "./store-state.js"
 import type { Tally } from "./tally.js"
 
-/** What live listeners are told. */
+/** An event for live listeners. */
 export type WatchEvent =
-  /** Each second in which there were decisions. */
+  /** Sent for each second with decisions. */
   | {
       readonly type: "decisions"
       /** Milliseconds since 1970. */
       readonly at: number
-      /** A request that meets two rules is one request. */
+      /** Requests: one that matches two rules counts once. */
       readonly requests: { readonly allowed: number; readonly denied: number }
       readonly rules: readonly {
         readonly id: string
@@ -21,13 +21,13 @@ export type WatchEvent =
       readonly durations: {
         readonly count: number
         readonly meanMs: number
-        /** An upper bound of half of them, as fine as the histogram is; 1,000 for all that is longer. */
+        /** An upper bound of the median, as precise as the histogram. At most 1,000. */
         readonly p50Ms: number
         readonly p99Ms: number
       }
     }
   | { readonly type: "rules"; readonly at: number; readonly revision: number }
-  /** A breaker changed its state, or the store failed for the first time in a second. */
+  /** Sent when a breaker changes its state, and for the first store failure of a second. */
   | {
       readonly type: "store"
       readonly at: number
@@ -35,15 +35,15 @@ export type WatchEvent =
       readonly failures: Readonly<Record<string, number>>
     }
 
-/** Listeners at once. Each is somebody's open page. */
-const MOST_LISTENERS = 1_000
+/** The most listeners at a time. Each is an open page. */
+const MAX_LISTENERS = 1_000
 
 export class Listeners {
   readonly #listeners = new Set<(event: WatchEvent) => void>()
 
-  /** Returns a function that ends it. */
+  /** Adds a listener. Returns a function that removes it. */
   add(listener: (event: WatchEvent) => void): () => void {
-    if (this.#listeners.size >= MOST_LISTENERS) return () => {}
+    if (this.#listeners.size >= MAX_LISTENERS) return () => {}
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -59,7 +59,7 @@ export class Listeners {
   }
 }
 
-/** A second in which there were decisions. */
+/** The event of a second with decisions. */
 export function decisionsEvent(
   tally: Tally,
   at: number,
@@ -71,7 +71,7 @@ export function decisionsEvent(
     at,
     requests: tally.requestTotals(),
     rules: [...rules].map(([id, { nearLimit: _nearLimit, ...counts }]) => ({ id, ...counts })),
-    // Decisions that were only counted have none.
+    // Decisions that were only counted have no duration.
     durations: {
       count,
       meanMs: count === 0 ? 0 : sumMs / count,
@@ -81,7 +81,7 @@ export function decisionsEvent(
   }
 }
 
-/** JSON has no infinity: what is longer than the last bound is told as that. */
+/** JSON has no infinity, so durations beyond the last bound are reported as that bound. */
 function boundOf(durations: Durations, share: number): number {
   return Math.min(durations.quantile(share) ?? 0, BOUNDS.at(-1) as number)
 }

@@ -1,7 +1,7 @@
-/** More entries than any key of interest has in a window. Beyond it the key is no longer watched. */
-const MOST_ENTRIES = 10_000
+/** A key with more entries in a window is no longer watched. */
+const MAX_ENTRIES = 10_000
 
-/** The admitted units of one key with their times: what a window really holds. */
+/** The exact log of one key: its admitted units with their times. */
 export class ExactLog {
   readonly windowMs: number
   readonly limit: number
@@ -15,7 +15,7 @@ export class ExactLog {
     this.windowMs = windowMs
   }
 
-  /** Units charged less than a window ago. */
+  /** How many units were charged less than a window ago. */
   usedAt(nowMs: number): number {
     while (this.#from < this.#times.length && nowMs - (this.#times[this.#from] as number) >= this.windowMs) {
       this.#used -= this.#costs[this.#from] as number
@@ -36,6 +36,6 @@ export class ExactLog {
   }
 
   get isFull(): boolean {
-    return this.#times.length - this.#from >= MOST_ENTRIES
+    return this.#times.length - this.#from >= MAX_ENTRIES
   }
 }

@@ -1,4 +1,4 @@
-// The text format of Prometheus, by hand: a dozen lines, and nothing on the path of a decision.
+// Writes the text format of Prometheus.
 
 import type { Durations } from "./durations.js"
 
@@ -23,7 +23,7 @@ export class Exposition {
     return this
   }
 
-  /** The samples of a histogram, in seconds. */
+  /** Writes the samples of a histogram, in seconds. */
   histogram(name: string, { bounds, counts, count, sumMs }: Durations, labels: Labels = {}): this {
     let below = 0
     bounds.forEach((bound, i) => {
@@ -34,7 +34,7 @@ export class Exposition {
     return this.sample(`${name}_sum`, sumMs / 1000, labels).sample(`${name}_count`, count, labels)
   }
 
-  /** A metric with one sample and no labels. */
+  /** Writes a metric with one sample and no labels. */
   single(name: string, type: MetricType, help: string, value: number | undefined): this {
     return value === undefined ? this : this.metric(name, type, help).sample(name, value)
   }

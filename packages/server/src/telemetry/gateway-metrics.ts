@@ -1,7 +1,7 @@
 import type { Exposition } from "./exposition.js"
 import { type RouteTally, STATUS_CLASSES } from "./route-tally.js"
 
-/** How the gateway is right now. */
+/** The current state of the gateway. */
 export interface GatewayState {
   readonly targets: readonly {
     readonly upstream: string
@@ -9,7 +9,7 @@ export interface GatewayState {
     readonly isUp: boolean
     readonly active: number
   }[]
-  /** Upgraded connections that are open. */
+  /** Open upgraded connections. */
   readonly upgrades: number
 }
 

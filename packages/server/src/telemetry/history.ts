@@ -1,15 +1,15 @@
-// The last quarter of an hour, second by second, for who starts to look now.
+// Keeps the last 15 minutes second by second, for a page that is opened now.
 
 import { OTHER_RULES, type RuleTally, type Tally } from "./tally.js"
 
 const SECONDS = 900
-/** Rules with a history of their own; the others are added up. Keeps an answer below half a megabyte. */
-const MOST_RULES = 50
+/** The busiest rules have a history of their own, the others share one. This keeps an answer below half a megabyte. */
+const MAX_RULES = 50
 
 const FIELDS = ["allowed", "denied", "shadowDenied", "degraded"] as const
 type Field = (typeof FIELDS)[number]
 
-/** A number for each second, oldest first. */
+/** One number per second, oldest first. */
 type Column = number[]
 
 export interface RuleHistory extends Readonly<Record<Field, Column>> {
@@ -17,17 +17,17 @@ export interface RuleHistory extends Readonly<Record<Field, Column>> {
 }
 
 export interface HistoryReport {
-  /** The first second, in milliseconds since 1970. Every number in a column is a second later than the one before. */
+  /** The first second, in milliseconds since 1970. Each next number in a column is one second later. */
   readonly from: number
-  /** How many there are in each column. */
+  /** How many numbers each column has. */
   readonly seconds: number
   readonly requests: { readonly allowed: Column; readonly denied: Column }
-  /** Zero for a second without decisions. */
+  /** A second without decisions is 0. */
   readonly durations: { readonly p50Ms: Column; readonly p99Ms: Column }
   readonly rules: readonly RuleHistory[]
 }
 
-/** One second that had decisions. */
+/** A second with decisions. */
 interface Second {
   readonly at: number
   readonly requests: { readonly allowed: number; readonly denied: number }
@@ -46,7 +46,7 @@ export class History {
     if (this.#seconds.length > SECONDS) this.#seconds.shift()
   }
 
-  /** Up to now. */
+  /** The history up to now. */
   report(now: number): HistoryReport {
     const first = secondOf(now) - SECONDS + 1
     const requests = { allowed: column(), denied: column() }
@@ -69,9 +69,9 @@ export class History {
   }
 }
 
-/** Which rules are busy changes over a quarter of an hour: those that come too late for a place share one. */
+/** The busy rules change within 15 minutes. Once all places are taken, further rules share one. */
 function placeFor(rules: Map<string, RuleHistory>, id: string): RuleHistory {
-  const name = rules.size < MOST_RULES ? id : OTHER_RULES
+  const name = rules.size < MAX_RULES ? id : OTHER_RULES
   const known = rules.get(name)
   if (known !== undefined) return known
   const made = { id: name, allowed: column(), denied: column(), shadowDenied: column(), degraded: column() }
@@ -79,12 +79,12 @@ function placeFor(rules: Map<string, RuleHistory>, id: string): RuleHistory {
   return made
 }
 
-/** The busiest, and the sum of all others. */
+/** The busiest rules, and the sum of all others. */
 function capped(rules: readonly (readonly [id: string, tally: RuleTally])[]): Second["rules"] {
-  if (rules.length <= MOST_RULES) return rules.map(([id, tally]) => [id, { ...tally }])
+  if (rules.length <= MAX_RULES) return rules.map(([id, tally]) => [id, { ...tally }])
   const busiest = [...rules].sort(([, a], [, b]) => b.allowed + b.denied - a.allowed - a.denied)
   const others = { allowed: 0, denied: 0, shadowDenied: 0, degraded: 0 }
-  for (const [, tally] of busiest.splice(MOST_RULES - 1)) {
+  for (const [, tally] of busiest.splice(MAX_RULES - 1)) {
     for (const field of FIELDS) others[field] += tally[field]
   }
   return [...busiest.map(([id, tally]) => [id, { ...tally }] as const), [OTHER_RULES, others]]

@@ -1,7 +1,7 @@
-// Everything there is to see of the service: counters, live events, the busiest keys, denials in the log, accuracy.
+// Observes the service: counters, live events, the busiest keys, denials in the log, accuracy.
 //
-// On the path of every decision there are a few additions to the tally of this second; all else happens once a second.
-// With several workers each of them sends that second to the primary, which alone is asked.
+// A decision costs a few additions to the counts of this second. Everything else happens once a second. With several workers,
+// each worker sends its second to the primary, which answers all questions.
 
 import { type Clock, type Store, systemClock } from "sluice"
 import type { StoreFailureEvent } from "sluice/redis"
@@ -23,19 +23,19 @@ import { WorkerStates } from "./worker-states.js"
 
 export interface WatchOptions {
   readonly log?: Log
-  /** Denials logged each second. Default: 10. */
+  /** How many denials are logged per second. Default: 10. */
   readonly denialsPerSecond?: number
-  /** Rules with series of their own; the others are counted together. Default: 1,000. */
+  /** How many rules have metrics of their own. Further rules are counted together. Default: 1,000. */
   readonly maxRules?: number
-  /** Keys whose decisions are compared with the exact log. Default: 100. */
+  /** How many keys are compared with the exact log. Default: 100. */
   readonly accuracyKeys?: number
   readonly version?: string
   readonly clock?: Clock
-  /** Processes that answer requests. Default: 1. */
+  /** How many processes answer requests. Default: 1. */
   readonly workers?: number
 }
 
-/** What one process has seen in a second, for another that counts for all. */
+/** What a worker has observed in one second, for the primary. */
 export interface WatchReport extends CountersReport {
   readonly accuracy: AccuracyReport
   readonly watching: number
@@ -46,7 +46,7 @@ export interface WatchReport extends CountersReport {
   readonly gateway: GatewayState | undefined
 }
 
-/** How the service is right now. */
+/** The current state of the service. */
 export interface WatchState {
   /** Milliseconds since 1970. */
   readonly startedAt: number
@@ -54,7 +54,7 @@ export interface WatchState {
   readonly store: StoreState
 }
 
-/** What there is to look at besides decisions. */
+/** What to observe besides decisions. */
 export interface Watched {
   readonly store?: Store
   readonly rules?: RuleSource
@@ -64,14 +64,14 @@ export interface Watched {
 const TICK_MS = 1_000
 const DECAY_EVERY_TICKS = 60
 
-/** Watches a service. `close` ends its timer. */
+/** Observes a service. `close` ends its timer. */
 export function createWatch(options: WatchOptions = {}): WatchHub {
   return new WatchHub(options)
 }
 
 export class WatchHub implements Watch {
   readonly log: Log
-  /** What passes the gateway. */
+  /** The traffic of the gateway. */
   readonly routes = new RouteTally()
   readonly #clock: Clock
   readonly #version: string
@@ -88,7 +88,7 @@ export class WatchHub implements Watch {
   readonly #workers = new WorkerStates()
   #timer: NodeJS.Timeout
   #ticks = 0
-  /** As they were last told. */
+  /** The states that listeners know. */
   #breakers: string | undefined
   #store: Store | undefined
   #rules: RuleSource | undefined
@@ -111,8 +111,8 @@ export class WatchHub implements Watch {
   }
 
   /**
-   * Ticks in the middle of each second of the clock: a timer that is a little early or late then never puts two ticks into
-   * one second, which would look like a peak and a gap. Workers tick earlier, so that the primary has heard of all of them.
+   * Ticks in the middle of each second of the clock. A timer that is a little early or late then never puts two ticks into one
+   * second, which would look like a peak and a gap. Workers tick earlier, so that the primary has their reports in time.
    */
   #tickLater(): NodeJS.Timeout {
     const phase = this.#onReport === undefined ? TICK_MS / 2 : TICK_MS / 4
@@ -127,7 +127,7 @@ export class WatchHub implements Watch {
     return timer.unref()
   }
 
-  /** What to look at besides decisions. */
+  /** Sets what to observe besides decisions. */
   attach({ store, rules, gateway }: Watched): void {
     this.#store = store ?? this.#store
     this.#gateway = gateway ?? this.#gateway
@@ -138,14 +138,14 @@ export class WatchHub implements Watch {
     this.#unfollow = rules.subscribe(({ document, revision }) => {
       this.#accuracy.follow(document)
       this.#listeners.tell({ type: "rules", at: this.#clock.now(), revision })
-      // The primary says it for all its workers.
+      // With workers, only the primary logs it.
       if (this.#onReport === undefined) this.log.info({ revision }, "rules changed")
     })
   }
 
   decided(event: Decided): void {
     const { decision } = event
-    // Somebody only looked: nothing was allowed or denied.
+    // A peek allows and denies nothing.
     if (event.cost === 0) return
     this.#counters.tally.count(decision, event.protocol, event.durationMs)
     const first = decision.rules[0]
@@ -164,7 +164,7 @@ export class WatchHub implements Watch {
     this.#counters.tally.add(event)
   }
 
-  /** Exports to OpenTelemetry too. Rejects when its API package is not installed. */
+  /** Also exports to OpenTelemetry. Rejects if its API package is not installed. */
   async export(): Promise<void> {
     this.#telemetry = await openTelemetry(() => {
       const { tally, failures } = this.#counters.all()
@@ -172,16 +172,16 @@ export class WatchHub implements Watch {
     }, this.#version)
   }
 
-  /** Told of every call that the store did not answer. */
+  /** Counts a call that the store did not answer. */
   storeFailed({ failure }: StoreFailureEvent): void {
     const { kind, ambiguous, message } = failure
     const isFirst = this.#counters.failed(kind, ambiguous)
-    // The first of its kind in a second is enough to read.
+    // Logs only the first failure of a kind per second.
     if (isFirst && kind !== "breaker-open")
       this.log.warn({ kind, error: message }, "the store did not answer")
   }
 
-  /** Ends a second: what it had is added up and told. The timer does this. */
+  /** Ends a second: adds up its counts and notifies the listeners. The timer calls it. */
   tick(): void {
     const { tally, report } = this.#counters.take()
     const accuracy = this.#accuracy.take()
@@ -201,12 +201,12 @@ export class WatchHub implements Watch {
     this.#onReport({ ...report, ...keys, accuracy, watching, breakers, routes: this.routes.take(), gateway })
   }
 
-  /** Hands each second on to somebody who counts for all, as a worker does. */
+  /** Sends each second to the primary, as a worker does. */
   reportTo(listener: (report: WatchReport) => void): void {
     this.#onReport = listener
   }
 
-  /** Takes what a worker has seen. */
+  /** Adds the report of a worker. */
   absorb(worker: number, report: WatchReport): void {
     this.#counters.merge(report)
     this.#addAccuracy(report.accuracy)
@@ -216,12 +216,12 @@ export class WatchHub implements Watch {
     for (const { rule, key, count } of report.used) this.#used.add(rule, key, count)
   }
 
-  /** A worker that is gone has no breakers and watches nothing. */
+  /** Removes a worker that has ended. */
   forget(worker: number): void {
     this.#workers.delete(worker)
   }
 
-  /** In the text format of Prometheus. */
+  /** The metrics in the text format of Prometheus. */
   metrics(): string {
     const { tally, failures, ambiguous } = this.#counters.all()
     const { current, stale = false } = this.#rules ?? {}
@@ -239,22 +239,22 @@ export class WatchHub implements Watch {
     })
   }
 
-  /** The keys denied, or allowed, most often of late. */
+  /** The keys that were denied, or allowed, most often of late. */
   top({ by, limit = 20 }: { readonly by: "denied" | "used"; readonly limit?: number }): TopKey[] {
     return (by === "denied" ? this.#denied : this.#used).top(limit)
   }
 
-  /** The last quarter of an hour, second by second. */
+  /** The last 15 minutes, second by second. */
   history(): HistoryReport {
     return this.#history.report(this.#clock.now())
   }
 
-  /** How the service is right now. */
+  /** The current state of the service. */
   state(): WatchState {
     return { startedAt: this.#startedAt, workers: this.#workerCount, store: this.#storeState() }
   }
 
-  /** Tells of what happens from now on. Returns a function that ends it. */
+  /** Sends events to a listener from now on. Returns a function that ends it. */
   subscribe(listener: (event: WatchEvent) => void): () => void {
     return this.#listeners.add(listener)
   }

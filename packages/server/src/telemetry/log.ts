@@ -7,11 +7,11 @@ export type Log = Logger
 
 export interface LogOptions {
   readonly level: "debug" | "info" | "warn" | "error" | "silent"
-  /** Default: standard error, as lines for people where that is a terminal. Standard output is for people too. */
+  /** Default: standard error. At a terminal the lines are made for people. */
   readonly destination?: DestinationStream
 }
 
-/** JSON lines. Whatever a client sends is text inside of one, so no line can be forged with it. */
+/** Makes a log of JSON lines. Text from clients is always inside a JSON string, so it cannot forge a line. */
 export function createLog({ level, destination = standardError() }: LogOptions): Log {
   return pino(
     {
@@ -19,7 +19,7 @@ export function createLog({ level, destination = standardError() }: LogOptions):
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Nobody logs these; should somebody ever, they still do not get out.
+      // Nothing logs these fields. Should code ever do so, their values stay secret.
       redact: [
         "secret",
         "password",
@@ -40,10 +40,10 @@ function standardError(): DestinationStream {
   return isatty(2) ? { write: (line) => void lines.write(readableLine(line)) } : lines
 }
 
-/** Longer than any path or key of interest. */
+/** Longer paths and keys are cut. */
 const LONGEST = 200
 
-/** Logs a few denials each second: enough to see who and what, never more than a disk can take. */
+/** Logs a few denials per second: enough to see who is denied, and never more than a disk can take. */
 export class DenialLog {
   readonly #log: Log
   readonly #perSecond: number
@@ -56,10 +56,10 @@ export class DenialLog {
     this.#left = perSecond
   }
 
-  /** Starts the next second. */
+  /** Begins the next second. */
   tick(): void {
     if (this.#skipped > 0 && this.#perSecond > 0)
-      this.#log.info({ skipped: this.#skipped }, "denials not logged")
+      this.#log.info({ skipped: this.#skipped }, "more denials were not logged")
     this.#skipped = 0
     this.#left = this.#perSecond
   }
@@ -80,7 +80,7 @@ export class DenialLog {
         limit: limitName,
         key: short(key),
         method: short(request?.method),
-        // A query may hold anything, an API key too.
+        // Without the query, which may hold an API key.
         path: short(request?.path?.replace(/[?#].*/s, "")),
         retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : "never",
         degraded,

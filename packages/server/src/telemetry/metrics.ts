@@ -1,4 +1,4 @@
-// Every metric by its name. deploy/ refers to these names, and a test holds it to them.
+// The names and help texts of all metrics. A test checks that deploy/ uses only these names.
 
 import { Exposition } from "./exposition.js"
 import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"

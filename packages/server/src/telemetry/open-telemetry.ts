@@ -1,11 +1,11 @@
-// Metrics and spans through the API package of OpenTelemetry, for those who have it: whichever SDK the process was started
-// with gets them. Without an SDK they go nowhere.
+// Exports metrics and spans through the API package of OpenTelemetry, to the SDK that the process was started with. Without an
+// SDK they are dropped.
 
 import { SluiceError } from "sluice"
 import type { Decided } from "../core.js"
 import type { RuleTally } from "./tally.js"
 
-/** What there is to export, as it is when somebody asks. */
+/** Reads the current values to export. */
 export interface Counts {
   readonly rules: Iterable<readonly [id: string, tally: RuleTally]>
   readonly failures: Iterable<readonly [kind: string, count: number]>
@@ -17,7 +17,7 @@ export interface Telemetry {
   close(): void
 }
 
-/** Needs the package @opentelemetry/api. Each decision costs what its SDK takes for a span and a histogram. */
+/** Needs the package @opentelemetry/api. Each decision costs the SDK's time for a span and a histogram. */
 export async function openTelemetry(counts: () => Counts, version: string): Promise<Telemetry> {
   const { metrics, trace, SpanStatusCode } = await load()
   const meter = metrics.getMeter("sluice", version)
@@ -57,7 +57,7 @@ export async function openTelemetry(counts: () => Counts, version: string): Prom
       const endTime = performance.timeOrigin + performance.now()
       const span = tracer.startSpan("sluice.check", { startTime: endTime - durationMs })
       if (span.isRecording()) {
-        // Never the key: it says who the client is.
+        // Without the key, which identifies the client.
         span.setAttributes({
           "sluice.protocol": protocol,
           "sluice.allowed": decision.allowed,
@@ -66,7 +66,7 @@ export async function openTelemetry(counts: () => Counts, version: string): Prom
           ...(decision.rule === undefined ? {} : { "sluice.rule": decision.rule }),
           ...(decision.degraded === undefined ? {} : { "sluice.degraded": decision.degraded }),
         })
-        // A denial is an answer like any other; only a store that did not answer is trouble.
+        // A denial is a normal answer. Only a store that did not answer is an error.
         if (decision.degraded !== undefined)
           span.setStatus({ code: SpanStatusCode.ERROR, message: "the store did not answer" })
       }

@@ -1,9 +1,9 @@
-/** Fields that stand in front, or say nothing to somebody at the terminal where the service runs. */
+/** Fields that the line shows elsewhere, or that do not help a person at the terminal. */
 const LEADING: readonly string[] = ["level", "time", "pid", "msg"]
 
 /**
- * A line of the log for somebody at a terminal: `10:15:02 warn  the store did not answer  reason=timeout`. What a client has
- * sent is quoted wherever it could be taken for something else, so it can neither forge a line nor move the cursor.
+ * Formats a log entry for a terminal: `10:15:02 warn  the store did not answer  reason=timeout`. Values are quoted where they
+ * could be ambiguous, so text from clients can neither forge a line nor move the cursor.
  */
 export function readableLine(line: string): string {
   const fields = JSON.parse(line) as Record<string, unknown>
@@ -21,7 +21,7 @@ function shown(value: unknown): string {
   return /^[^\s"=]+$/.test(value) && text(value) === value ? value : escaped(JSON.stringify(value))
 }
 
-/** Our own words, and still no control characters. */
+/** Messages are our own words. Control characters are removed all the same. */
 function text(words: string): string {
   return escaped(words.replace(/\s+/g, " "))
 }

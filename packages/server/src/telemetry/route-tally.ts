@@ -1,8 +1,8 @@
-// What passed the gateway, by route. Routes are few and come from the configuration, so they may be labels.
+// Counts the gateway's requests by route. Routes come from the configuration and are few, so they can be metric labels.
 
 import { Durations } from "./durations.js"
 
-/** Upper bounds in milliseconds: a small answer takes one or two, a report may take a minute. */
+/** Upper bounds in milliseconds. A small answer takes one or two, a report may take a minute. */
 export const ROUTE_BOUNDS: readonly number[] = [
   1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000,
 ]
@@ -10,16 +10,16 @@ export const ROUTE_BOUNDS: readonly number[] = [
 export const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const
 
 export interface RouteCounts {
-  /** By status class. */
+  /** Counts by status class. */
   readonly statuses: Float64Array
   readonly durations: Durations
-  /** Of requests that a queueing limit held. */
+  /** Requests that a queueing limit delayed. */
   readonly queued: Durations
-  /** By what went wrong with the upstream. */
+  /** Counts by the kind of upstream failure. */
   readonly errors: Map<string, number>
 }
 
-/** The counts of a route as they travel between processes. */
+/** The counts of a route in the form that workers send to the primary. */
 export interface RouteReport {
   readonly route: string
   readonly statuses: readonly number[]
@@ -54,7 +54,7 @@ export class RouteTally {
     }
   }
 
-  /** Hands over what it has counted, and starts anew. */
+  /** Returns the counts and starts again from zero. */
   take(): RouteReport[] {
     const reports = [...this.routes].map(([route, { statuses, durations, queued, errors }]) => ({
       route,

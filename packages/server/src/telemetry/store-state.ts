@@ -1,4 +1,4 @@
-// What a store says of itself, whichever store it is.
+// The state of a store, whichever kind it is.
 
 import type { MemoryStoreStats, Store } from "sluice"
 import type { BreakerState } from "sluice/redis"
@@ -8,7 +8,7 @@ export interface StoreState {
   readonly bytes?: number
   readonly evicted?: number
   readonly refused?: number
-  /** How many breakers are in which state. None on a store that cannot fail. */
+  /** How many breakers are in each state. Undefined for a store that cannot fail. */
   readonly breakers?: Readonly<Record<BreakerState, number>>
   readonly instances?: number
 }

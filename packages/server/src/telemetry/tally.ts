@@ -1,13 +1,13 @@
-// What happened since somebody last looked: counters by rule, and how long decisions took. Small enough to be sent from a
-// worker to its primary each second.
+// Counts decisions by rule, and how long they took, since the last report. Small enough for a worker to send it to the primary
+// every second.
 
 import type { RuleDecision } from "sluice/rules"
 import type { Counted, Protocol } from "../core.js"
 import { Durations } from "./durations.js"
 
-/** Decisions that no rule has a part in. Not an id: those start with a letter or a digit. */
+/** Stands for decisions without a rule. It cannot be a rule id, because those begin with a letter or a digit. */
 export const NO_RULE = "_none"
-/** Rules beyond the cap on series. */
+/** Stands for all rules beyond the most that have metrics of their own. */
 export const OTHER_RULES = "_other"
 
 export interface RuleTally {
@@ -15,11 +15,11 @@ export interface RuleTally {
   denied: number
   shadowDenied: number
   degraded: number
-  /** Allowed, and over 80 % of a limit used. */
+  /** Allowed, with more than 80 % of a limit used. */
   nearLimit: number
 }
 
-/** A tally as it travels between processes. */
+/** A tally in the form that workers send to the primary. */
 export interface TallyReport {
   readonly rules: readonly (readonly [id: string, tally: RuleTally])[]
   readonly requests: readonly (readonly [protocol: Protocol, allowed: number, denied: number])[]
@@ -48,12 +48,12 @@ export class Tally {
     const { reason } = decision
     if (reason === "within-limits" || reason === "limit") this.#countRules(decision)
     else if (allowed) this.of(decision.rule ?? NO_RULE).allowed++
-    // Lists, missing keys and blocks: the rule that denied is only in the decision itself.
+    // For lists, missing keys and blocks, only the decision itself names the rule that denied.
     else this.of(decision.rule ?? NO_RULE).denied++
     for (const id of decision.shadowDenied) this.of(id).shadowDenied++
   }
 
-  /** Decisions without a rule, of which only the number is known. */
+  /** Adds decisions without a rule, of which only the number is known. */
   add({ protocol, allowed, denied, degraded }: Counted): void {
     const requests = this.#requestsOf(protocol)
     requests.allowed += allowed
@@ -78,7 +78,7 @@ export class Tally {
       const outcome = rules[i] as RuleDecision["rules"][number]
       if (outcome.mode !== "enforce") continue
       const tally = this.of(outcome.rule)
-      // A rule that had room has not denied what another one denies.
+      // A rule that had room did not deny a request that another rule denied.
       if (allowed) tally.allowed++
       else if (!outcome.allowed) tally.denied++
       if (degraded !== undefined) tally.degraded++
@@ -86,7 +86,7 @@ export class Tally {
     }
   }
 
-  /** Over all protocols. A request that meets two rules is one request. */
+  /** The sum over all protocols. A request that matches two rules counts once. */
   requestTotals(): { readonly allowed: number; readonly denied: number } {
     const totals = { allowed: 0, denied: 0 }
     for (const { allowed, denied } of this.requests.values()) {

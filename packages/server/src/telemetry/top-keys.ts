@@ -1,15 +1,15 @@
-// The busiest keys of a stream without end, in bounded memory: Space-Saving, a batch at a time.
+// Finds the busiest keys of an endless stream in bounded memory, by the Space-Saving algorithm in batches.
 //
-// Space-Saving gives a new key the place of the least counted one, and its count as a head start, so that no key is ever
-// counted too low. Here the lower half goes at once when there are twice as many as wanted: the same bound on the error, no
-// list to keep in order, and a key that is already there costs one look-up.
+// Space-Saving replaces the key with the lowest count by a new one and lets it inherit that count, so no key is ever counted too
+// low. This form drops the lower half at once when there are twice as many keys as wanted. The error has the same bound, no list
+// has to be kept sorted, and a known key costs one look-up.
 
 export interface TopKey {
   readonly rule: string
   readonly key: string
-  /** About how often; never too low. */
+  /** The estimated count. It is never too low. */
   readonly count: number
-  /** By how much it may be too high. */
+  /** How much too high the count may be. */
   readonly error: number
 }
 
@@ -18,14 +18,14 @@ interface Counter {
   error: number
 }
 
-/** Longer keys are cut: nobody reads them, and they come from outside. */
-const LONGEST_KEY = 200
+/** Longer keys are cut, because clients choose them. */
+const MAX_KEY_LENGTH = 200
 
 export class TopKeys {
   readonly #most: number
   readonly #rules = new Map<string, Map<string, Counter>>()
   #size = 0
-  /** What the last one dropped had: what a key not held may have at most. */
+  /** The count of the last dropped key: no key that is not held has more. */
   #floor = 0
 
   constructor(most = 1_000) {
@@ -40,7 +40,7 @@ export class TopKeys {
     }
     const counter = keys.get(key)
     if (counter !== undefined) counter.count += units
-    else this.#addNew(keys, key.length > LONGEST_KEY ? `${key.slice(0, LONGEST_KEY)}…` : key, units)
+    else this.#addNew(keys, key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key, units)
   }
 
   #addNew(keys: Map<string, Counter>, key: string, units: number): void {
@@ -54,14 +54,14 @@ export class TopKeys {
     if (this.#size >= 2 * this.#most) this.#drop()
   }
 
-  /** Drops all but the highest. */
+  /** Keeps only the keys with the highest counts. */
   #drop(): void {
     const counts = new Float64Array(this.#size)
     let i = 0
     for (const keys of this.#rules.values()) for (const { count } of keys.values()) counts[i++] = count
     counts.sort()
     const floor = counts[this.#size - this.#most - 1] as number
-    // Many may have just the count of the floor; as many of them stay as there is room for.
+    // Many keys may have exactly the lowest count that stays. As many of them stay as there is room for.
     let room = this.#most - (this.#size - counts.findLastIndex((count) => count <= floor) - 1)
     for (const [rule, keys] of this.#rules) {
       for (const [key, { count }] of keys) {
@@ -74,7 +74,7 @@ export class TopKeys {
     this.#floor = floor
   }
 
-  /** Halves everything, so that what was busy long ago makes way. */
+  /** Halves all counts, so that keys that were busy long ago fall behind. */
   decay(): void {
     for (const [rule, keys] of this.#rules) {
       for (const [key, counter] of keys) {
@@ -89,7 +89,7 @@ export class TopKeys {
     this.#floor /= 2
   }
 
-  /** The highest first. */
+  /** The keys with the highest counts, highest first. */
   top(limit: number): TopKey[] {
     const all: TopKey[] = []
     for (const [rule, keys] of this.#rules)
@@ -98,7 +98,7 @@ export class TopKeys {
     return all.sort((a, b) => b.count - a.count).slice(0, Math.max(0, limit))
   }
 
-  /** All of them, and starts anew: for a worker that hands them on. */
+  /** Returns all keys and starts again, for a worker that sends them to the primary. */
   take(): TopKey[] {
     const all = this.top(this.#most)
     this.#rules.clear()

@@ -9,7 +9,7 @@ export interface WorkerState {
   readonly gateway: GatewayState | undefined
 }
 
-/** What is so in each worker right now, and added up over all. */
+/** The current state of each worker, and the sum over all workers. */
 export class WorkerStates {
   readonly #states = new Map<number, WorkerState>()
 
@@ -21,7 +21,7 @@ export class WorkerStates {
     this.#states.delete(worker)
   }
 
-  /** With those of this process, if it has any. */
+  /** Adds the breakers of this process, if it has any. */
   breakers(own: Breakers | undefined): Breakers | undefined {
     const all = [own, ...[...this.#states.values()].map(({ breakers }) => breakers)].filter(
       (breakers) => breakers !== undefined,
@@ -39,7 +39,7 @@ export class WorkerStates {
     return sum
   }
 
-  /** A target is up when every worker has it up: each of them asks it for itself. */
+  /** A target is up if every worker finds it up. Each worker checks it itself. */
   gateway(own: GatewayState | undefined): GatewayState | undefined {
     const all = [own, ...[...this.#states.values()].map(({ gateway }) => gateway)].filter(
       (gateway) => gateway !== undefined,
