@@ -8,7 +8,7 @@ import { type ExitCode, UsageError } from "../../command.js"
 import { nameOf, readInput } from "../../files.js"
 import type { Style } from "../../terminal/terminal.js"
 import { printable } from "../../terminal/text.js"
-import { rulesLocation } from "./rules-location.js"
+import { openLocation } from "./open-location.js"
 
 export async function diffRules(invocation: DiffRules): Promise<ExitCode> {
   const { args, options, terminal } = invocation
@@ -19,7 +19,7 @@ export async function diffRules(invocation: DiffRules): Promise<ExitCode> {
   const given = await read(args.rules)
   const [before, after] =
     args.other === undefined
-      ? [(await (await rulesLocation(invocation)).read()).document, given]
+      ? [(await (await openLocation(invocation)).read()).document, given]
       : [given, await read(args.other)]
   const text = diffText(before, after, terminal.style)
   if (options.json) terminal.json(diffRuleSets(before, after))

@@ -7,11 +7,11 @@ import type { ApplyRules, DeleteRules, RollbackRules } from "../../catalog/rules
 import { type ExitCode, UsageError } from "../../command.js"
 import { nameOf, readInput } from "../../files.js"
 import { makeChange } from "./change.js"
-import { rulesLocation } from "./rules-location.js"
+import { openLocation } from "./open-location.js"
 
 export async function applyRules(invocation: ApplyRules): Promise<ExitCode> {
   const { args, options, terminal } = invocation
-  const location = await rulesLocation(invocation)
+  const location = await openLocation(invocation)
   const given = parseRuleSet(await readInput(args.rules, terminal.stdin), { name: nameOf(args.rules) })
   const base = await location.read()
   const next = options.merge ? merged(base.document, given) : given
@@ -33,7 +33,7 @@ function merged(into: RuleSetDocument, given: RuleSetDocument): RuleSetDocument 
 
 export async function deleteRules(invocation: DeleteRules): Promise<ExitCode> {
   const { args, options, terminal } = invocation
-  const location = await rulesLocation(invocation)
+  const location = await openLocation(invocation)
   const base = await location.read()
   const known = base.document.rules.map(({ id }) => id)
   for (const id of args.id) {
@@ -58,7 +58,7 @@ export async function rollbackRules(invocation: RollbackRules): Promise<ExitCode
       found: args.revision,
     })
   const to = Number(args.revision)
-  const location = await rulesLocation(invocation)
+  const location = await openLocation(invocation)
   const next = await location.revision(to)
   const base = await location.read()
   const save = () => location.rollback(base, to, options.comment)

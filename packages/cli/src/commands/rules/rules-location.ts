@@ -1,9 +1,6 @@
 // Where a rule set is kept, for commands that read or change it: in a file or in a running service.
 
 import type { RevisionInfo, RuleSetDocument } from "sluice/rules"
-import type { locationOptions } from "../../catalog/options.js"
-import { type Invocation, UsageError } from "../../command.js"
-import { controlPlane } from "../../service-client.js"
 
 /** A rule set at the time it was read. A change is based on it, and fails if the rules have changed since. */
 export interface RulesSnapshot {
@@ -32,21 +29,4 @@ export interface RulesLocation {
   revision(number: number): Promise<RuleSetDocument>
   /** Fails if the rules have changed since `base` was read. */
   rollback(base: RulesSnapshot, to: number, comment: string | undefined): Promise<SavedRules>
-}
-
-interface LocationOptions {
-  readonly options: { readonly [Name in keyof typeof locationOptions]: string | undefined }
-  readonly env: Invocation["env"]
-}
-
-/** The location that the options name. Imports only the code that it needs: the rule language takes long to load. */
-export async function rulesLocation({ options, env }: LocationOptions): Promise<RulesLocation> {
-  const { file, url } = options
-  if (file !== undefined && url !== undefined) throw new UsageError("--file", "cannot be combined with --url")
-  if (file !== undefined) {
-    const { FileRules } = await import("./file-rules.js")
-    return new FileRules(file)
-  }
-  const { ServiceRules } = await import("./service-rules.js")
-  return new ServiceRules(controlPlane(options, env))
 }

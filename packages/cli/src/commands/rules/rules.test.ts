@@ -15,7 +15,7 @@ import {
   startServiceHere,
   temporaryFolder,
 } from "../../cli.test-support.js"
-import { rulesLocation } from "./rules-location.js"
+import { openLocation } from "./open-location.js"
 
 // Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -198,7 +198,7 @@ describe.each(["a file", "a service"])("a change of %s", (where) => {
   it("is refused if the rules have changed since they were read", async () => {
     const { env } = where === "a service" ? await startServiceHere(["--rules.file", file]) : { env: {} }
     const options = { file: where === "a file" ? file : undefined, url: undefined, token: undefined }
-    const location = await rulesLocation({ options, env })
+    const location = await openLocation({ options, env })
     const base = await location.read()
     await sluiceHere(["rules", "delete", "api", ...(where === "a file" ? ["--file", file] : [])], { env })
     const late = { ...base.document, rules: [] }

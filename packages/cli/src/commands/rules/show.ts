@@ -8,12 +8,12 @@ import type { ExitCode } from "../../command.js"
 import { table } from "../../terminal/table.js"
 import { counted, timeText } from "../../terminal/text.js"
 import { changesText } from "./change.js"
-import { rulesLocation } from "./rules-location.js"
+import { openLocation } from "./open-location.js"
 
 export async function listRules(invocation: ListRules): Promise<ExitCode> {
   const { options, terminal } = invocation
   const { style } = terminal
-  const location = await rulesLocation(invocation)
+  const location = await openLocation(invocation)
   const { document, revision } = await location.read()
   const { rules } = document
   if (options.json) {
@@ -62,7 +62,7 @@ function limitText({ limit, window, algorithm }: LimitSpec): string {
 
 export async function getRules(invocation: GetRules): Promise<ExitCode> {
   const { args, options, terminal } = invocation
-  const location = await rulesLocation(invocation)
+  const location = await openLocation(invocation)
   const { revision } = options
   const current = revision === undefined ? await location.read() : undefined
   const document = current?.document ?? (await location.revision(revision as number))
@@ -84,7 +84,7 @@ export async function getRules(invocation: GetRules): Promise<ExitCode> {
 export async function rulesHistory(invocation: RulesHistory): Promise<ExitCode> {
   const { options, terminal } = invocation
   const { style } = terminal
-  const revisions = (await (await rulesLocation(invocation)).history()).slice(0, options.limit)
+  const revisions = (await (await openLocation(invocation)).history()).slice(0, options.limit)
   if (options.json) {
     terminal.json(revisions)
     return 0
