@@ -4,7 +4,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return withGuess(nearest(word, known))
 }
 
-/** The same for a flag, which people also shorten to its last part and write without its dots: `--port`, `--rulesFile`. */
+/** Suggests a flag. People also shorten a flag to its last part or leave out the dots: `--port`, `--rulesFile`. */
 export function didYouMeanFlag(flag: string, known: readonly string[]): string {
   const plain = letters(flag)
   const guess =

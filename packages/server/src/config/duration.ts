@@ -1,9 +1,9 @@
 import { parseDuration } from "sluice"
 
-/** Timers of more milliseconds than this fire at once. */
+/** A Node timer with more milliseconds fires at once. */
 const LONGEST = 2 ** 31 - 1
 
-/** `"10s"` or a number as milliseconds; undefined when it is neither, or longer than a timer can wait. */
+/** Reads `"10s"` or a number of milliseconds. Undefined if it is neither, or longer than a timer can wait. */
 export function milliseconds(value: string | number): number | undefined {
   try {
     const ms = parseDuration(value, "")

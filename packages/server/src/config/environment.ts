@@ -8,8 +8,8 @@ import type { ConfigProblem, Setting } from "./setting.js"
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads `SLUICE_HTTP__PORT` and its like. With `_FILE` behind the name the value is in a file, as container platforms hand
- * out secrets. An empty variable is as none.
+ * Reads variables such as `SLUICE_HTTP__PORT`. If the name ends with `_FILE`, the variable names a file that holds the value, as
+ * container platforms provide secrets. An empty variable counts as unset.
  */
 export function readEnvironment(env: Environment): { settings: Setting[]; problems: ConfigProblem[] } {
   const settings: Setting[] = []
@@ -31,11 +31,11 @@ export function readEnvironment(env: Environment): { settings: Setting[]; proble
       continue
     }
     try {
-      // A file usually ends in a line break that is no part of the secret.
+      // The line break at the end of the file is not part of the secret.
       const value = fromFile === undefined ? text : readFileSync(text, "utf8").replace(/\r?\n$/, "")
       settings.push({ path: field.path, value: parseValue(value, field.kind), place: name })
     } catch (error) {
-      // Somebody may have put the secret itself where the name of its file goes.
+      // The value is not shown: it may be the secret itself instead of a file name.
       const { code, message } = error as NodeJS.ErrnoException
       wrong(`names a file that cannot be read: ${isSecret(field.path) ? code : message}`)
     }
@@ -44,8 +44,8 @@ export function readEnvironment(env: Environment): { settings: Setting[]; proble
 }
 
 /**
- * Not everything that starts with SLUICE_ is ours: Kubernetes sets SLUICE_PORT and SLUICE_SERVICE_HOST for a service of that
- * name. A name with two underscores, or one letter away from a setting, is.
+ * Whether an unknown variable is a mistake. Kubernetes sets SLUICE_PORT and SLUICE_SERVICE_HOST for a service named sluice, so
+ * only names with two underscores, or one letter away from a setting, count.
  */
 function isMeantForUs(name: string, names: readonly string[]): boolean {
   return name.includes("__") || nearest(name, names) !== undefined

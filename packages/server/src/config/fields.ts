@@ -1,4 +1,4 @@
-// Every single setting by its path, its flag and its variable: taken from the schema, so that none can be forgotten.
+// Lists every setting with its path, flag and environment variable. The list comes from the schema, so it is complete.
 
 import { configJsonSchema } from "./schema.js"
 
@@ -69,8 +69,8 @@ function snake(name: string, joint: string): string {
 }
 
 /**
- * Text from a flag or a variable as the schema wants it. What cannot be read so stays text, and the schema then says
- * what it should have been.
+ * Converts the text of a flag or variable to the type in the schema. Text that cannot be converted stays text, and the schema
+ * then reports what it expected.
  */
 export function parseValue(text: string, kind: FieldKind): unknown {
   const trimmed = text.trim()

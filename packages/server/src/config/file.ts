@@ -10,10 +10,10 @@ export interface ConfigFile {
   placeOf(path: readonly PropertyKey[]): string
 }
 
-/** Stands for every name in a map. */
+/** Stands for any name in a map. */
 const EACH = "*"
 
-/** Settings that name a file or a folder: beside the file that names them, wherever the service is started from. */
+/** Settings that name a file or folder. A relative path is relative to the configuration file. */
 const PATHS = [
   ["store", "snapshot"],
   ["rules", "file"],
@@ -27,9 +27,9 @@ const PATHS = [
   ["gateway", "upstreams", EACH, "tls", "ca"],
 ] as const
 
-const MOST_BYTES = 1_048_576
+const MAX_BYTES = 1_048_576
 
-/** Reads `sluice.config.yaml`; undefined when there is none and nobody asked for it by name. */
+/** Reads the configuration file. Undefined if there is none and `--config` names none. */
 export function readConfigFile(path: string, isWanted: boolean): ConfigFile | undefined {
   const refused = (problems: readonly ConfigProblem[]): ConfigFile => ({
     value: {},
@@ -44,7 +44,7 @@ export function readConfigFile(path: string, isWanted: boolean): ConfigFile | un
     if (!isWanted && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined
     return problem(`cannot be read: ${(error as Error).message}`)
   }
-  if (text.length > MOST_BYTES) return problem(`must be at most ${MOST_BYTES} bytes`)
+  if (text.length > MAX_BYTES) return problem(`must be at most ${MAX_BYTES} bytes`)
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const placeAt = (offset: number) => {
@@ -74,7 +74,7 @@ export function readConfigFile(path: string, isWanted: boolean): ConfigFile | un
   }
 }
 
-/** A mistake in the YAML by its name: what follows the colon is text of the file, and may be a secret. */
+/** The kind of a YAML mistake. The rest of the parser's message quotes the file, which may hold secrets. */
 function named(message: string): string {
   return message.split(": ", 1)[0] as string
 }
@@ -97,7 +97,7 @@ function valuesAt(holder: unknown, part: string): unknown[] {
   return part === EACH ? Object.values(holder) : [(holder as Record<string, unknown>)[part]]
 }
 
-/** Where a value is, or what lacks it. */
+/** The position of a value, or of the map that lacks it. */
 function offsetOf(root: Node | null, at: readonly PropertyKey[]): number {
   let node: unknown = root
   let offset = root?.range?.[0] ?? 0

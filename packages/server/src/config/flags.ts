@@ -2,10 +2,10 @@ import { didYouMeanFlag } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
 import { type ConfigProblem, pathText, type Setting } from "./setting.js"
 
-/** What is run: the service, or a gateway with no other protocol unless it is asked for. */
+/** What to run: the service, or a gateway alone unless other protocols are enabled. */
 export type Command = "service" | "gateway"
 
-/** What a command line asks for besides settings. */
+/** What the command line contains besides settings. */
 export interface Flags {
   readonly command: Command
   readonly settings: readonly Setting[]
@@ -19,15 +19,15 @@ export interface Flags {
 
 const SWITCHES = ["--print-config", "--help", "--version"] as const
 
-/** Short names for what nearly everybody gives. */
+/** Short names for frequent flags. */
 export const SHORT_FLAGS: Readonly<Record<string, string>> = {
   "--upstream": "--gateway.upstream",
   "--rules": "--rules.file",
 }
 
 /**
- * Reads `--http.port 8080`, `--http.port=8080`, `--resp.enabled` and `--no-grpc.enabled`, with the word `gateway` in front of
- * them or not. A list given twice is one list.
+ * Reads `--http.port 8080`, `--http.port=8080`, `--resp.enabled` and `--no-grpc.enabled`, after an optional word `gateway`. A
+ * repeated list flag adds to one list.
  */
 export function readFlags(words: readonly string[]): Flags {
   const command: Command = words[0] === "gateway" ? "gateway" : "service"
@@ -66,7 +66,7 @@ export function readFlags(words: readonly string[]): Flags {
           ? didYouMeanFlag(flag, names)
           : "is not expected: settings are flags, such as --http.port 8080; behind npm start, -- comes first",
       )
-      // The value of a flag that does not exist is no second mistake, and may be a secret.
+      // The value of an unknown flag is not a second mistake, and it may be a secret.
       if (flag.startsWith("-") && value === undefined && isValue(argv[i + 1])) i++
       continue
     }

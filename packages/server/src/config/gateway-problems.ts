@@ -1,4 +1,4 @@
-// What a schema cannot say about the gateway's section: names that must be there, addresses, and what excludes each other.
+// Checks what a schema cannot express about the gateway's section: names that must exist, addresses, and exclusive settings.
 
 import { SluiceError } from "sluice"
 import { canonicalPath } from "sluice/http"
@@ -50,7 +50,7 @@ function checkUpstream(upstream: UpstreamSettings, at: readonly PropertyKey[], w
 
 function checkTarget(target: string, at: readonly PropertyKey[], wrong: Wrong): void {
   const url = URL.canParse(target) ? new URL(target) : undefined
-  // The address might hold a password, so it is not shown.
+  // The address is not shown, because it may hold a password.
   if (url === undefined || !["http:", "https:"].includes(url.protocol) || url.hostname === "")
     wrong(at, "must be an address such as http://localhost:3000")
   else if (url.username !== "" || url.password !== "")
@@ -59,7 +59,7 @@ function checkTarget(target: string, at: readonly PropertyKey[], wrong: Wrong): 
     wrong(at, `must have no path: ${url.origin} is all that is needed`)
 }
 
-/** Whether the client's Host is kept depends on it. */
+/** Whether the gateway keeps the Host of the client depends on this. */
 function checkMixed(targets: readonly string[], at: readonly PropertyKey[], wrong: Wrong): void {
   const schemes = new Set(targets.filter((each) => URL.canParse(each)).map((each) => new URL(each).protocol))
   if (schemes.size > 1) wrong(at, "must be all http or all https")

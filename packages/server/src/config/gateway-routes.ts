@@ -1,4 +1,4 @@
-// The short forms of the gateway's section written out: `upstream` as one of `upstreams`, and a route where there is none.
+// Expands the short forms of the gateway's section: `upstream` becomes an entry of `upstreams`, and gets a route if there is none.
 
 import {
   type GatewaySettings,
@@ -12,7 +12,7 @@ export const DEFAULT_UPSTREAM = "default"
 
 export interface NamedRoute extends RouteSettings {
   readonly name: string
-  /** Its host and path: no two routes may have the same. */
+  /** The host and path, which must be unique among routes. */
   readonly place: string
 }
 

@@ -1,6 +1,6 @@
 import { fields } from "./fields.js"
 
-/** Every setting with its default, from the schema: a line each. */
+/** One line per setting with its default, from the schema. */
 export function settingLines(): string[] {
   return fields().map(({ flag, kind, description = "", byDefault }) => {
     const shown = byDefault === undefined ? "" : ` [${JSON.stringify(byDefault)}]`
@@ -8,7 +8,7 @@ export function settingLines(): string[] {
   })
 }
 
-/** What `--help` says. */
+/** The text of `--help`. */
 export function helpText(): string {
   return `Sluice: a rate limiter to ask over HTTP, gRPC and the Redis protocol.
 

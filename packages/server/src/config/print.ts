@@ -5,7 +5,7 @@ import { isSecret, withoutLogin } from "./secrets.js"
 
 const HIDDEN = "***"
 
-/** The configuration in force as YAML that could be a configuration file, secrets hidden. */
+/** The configuration in force as YAML in the form of a configuration file, without secrets. */
 export function printConfig(config: Config): string {
   return stringify(hide(config, []))
 }
@@ -13,7 +13,7 @@ export function printConfig(config: Config): string {
 function hide(value: unknown, path: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((entry) => hide(entry, path))
   if (typeof value === "object" && value !== null) {
-    // A rule set names API keys by their hashes only, and has fields of its own.
+    // A rule set has its own fields and holds API keys only as hashes.
     if (path.join(".") === "rules.inline") return value
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [name, hide(inner, [...path, name])]),

@@ -1,4 +1,4 @@
-// What zod found, in our words: one problem per mistake, with the place it was given at.
+// Turns the issues that zod finds into problems: one per mistake, with the place where the value was given.
 
 import { type ErrorCode, SluiceError } from "sluice"
 import { nearest } from "sluice/internal"
@@ -8,7 +8,7 @@ import { configJsonSchema } from "./schema.js"
 import { isSecret, withoutLogin } from "./secrets.js"
 import { type ConfigProblem, pathText } from "./setting.js"
 
-/** A configuration that was refused, with every mistake in it. */
+/** A configuration that was refused, with all its mistakes. */
 export class ConfigError extends SluiceError {
   readonly problems: readonly ConfigProblem[]
 
@@ -35,7 +35,7 @@ export function problemsOf(
     const at = issue.path
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => {
-        // Somebody may have written a token where the name of a field goes.
+        // The name is not shown: it may be a token in the wrong place.
         const shown = isSecret(at) && nearest(key, fieldsAt(at)) === undefined ? "…" : key
         const path = pathText([...at, shown])
         return { place: placeOf([...at, key]), path, message: didYouMean(key, fieldsAt(at)) }
@@ -117,7 +117,7 @@ function fieldsAt(path: readonly PropertyKey[]): string[] {
   return Object.keys(node?.properties ?? {})
 }
 
-/** What the values of a map of names are. */
+/** What the values of a map are called in messages. */
 function anyOf(node: SchemaNode | undefined): SchemaNode | undefined {
   const values = node?.additionalProperties
   return typeof values === "object" ? values : undefined

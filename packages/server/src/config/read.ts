@@ -11,14 +11,14 @@ export const CONFIG_FILE = "sluice.config.yaml"
 
 const PROTOCOLS = ["http", "grpc", "resp", "control", "gateway"] as const
 type Protocol = (typeof PROTOCOLS)[number]
-/** Hosts that stand for every address of the machine. */
+/** Hosts that mean every address of the machine. */
 const EVERYWHERE: readonly string[] = ["0.0.0.0", "::"]
 
 export interface ConfigSources {
-  /** The command line without the program's own name. */
+  /** The command line without the name of the program. */
   readonly argv?: readonly string[]
   readonly env?: Environment
-  /** Where a configuration file is looked for. Default: where the process was started. */
+  /** The folder of the configuration file. Default: the working directory. */
   readonly folder?: string
 }
 
@@ -27,7 +27,10 @@ export interface ReadConfig {
   readonly flags: Flags
 }
 
-/** Flags before environment before `sluice.config.yaml` before defaults. Every mistake in all of them at once. */
+/**
+ * Reads the configuration. Flags override environment variables, which override `sluice.config.yaml`, which overrides defaults.
+ * Throws a ConfigError with the mistakes of all of them.
+ */
 export function readConfig({ argv = [], env = {}, folder = process.cwd() }: ConfigSources = {}): ReadConfig {
   const flags = readFlags(argv)
   const environment = readEnvironment(env)
@@ -50,13 +53,13 @@ export function readConfig({ argv = [], env = {}, folder = process.cwd() }: Conf
   }
   const parsed = configSchema.safeParse(value)
   if (!parsed.success) problems.push(...problemsOf(value, parsed.error.issues, placeOf))
-  // What seems to be missing may be what was misspelt.
+  // A missing setting is not reported if an unknown one may be its misspelling.
   else if (problems.length === 0) problems.push(...conflictsIn(parsed.data, placeOf))
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems)
   return { config: parsed.data, flags }
 }
 
-/** A gateway is all that is wanted, whatever the file says of it; other protocols only if the file asks for them. */
+/** Enables the gateway, and disables every protocol that the settings do not enable explicitly. */
 function preferGateway(value: Record<string, unknown>): void {
   for (const name of ["http", "grpc"]) {
     const section = value[name]
@@ -73,14 +76,14 @@ function isMap(value: unknown): value is Record<string, unknown> {
 function put(value: Record<string, unknown>, { path, value: set }: Setting): void {
   let holder = value
   for (const part of path.slice(0, -1)) {
-    // What is no map in the file is a mistake that this setting corrects.
+    // A value that is not a map is a mistake in the file. This setting replaces it.
     if (!isMap(holder[part])) holder[part] = {}
     holder = holder[part] as Record<string, unknown>
   }
   holder[path.at(-1) as string] = set
 }
 
-/** Settings that exclude each other. */
+/** Finds settings that exclude each other. */
 function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => string): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const wrong = (path: readonly string[], message: string) =>
@@ -102,7 +105,7 @@ function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => 
   return problems
 }
 
-/** Protocols that would take the same port of the same address. */
+/** Finds protocols with the same port on the same address. */
 function samePorts(config: Config): [Protocol, Protocol][] {
   const enabled = PROTOCOLS.filter((name) => config[name].enabled && config[name].port !== 0)
   return enabled.flatMap((other, i) => {

@@ -1,4 +1,4 @@
-// The configuration in one place: types, defaults, validation and the JSON Schema for editors all come from here.
+// The schema of the configuration. Its types, defaults, validation and the JSON Schema for editors all come from here.
 
 import { z } from "zod"
 import { gatewaySchema } from "./gateway-schema.js"
@@ -100,7 +100,7 @@ const log = z
   })
   .meta({ description: "JSON lines on standard error." })
 
-/** Nothing that lets whoever reads the file in. */
+/** Headers with credentials. The decision log never records them. */
 const credentials = ["authorization", "proxy-authorization", "cookie", "x-api-key"]
 
 const record = z

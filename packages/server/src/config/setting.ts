@@ -1,4 +1,4 @@
-/** One value of the configuration, and where it was given. */
+/** A value of the configuration, and where it was given. */
 export interface Setting {
   readonly path: readonly string[]
   readonly value: unknown
@@ -8,9 +8,9 @@ export interface Setting {
 
 /** One mistake in the configuration. */
 export interface ConfigProblem {
-  /** Where it was given: a flag, a variable, or a line and column of the file. */
+  /** Where the value was given: a flag, a variable, or a line and column of the file. */
   readonly place: string
-  /** Which setting: `http.port`. */
+  /** The setting: `http.port`. */
   readonly path: string
   /** What was expected, and what was found. */
   readonly message: string

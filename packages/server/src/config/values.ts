@@ -1,4 +1,4 @@
-// Kinds of values that settings have in common.
+// Types of values that several settings share.
 
 import { z } from "zod"
 import { milliseconds } from "./duration.js"
