@@ -82,7 +82,7 @@ describe("a key", () => {
     await page.getByText("5 of 5 used").waitFor()
     await page.getByText("limit reached", { exact: true }).waitFor()
     // Over time as well: it stood lower a moment ago.
-    const chart = page.getByRole("slider", { name: "Used of each limit" })
+    const chart = page.getByRole("slider", { name: "Usage of each limit" })
     await eventually(async () => (await chart.getAttribute("aria-valuetext"))?.includes("100%"))
     await chart.focus()
     await eventually(async () => {

@@ -14,22 +14,22 @@ afterAll(() => bed.close())
 
 const open = (query = "", view = {}) => look(`${bed.url}/#/playground${query}`, view)
 
-/** What the lane of an algorithm says about itself. */
-function lane(page: Page, name: string) {
+/** The chart of an algorithm. */
+function chart(page: Page, name: string) {
   return page.getByRole("img", { name: new RegExp(`^${name}[:：]`) })
 }
 
 describe("the playground", () => {
   it("shows the boundary burst of the fixed window to who comes first, and that the exact log has none", async () => {
     const { page, troubles } = await open()
-    await lane(page, "fixed-window").waitFor()
-    expect(await lane(page, "fixed-window").getAttribute("aria-label")).toContain(
+    await chart(page, "fixed-window").waitFor()
+    expect(await chart(page, "fixed-window").getAttribute("aria-label")).toContain(
       "busiest 10 s: 20, 10 over the limit",
     )
-    expect(await lane(page, "sliding-window-log").getAttribute("aria-label")).toContain("busiest 10 s: 10;")
+    expect(await chart(page, "sliding-window-log").getAttribute("aria-label")).toContain("busiest 10 s: 10;")
     // The bracket over the burst, with its number.
-    await lane(page, "fixed-window").locator(".bracket").getByText("20").waitFor()
-    expect(await lane(page, "sliding-window-log").locator(".bracket").count()).toBe(0)
+    await chart(page, "fixed-window").locator(".bracket").getByText("20").waitFor()
+    expect(await chart(page, "sliding-window-log").locator(".bracket").count()).toBe(0)
     await picture(page, "playground")
     expect(troubles).toEqual([])
   })
@@ -41,10 +41,10 @@ describe("the playground", () => {
     await page.getByRole("combobox", { name: "Window" }).selectOption("20")
     await page.getByText("40 per 20 seconds").waitFor()
     await page.waitForURL(/#\/playground\?shape=steady&limit=40&window=20$/)
-    const before = await lane(page, "token-bucket").getAttribute("aria-label")
+    const before = await chart(page, "token-bucket").getAttribute("aria-label")
     await page.reload()
-    await lane(page, "token-bucket").waitFor()
-    expect(await lane(page, "token-bucket").getAttribute("aria-label")).toBe(before)
+    await chart(page, "token-bucket").waitFor()
+    expect(await chart(page, "token-bucket").getAttribute("aria-label")).toBe(before)
   })
 
   it("refuses a limit that is none, and goes on with the last one", async () => {
@@ -68,7 +68,7 @@ describe("the playground", () => {
     // Ten in each of 120 slots, without gaps however fast the hand was.
     await page.getByText("1,200 requests in a minute").waitFor()
     expect(await page.getByRole("radio", { name: "Drawn" }).isChecked()).toBe(true)
-    expect(await lane(page, "sliding-window-log").getAttribute("aria-label")).toContain("60 of 1200 allowed")
+    expect(await chart(page, "sliding-window-log").getAttribute("aria-label")).toContain("60 of 1200 allowed")
   })
 
   it("takes traffic drawn with the keyboard alone", async () => {
@@ -87,7 +87,7 @@ describe("the playground", () => {
     await page.getByRole("checkbox", { name: "gcra" }).check()
     await page.getByText("same decisions as token-bucket").waitFor()
     await page.getByRole("checkbox", { name: "fixed-window" }).uncheck()
-    await lane(page, "fixed-window").waitFor({ state: "detached" })
+    await chart(page, "fixed-window").waitFor({ state: "detached" })
     const table = page.getByRole("table", { name: "Results" })
     expect(await table.getByRole("rowheader").allInnerTexts()).toEqual([
       "sliding-window-counter",
@@ -107,18 +107,18 @@ describe("the playground", () => {
     await page.getByRole("button", { name: "Play" }).waitFor()
     expect(await time.getAttribute("aria-valuetext")).toBe("10.0 s")
     // Ten seconds in: both bursts are within the window of the fixed one.
-    const fixed = page.getByRole("listitem").filter({ has: lane(page, "fixed-window") })
+    const fixed = page.getByRole("listitem").filter({ has: chart(page, "fixed-window") })
     await fixed.getByText("20 in the window, 0 remaining").waitFor()
     // A mouse reads it too: between two bursts.
-    const width = Number(await lane(page, "fixed-window").getAttribute("width"))
-    await lane(page, "fixed-window").hover({ position: { x: (width * 25) / 60, y: 40 } })
+    const width = Number(await chart(page, "fixed-window").getAttribute("width"))
+    await chart(page, "fixed-window").hover({ position: { x: (width * 25) / 60, y: 40 } })
     await fixed.getByText("0 in the window, 10 remaining").waitFor()
     expect(await time.getAttribute("aria-valuetext")).toMatch(/^2[45]\.\d s$/)
   })
 
   it.each(["light", "dark"] as const)("has no barriers in %s", async (theme) => {
     const { page, troubles } = await open("?shape=waves", { theme })
-    await lane(page, "gcra").or(lane(page, "fixed-window")).first().waitFor()
+    await chart(page, "gcra").or(chart(page, "fixed-window")).first().waitFor()
     expect(await barriers(page)).toEqual([])
     expect(troubles).toEqual([])
   })
@@ -126,7 +126,7 @@ describe("the playground", () => {
   it("fits a phone, in Chinese", async () => {
     const { page, troubles } = await open("", { width: 360, language: "zh-CN" })
     await page.getByRole("heading", { level: 1, name: "演练场" }).waitFor()
-    await lane(page, "fixed-window").waitFor()
+    await chart(page, "fixed-window").waitFor()
     expect(await isTooWide(page)).toBe(false)
     await picture(page, "playground-phone-zh")
     expect(troubles).toEqual([])

@@ -122,7 +122,7 @@ describe("the form of a rule", () => {
     await page.getByRole("row").filter({ hasText: "login" }).getByText("not saved").waitFor()
     await page.getByRole("link", { name: "login" }).click()
     expect(await page.getByLabel("Description").inputValue()).toBe("Not finished")
-    await page.getByRole("button", { name: "Discard changes" }).click()
+    await page.getByRole("button", { name: "Discard" }).click()
     await page.getByRole("link", { name: "All rules" }).click()
     await page.getByText("3 rules", { exact: true }).waitFor()
     expect(await page.getByText("not saved").count()).toBe(0)

@@ -232,7 +232,7 @@ describe("undo", () => {
     expect(await editorText(page)).toBe(before)
     await page.keyboard.press("Control+y")
     expect(await editorText(page)).toBe(typed)
-    await page.getByRole("button", { name: "Discard changes" }).click()
+    await page.getByRole("button", { name: "Discard" }).click()
     await eventually(async () => (await editorText(page)) === before)
     await page.locator(".cm-content").click()
     await page.keyboard.press("Control+z")

@@ -1,4 +1,4 @@
-// The frame around every page: where one is, who one is, whether the service is there.
+// The frame around every page: navigation, the signed-in user, and whether the service is reachable.
 
 import type { ComponentType } from "preact"
 import { useEffect, useState } from "preact/hooks"
@@ -36,7 +36,7 @@ export function App() {
   )
 }
 
-/** A button and no link: what stands after the # names the page. */
+/** Moves the focus to the content. It is not a link, because the fragment of the address names the page. */
 function skip(): void {
   document.getElementById("main")?.focus()
 }
@@ -59,7 +59,7 @@ function CurrentPage({ page }: { readonly page: PageName }) {
   return Page !== undefined && shown.page === page ? <Page key={page} /> : <Loading />
 }
 
-/** Each page comes when it is first shown. */
+/** Each page is a chunk that is loaded when it is first shown. */
 export const pages: Readonly<Record<PageName, () => Promise<{ readonly Page: ComponentType }>>> = {
   overview: () => import("./pages/overview/page.js"),
   rules: () => import("./pages/rules/page.js"),

@@ -1,8 +1,8 @@
-// Numbers as people read them, in the language of the page.
+// Numbers and times in the language of the page.
 
 import { language, locale } from "./i18n.js"
 
-/** `1.2K`, `0.3`: at most three digits that count. */
+/** `1.2K`, `0.3`: at most three significant digits. */
 export function compact(value: number): string {
   return new Intl.NumberFormat(locale(), {
     notation: "compact",
@@ -43,7 +43,7 @@ const UNITS = [
   ["second", 1_000],
 ] as const
 
-/** A span in its largest unit: `3 hours`. Rounded down, as ages are; `up` for what is still to wait. */
+/** A duration in its largest unit: `3 hours`. Ages are rounded down, remaining times up. */
 export function span(ms: number, rounding: "down" | "up" = "down"): string {
   const [unit, size] = UNITS.find(([, size]) => ms >= size) ?? UNITS[3]
   const value = rounding === "down" ? Math.floor(ms / size) : Math.ceil(ms / size)
@@ -77,7 +77,7 @@ const WAIT_UNITS = [
   { ms: 1_000, en: "s", zh: "秒" },
 ] as const
 
-/** A wait in at most two units, rounded up so that waiting that long is enough: `14 min 3 s`, `250 ms`. */
+/** A wait in at most two units, rounded up so that the wait is always long enough: `14 min 3 s`, `250 ms`. */
 export function waitText(ms: number): string {
   const unitName = (unit: { readonly en: string; readonly zh: string }) => unit[language.value]
   if (ms < 1_000) return `${Math.ceil(ms)} ${unitName({ en: "ms", zh: "毫秒" })}`
@@ -86,7 +86,7 @@ export function waitText(ms: number): string {
   if (large === undefined) return `${ms} ms`
   const step = small ?? large
   const rounded = Math.ceil(ms / step.ms) * step.ms
-  // 59 min 59.5 s is an hour.
+  // 59 min 59.5 s is rounded up to an hour.
   if (rounded > ms && first > 0 && rounded >= (WAIT_UNITS[first - 1] as { ms: number }).ms)
     return waitText(rounded)
   const rest = small === undefined ? 0 : (rounded % large.ms) / small.ms

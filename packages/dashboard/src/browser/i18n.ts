@@ -1,4 +1,4 @@
-// Two languages. Every text of a page is in its texts.ts, once for each: a translation that is missing does not compile.
+// The language of the page. A texts.ts has its texts in every language: a missing translation does not compile.
 
 import { effect, signal } from "@preact/signals"
 import { keep, kept } from "./kept.js"
@@ -11,12 +11,12 @@ export type Texts<Text> = Readonly<Record<Language, Text>>
 
 export const language = signal<Language>(kept("language", LANGUAGES) ?? preferred())
 
-/** The texts in the language of now. A component that calls it is drawn again when the language changes. */
+/** The texts in the current language. A component that calls it is drawn again when the language changes. */
 export function t<Text>(texts: Texts<Text>): Text {
   return texts[language.value]
 }
 
-/** For numbers and dates. */
+/** The locale for numbers and dates. */
 export function locale(): string {
   return language.value === "zh" ? "zh-CN" : "en"
 }

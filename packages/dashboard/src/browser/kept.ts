@@ -1,6 +1,6 @@
-// What a browser keeps for the next visit. Some browsers keep nothing, and say so by throwing.
+// Choices that the browser stores for the next visit. Where storage is disabled, localStorage throws.
 
-/** What was kept under a name, if it is one of those that are known. */
+/** The stored value, if it is one of the known values. */
 export function kept<const Known extends string>(name: string, known: readonly Known[]): Known | undefined {
   try {
     const found = localStorage.getItem(`sluice.${name}`)
@@ -15,6 +15,6 @@ export function keep(name: string, value: string | undefined): void {
     if (value === undefined) localStorage.removeItem(`sluice.${name}`)
     else localStorage.setItem(`sluice.${name}`, value)
   } catch {
-    // It lasts until the page is closed, then.
+    // Without storage, the choice lasts until the page is closed.
   }
 }

@@ -1,5 +1,5 @@
-// Which page is shown: `#/rules/login?tab=yaml`. The path before the # is never more than the dashboard itself, because
-// /rules and its kind are the API's.
+// The address of the current page: `#/rules/rule/login`. Pages are in the fragment because paths such as
+// /rules belong to the API.
 
 import { signal } from "@preact/signals"
 
@@ -8,7 +8,7 @@ export type PageName = (typeof PAGES)[number]
 
 export interface Route {
   readonly page: PageName
-  /** What follows the page's name, decoded: `["login"]`. */
+  /** The decoded segments after the page: `["rule", "login"]`. */
   readonly path: readonly string[]
   readonly query: URLSearchParams
 }
@@ -26,7 +26,7 @@ export function parseRoute(hash: string): Route {
   return { page, path: rest.filter((part) => part !== ""), query: new URLSearchParams(query) }
 }
 
-/** The address of a page, for `href`: `href("rules", ["login"])`. */
+/** The address of a page, for links: `href("rules", ["rule", "login"])`. */
 export function href(
   page: PageName,
   path: readonly string[] = [],
@@ -37,7 +37,7 @@ export function href(
   return search === "" ? address : `${address}?${search}`
 }
 
-/** Shows a page, as if its link had been followed. */
+/** Goes to a page, as a click on its link does. */
 export function go(...address: Parameters<typeof href>): void {
   location.hash = href(...address)
 }

@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until somebody chooses.
+// The theme: the one of the system, until the user chooses another.
 
 import { effect, signal } from "@preact/signals"
 import { keep, kept } from "./kept.js"
@@ -26,7 +26,7 @@ export function followTheme(): void {
   })
 }
 
-/** What a custom property is as a colour now, for a canvas: `colourOf("--allowed")` is `rgb(…)`. */
+/** The current colour of a custom property, in a form that a canvas understands: `colourOf("--allowed")` is `rgb(…)`. */
 function colourOf(property: Property): string {
   const probe = document.createElement("span")
   probe.style.setProperty("color", `var(${property})`)
@@ -39,7 +39,7 @@ function colourOf(property: Property): string {
 /** The name of a custom property of the style sheet. */
 export type Property = `--${string}`
 
-/** Colours of the style sheet for a canvas, each looked up once until the theme changes. */
+/** Colours of the style sheet for a canvas. Looks up each colour once, until `forget` is called. */
 export class Palette {
   readonly #known = new Map<Property, string>()
 

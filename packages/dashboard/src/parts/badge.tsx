@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 
 export type BadgeKind = "allowed" | "denied" | "shadow" | "degraded" | "neutral"
 
-/** A word in a colour. The word says it; the colour only helps to find it. */
+/** A word on a coloured background. The word alone must be clear, because not everybody sees the colour. */
 export function Badge({
   kind = "neutral",
   children,

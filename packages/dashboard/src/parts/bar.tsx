@@ -2,11 +2,11 @@ export interface BarProps {
   readonly value: number
   readonly max: number
   readonly kind: "allowed" | "denied" | "degraded" | "accent"
-  /** What it shows, with the numbers. Without it the numbers are beside it, and it is only to be seen. */
+  /** The value in words. Without a label, the numbers are beside the bar, and screen readers ignore it. */
   readonly label?: string | undefined
 }
 
-/** How much of something is used. The length is set through the CSSOM: the policy of the page forbids style attributes. */
+/** A bar from zero to `max`. The content security policy forbids style attributes, so the CSSOM sets its length. */
 export function Bar({ value, max, kind, label }: BarProps) {
   const share = max === 0 ? 0 : Math.min(1, value / max)
   const set = (element: HTMLElement | null) => element?.style.setProperty("--share", String(share))

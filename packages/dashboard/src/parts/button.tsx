@@ -1,10 +1,10 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from "preact"
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes, "type"> {
-  /** `primary` is what most people came for; one on a page. */
+  /** A page has at most one `primary` button, for its main action. */
   readonly kind?: "primary" | "plain" | "quiet" | "danger"
   readonly size?: "small"
-  /** What it does is under way. It keeps the focus, and does nothing more. */
+  /** While its action runs, the button keeps the focus and ignores clicks. */
   readonly busy?: boolean
   readonly submit?: boolean
   readonly children: ComponentChildren

@@ -13,7 +13,7 @@ export interface DialogProps {
   readonly actions?: ComponentChildren
 }
 
-/** A modal dialog for as long as it is drawn. The browser keeps the focus inside, closes on Escape, and gives it back. */
+/** A modal dialog, open while it is rendered. It keeps the focus inside, closes on Escape, and returns the focus. */
 export function Dialog({ title, onClose, wide, children, actions }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()

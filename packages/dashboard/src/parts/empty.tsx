@@ -4,7 +4,7 @@ import { Button } from "./button.js"
 import { texts } from "./texts.js"
 import { problemText } from "./toast.js"
 
-/** Nothing is there yet: what it would be, and what to do next. */
+/** Shown instead of an empty list: what would be here, and what to do next. */
 export function Empty({
   title,
   children,
@@ -28,7 +28,7 @@ export function Loading() {
   )
 }
 
-/** What was asked for did not come. */
+/** Shown when loading failed. */
 export function Failure({ problem, onRetry }: { readonly problem: unknown; readonly onRetry: () => void }) {
   return (
     <div class="empty" role="alert">

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { useId } from "preact/hooks"
 
-/** What ties an input to its label, hint and mistake. */
+/** Attributes that connect an input with its label, hint and error. */
 export interface FieldAttributes {
   readonly id: string
   readonly "aria-describedby"?: string
@@ -11,9 +11,9 @@ export interface FieldAttributes {
 export interface FieldProps {
   readonly label: string
   readonly hint?: string | undefined
-  /** What is wrong with it, if something is. */
+  /** What is wrong with the value. */
   readonly error?: string | undefined
-  /** Gives the input: `{(attributes) => <input {...attributes} />}`. */
+  /** Renders the input: `{(attributes) => <input {...attributes} />}`. */
   readonly children: (attributes: FieldAttributes) => ComponentChildren
 }
 

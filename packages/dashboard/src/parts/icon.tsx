@@ -21,7 +21,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES
 
-/** Always beside a text or inside something with a name: it says nothing to a screen reader. */
+/** An icon. Screen readers ignore it, so it needs a text beside it or a labelled element around it. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

@@ -3,13 +3,13 @@ import { useId } from "preact/hooks"
 
 export interface PanelProps {
   readonly title: string
-  /** A word beside the title. */
+  /** A short text beside the title. */
   readonly note?: ComponentChildren
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-/** A part of a page with a heading. */
+/** A section of a page with a heading. */
 export function Panel({ title, note, actions, children }: PanelProps) {
   const heading = useId()
   return (
@@ -24,7 +24,7 @@ export function Panel({ title, note, actions, children }: PanelProps) {
   )
 }
 
-/** The heading of a page, with what can be done on it. */
+/** The heading of a page, with its actions. */
 export function PageHead({
   title,
   lead,

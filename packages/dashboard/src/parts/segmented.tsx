@@ -7,7 +7,7 @@ export interface SegmentedProps<Value extends string> {
   readonly onChange: (value: Value) => void
 }
 
-/** One of a few, all in sight. Radio buttons, so the arrow keys work. */
+/** A choice among a few visible options. They are radio buttons, so the arrow keys work. */
 export function Segmented<Value extends string>({ label, options, value, onChange }: SegmentedProps<Value>) {
   const name = useId()
   return (

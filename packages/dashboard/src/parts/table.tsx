@@ -2,22 +2,22 @@ import type { ComponentChildren } from "preact"
 
 export interface Column<Row> {
   readonly title: string
-  /** Numbers stand at the right, one under the other. */
+  /** Aligned to the right, as numbers are. */
   readonly numeric?: boolean
-  /** Left out where there is little room. */
+  /** Hidden on narrow screens. */
   readonly optional?: boolean
   readonly cell: (row: Row) => ComponentChildren
 }
 
 export interface TableProps<Row> {
-  /** What the table holds, for who cannot see it. */
+  /** What the table shows. Screen readers announce it. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
 }
 
-/** The first column names the row. */
+/** A table. The cells of the first column are the headers of their rows. */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const kindOf = ({ numeric, optional }: Column<Row>) =>
     [numeric && "numeric", optional && "optional"].filter(Boolean).join(" ") || undefined

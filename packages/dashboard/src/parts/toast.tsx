@@ -1,4 +1,4 @@
-// Short answers to what somebody did. Read out by screen readers, gone after a while.
+// Short messages about what the user did. Screen readers announce them, and they disappear after a while.
 
 import { signal } from "@preact/signals"
 import { t } from "../browser/i18n.js"
@@ -23,12 +23,12 @@ export function toast(text: string, kind: Toast["kind"] = "done"): void {
   setTimeout(() => dismiss(id), SHOWN_MS[kind])
 }
 
-/** Says what went wrong with something that somebody did. */
+/** Shows a failure as a message. */
 export function toastProblem(error: unknown): void {
   toast(problemText(error), "failed")
 }
 
-/** What a person is told about a failure. */
+/** The text for a failure, in the language of the page. */
 export function problemText(error: unknown): string {
   if (!(error instanceof Problem)) return error instanceof Error ? error.message : String(error)
   if (error.code === "UNREACHABLE") return t(texts).unreachable

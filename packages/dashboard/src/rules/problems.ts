@@ -1,10 +1,10 @@
-// Mistakes that the service found, for the places where a page shows them.
+// The mistakes that the service found in rules, sorted for the places that show them.
 
 import type { RuleProblem } from "../service/problem.js"
 import type { Mark } from "../yaml-editor/code-mirror.js"
 import type { Path } from "../yaml-editor/place.js"
 
-/** The path inside of its rule: `rules[3].limits[0].limit` → `limits[0].limit`. */
+/** The path inside the rule: `rules[3].limits[0].limit` → `limits[0].limit`. */
 export function pathInRule({ path }: RuleProblem): string {
   return path.replace(/^rules\[\d+\]\.?/, "")
 }
@@ -18,7 +18,7 @@ export function pathText(path: Path): string {
   )
 }
 
-/** What is wrong at a field of a rule or below it, in one text. */
+/** The mistakes at a path or below it, as one text. */
 export function messageAt(problems: readonly RuleProblem[], path: Path): string | undefined {
   const wanted = pathText(path)
   const messages = problems
@@ -27,7 +27,7 @@ export function messageAt(problems: readonly RuleProblem[], path: Path): string 
   return messages.length === 0 ? undefined : messages.join("\n")
 }
 
-/** What is wrong below a path, each with the rest of its own: `limit must be an integer ≥ 1, got 0`. */
+/** The mistakes at a path or below it, each with its relative path: `limit must be an integer ≥ 1, got 0`. */
 export function problemsAt(problems: readonly RuleProblem[], path: Path): string[] {
   const wanted = pathText(path)
   return problems
@@ -37,13 +37,13 @@ export function problemsAt(problems: readonly RuleProblem[], path: Path): string
     )
 }
 
-/** Those that no field of a form shows. */
+/** The mistakes that are at none of the paths. */
 export function problemsOutside(problems: readonly RuleProblem[], shown: readonly Path[]): RuleProblem[] {
   const paths = shown.map(pathText)
   return problems.filter((problem) => !paths.some((path) => isAt(pathInRule(problem), path)))
 }
 
-/** For an editor of text: those with a line, and those without. */
+/** The mistakes for the YAML editor: `marks` have a line, `notes` have none. */
 export function marksOf(problems: readonly RuleProblem[], isSet = false): { marks: Mark[]; notes: string[] } {
   const marks: Mark[] = []
   const notes: string[] = []

@@ -2,10 +2,10 @@ import type { RuleSetChanges } from "sluice/rules"
 import { t } from "../browser/i18n.js"
 import { texts } from "./texts.js"
 
-/** Names listed at most: a change of a thousand rules is not read name by name. */
+/** At most this many names are listed, because nobody reads a thousand. */
 const MAX_NAMES = 4
 
-/** What a change changed, in words: `changed api · removed login`. */
+/** The changes in words: `changed api · removed login`. */
 export function changeWords(changes: RuleSetChanges): string {
   const words = t(texts).changes
   const parts = (["added", "changed", "removed", "sections"] as const).flatMap((kind) => {
@@ -17,7 +17,7 @@ export function changeWords(changes: RuleSetChanges): string {
   return parts.join(" · ")
 }
 
-/** The number in an etag, `"7-0123456789abcdef"`. */
+/** The revision in an etag: `7` in `"7-0123456789abcdef"`. */
 export function revisionOf(etag: string | undefined): string {
   return /^"(\d+)-/.exec(etag ?? "")?.[1] ?? "?"
 }

@@ -1,4 +1,4 @@
-// A rule in a few words, as lists show it.
+// Short descriptions of a rule, for lists.
 
 import type { LimitSpec, RuleSpec } from "sluice/rules"
 
@@ -35,13 +35,13 @@ export function keyText({ keyBy = "ip" }: Pick<RuleSpec, "keyBy">): string {
   return [keyBy].flat().join(" + ")
 }
 
-/** What makes a rule deny what it only reports: itself, or its candidate. Undefined where nothing is in shadow. */
+/** The patch that enforces a rule in shadow mode, or the candidate limits of a rule. Undefined if it has neither. */
 export function enforcingPatch(rule: RuleSpec): object | undefined {
   if (modeOf(rule) === "shadow") return { mode: "enforce" }
   return rule.candidate === undefined ? undefined : { limits: rule.candidate.limits, candidate: null }
 }
 
-/** Whether every word stands somewhere in what the list shows of a rule. */
+/** Whether the list shows every searched word for this rule. */
 export function isFound(rule: RuleSpec, search: string): boolean {
   const { id, description = "" } = rule
   const limits = limitsOf(rule).map((limit) => `${limitText(limit)} ${limit.algorithm ?? ""}`)
@@ -51,7 +51,7 @@ export function isFound(rule: RuleSpec, search: string): boolean {
   return words.every((word) => all.includes(word))
 }
 
-/** A path that a pattern matches, to try it with: `/users/:id` → `/users/id`. */
+/** A path that matches a pattern, as an example: `/users/:id` → `/users/id`. */
 export function examplePath(pattern: string): string {
   return pattern.replaceAll("/**", "/anything").replaceAll(/[*:]/g, "")
 }

@@ -18,7 +18,7 @@ const en = {
 
   columns: {
     rule: "Rule",
-    mode: "State",
+    mode: "Mode",
     limits: "Limits",
     key: "Counted by",
     minute: "Last minute",
@@ -60,7 +60,7 @@ const en = {
   delete: "Delete",
   review: "Review and save",
   unchanged: "No changes",
-  discard: "Discard changes",
+  discard: "Discard",
   checking: "Checking …",
   valid: "No mistakes. Ready to save.",
   mistakes: (count: number) => (count === 1 ? "1 mistake" : `${count} mistakes`),
@@ -74,7 +74,7 @@ const en = {
     idHint: "Letters, digits, dot, dash and underscore.",
     about: "General",
     description: "Description",
-    mode: "State",
+    mode: "Mode",
     what: "Which requests",
     method: "Method",
     methodHint: "GET, or several separated by commas. Empty: any.",
@@ -181,7 +181,7 @@ const zh: typeof en = {
 
   columns: {
     rule: "规则",
-    mode: "状态",
+    mode: "模式",
     limits: "限额",
     key: "计数依据",
     minute: "最近一分钟",
@@ -235,7 +235,7 @@ const zh: typeof en = {
     idHint: "字母、数字、点、短横线和下划线。",
     about: "基本信息",
     description: "说明",
-    mode: "状态",
+    mode: "模式",
     what: "哪些请求",
     method: "方法",
     methodHint: "GET，多个用逗号分隔。留空：任意。",

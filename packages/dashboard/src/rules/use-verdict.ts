@@ -3,25 +3,25 @@ import type { RuleSetChanges, RuleSpec } from "sluice/rules"
 import { ask } from "../service/api.js"
 import { Problem, type RuleProblem } from "../service/problem.js"
 
-/** What the service says of a draft. */
+/** The result of a check by the service. */
 export interface Verdict {
   readonly valid: boolean
   readonly problems: readonly RuleProblem[]
   readonly changes?: RuleSetChanges
-  /** The rule as it was read, when only one was sent. */
+  /** The parsed rule, if the text is a single rule. */
   readonly rule?: RuleSpec
 }
 
 export interface Checked {
-  /** The last answer; while `isChecking`, that of an older text. */
+  /** The last result. While `isChecking`, it belongs to an older text. */
   readonly verdict: Verdict | undefined
   readonly isChecking: boolean
 }
 
-/** After the last key, so that nobody is told of mistakes in a word that is not finished. */
+/** The check waits for a pause in typing, so that it does not report mistakes in unfinished words. */
 const PAUSE_MS = 250
 
-/** Lets the service check a text as it is typed. With `rule`, the text is that rule alone; empty for a new one. */
+/** Has the service check a text while the user types. `rule` is the id of a single rule, empty for a new one. */
 export function useVerdict(text: string, rule: string | undefined): Checked {
   const [answer, setAnswer] = useState<{ text: string; verdict: Verdict } | undefined>()
   useEffect(() => {
@@ -44,7 +44,7 @@ export function useVerdict(text: string, rule: string | undefined): Checked {
   return { verdict: answer?.verdict, isChecking: answer?.text !== text }
 }
 
-/** A text that is too long, or a service that is away: nothing can be said, and nothing saved. */
+/** The result if the service did not check the text, because it is too long or the service is not reachable. */
 function refusal(problem: unknown): Verdict {
   const message = problem instanceof Error ? problem.message : String(problem)
   const code = problem instanceof Problem ? problem.code : "UNKNOWN"

@@ -1,9 +1,9 @@
-// Plain values as YAML, the way the documentation writes rules: small maps and lists in one line, the rest in lines.
+// Writes plain values as YAML, in the style of the documentation: small maps and lists on one line, others on several.
 
-/** Lines are not made longer than this by putting a map or list into one. */
+/** A map or list that would make a line longer than this goes on several lines. */
 const WIDTH = 100
 
-/** YAML that reads back as the same value. Ends with a line end. */
+/** YAML that parses to the same value. It ends with a line end. */
 export function writeYaml(value: unknown): string {
   const isInLines = isNested(value) && sizeOf(value) > 0
   return `${isInLines ? linesOf(value, 0).join("\n") : flow(value)}\n`
@@ -27,7 +27,7 @@ function linesOf(value: Nested, indent: number): string[] {
   })
 }
 
-/** A value in one line, if it is one that reads well there: no lists of maps, unless they have one entry. */
+/** The value on one line, or undefined if it reads better on several, such as a list of several maps. */
 function oneLine(value: unknown, column: number): string | undefined {
   if (!isNested(value)) return scalar(value, false)
   const isFlat = depthOf(value) <= 1 || (Array.isArray(value) && value.length === 1 && depthOf(value) <= 2)
@@ -43,20 +43,20 @@ function flow(value: unknown): string {
   return `{ ${entries.map(([name, item]) => `${scalar(name, true)}: ${flow(item)}`).join(", ")} }`
 }
 
-/** Text that YAML takes for text without quotes. Rather too few than too many. */
+/** Text that needs no quotes. The pattern is stricter than YAML. */
 const PLAIN = /^[\p{L}/](?:[\p{L}\p{N}/_.,*@()+'!?;=-]|:(?![\s,[\]{}]|$)| (?![ #:]|$))*$/u
 const NOT_TEXT = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 
 function scalar(value: unknown, inFlow: boolean): string {
   if (typeof value !== "string") return JSON.stringify(value) ?? "null"
-  // `mode: off` is text to YAML 1.2, which the service reads; only older readers take it for false.
+  // `mode: off` is text in YAML 1.2, which the service reads. Only YAML 1.1 reads it as false.
   const isWord = value === "off" || !NOT_TEXT.test(value)
   const isPlain = PLAIN.test(value) && isWord && !(inFlow && value.includes(","))
   if (isPlain || isDuration(value)) return value
   return JSON.stringify(value)
 }
 
-/** `15m` and `100ms` are text as they stand. Nothing that could be a number is. */
+/** `15m` and `100ms` need no quotes: YAML does not read them as numbers. */
 function isDuration(value: string): boolean {
   return /^\d+(?:ms|s|m|h|d)$/.test(value)
 }

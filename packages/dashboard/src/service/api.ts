@@ -1,4 +1,4 @@
-// The control plane, as the page asks it. Every failure is a Problem; a token that is not taken leads to the sign-in.
+// Requests to the control plane. Every failure is a Problem. A rejected token leads to the sign-in.
 
 import { Problem, unreachable } from "./problem.js"
 import { signOut, token } from "./session.js"
@@ -6,26 +6,26 @@ import { signOut, token } from "./session.js"
 export interface Reply<Data> {
   readonly data: Data
   readonly status: number
-  /** Of the rules that the answer was made from. */
+  /** The etag of the rules that the answer is about. */
   readonly etag: string | undefined
 }
 
 export interface Sending {
-  /** Sent as JSON, unless it is text or bytes. */
+  /** Text and bytes are sent unchanged, everything else as JSON. */
   readonly body?: unknown
   /** Default: application/json. */
   readonly type?: string
-  /** The etag a change was made on. */
+  /** The etag that a change is based on. */
   readonly ifMatch?: string
   readonly accept?: string
-  /** The last live event that was seen. */
+  /** The id of the last live event that the page received. */
   readonly lastEventId?: string
   readonly signal?: AbortSignal
 }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** `ask("GET", "rules")`, `ask("PATCH", path("rules", id), { body, ifMatch })`. */
+/** Sends a request and reads the answer: `ask("GET", "rules")`, `ask("PATCH", path("rules", id), { body, ifMatch })`. */
 export async function ask<Data>(
   method: Method,
   address: string,
@@ -39,7 +39,7 @@ export async function ask<Data>(
   return { data, status: response.status, etag }
 }
 
-/** The answer itself, for what is read as it comes. */
+/** Sends a request and returns the response, for answers that are read as a stream. */
 export async function request(method: Method, address: string, sending: Sending = {}): Promise<Response> {
   const { body, ifMatch, accept, lastEventId, signal, type = "application/json" } = sending
   const headers = new Headers()
@@ -67,7 +67,7 @@ export async function request(method: Method, address: string, sending: Sending 
   throw problem
 }
 
-/** An address from parts that may hold anything: `path("keys", rule, key)`. Relative, so that it works under any path. */
+/** A relative address from parts, which it encodes: `path("keys", rule, key)`. */
 export function path(...parts: readonly string[]): string {
   return parts.map(encodeURIComponent).join("/")
 }
@@ -83,7 +83,7 @@ async function problemOf(response: Response): Promise<Problem> {
   try {
     return new Problem(response.status, JSON.parse(text), etag)
   } catch {
-    // A proxy in between answers as it likes.
+    // A proxy may answer with something other than a problem.
     return new Problem(response.status, { detail: `${response.status} ${response.statusText}` }, etag)
   }
 }

@@ -1,4 +1,4 @@
-// Live events of the service. Read by fetch, because an EventSource cannot send a token.
+// Live events of the service, read with fetch because an EventSource cannot send a token.
 
 import { effect, signal } from "@preact/signals"
 import { createParser } from "eventsource-parser"
@@ -13,17 +13,17 @@ export interface LiveEvent {
 export type Connection = "connecting" | "live" | "lost"
 
 export const connection = signal<Connection>("connecting")
-/** When the last event or sign of life came, in milliseconds since 1970. */
+/** When the service last sent anything, in milliseconds since 1970. */
 export const lastHeard = signal(0)
 
-/** The service sends a sign of life every 15 s. Two that stay away mean that nobody is there. */
+/** The service sends a comment every 15 s. If two are missing, the connection is lost. */
 const SILENCE_MS = 35_000
-const RETRY_MS = { first: 500, most: 10_000 }
+const RETRY_MS = { first: 500, max: 10_000 }
 
 type Listener = (event: LiveEvent) => void
 const listeners = new Map<string, Set<Listener>>()
 
-/** Tells of every event of a type, from now on. Returns a function that ends it: what an effect gives back. */
+/** Calls `listener` for every later event of a type. Returns a function that stops it, as effects expect. */
 export function onEvent<Event extends LiveEvent>(type: string, listener: (event: Event) => void): () => void {
   const known = listeners.get(type) ?? new Set()
   listeners.set(type, known)
@@ -31,7 +31,7 @@ export function onEvent<Event extends LiveEvent>(type: string, listener: (event:
   return () => void known.delete(listener as Listener)
 }
 
-/** Listens for as long as somebody is signed in. */
+/** Receives events while somebody is signed in. Returns a function that stops it. */
 export function followEvents(): () => void {
   return effect(() => {
     if (session.value === undefined) return
@@ -49,7 +49,7 @@ async function listen(ended: AbortSignal): Promise<void> {
         failures = 0
       })
     } catch {
-      // What happened matters less than that it is over: the next try says whether it still does.
+      // The reason does not matter: the loop connects again.
     }
     if (ended.aborted) return
     connection.value = "lost"
@@ -91,10 +91,10 @@ function notify(type: string, data: string): void {
   for (const listener of listeners.get(type) ?? []) listener(event)
 }
 
-/** Half of it is chance, so that the pages of a whole team do not come back at the same moment. */
+/** Half of the wait is random, so that not all open pages reconnect at the same moment. */
 function retryAfter(failures: number): number {
-  const most = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** failures)
-  return most / 2 + (Math.random() * most) / 2
+  const max = Math.min(RETRY_MS.max, RETRY_MS.first * 2 ** failures)
+  return max / 2 + (Math.random() * max) / 2
 }
 
 function wait(ms: number, ended: AbortSignal): Promise<void> {

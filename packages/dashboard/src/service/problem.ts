@@ -1,4 +1,4 @@
-/** A mistake in a rule set, with its place. */
+/** A mistake in a rule set, with its path and position. */
 export interface RuleProblem {
   readonly code: string
   readonly path: string
@@ -8,13 +8,13 @@ export interface RuleProblem {
   readonly column?: number
 }
 
-/** What the control plane answers when it does not do what it was asked (RFC 9457). */
+/** An error answer of the control plane (RFC 9457). */
 export class Problem extends Error {
   readonly status: number
-  /** One of those in docs/errors.md, or `UNREACHABLE` when there was no answer. */
+  /** A code of docs/errors.md, or `UNREACHABLE` if there was no answer. */
   readonly code: string
   readonly problems: readonly RuleProblem[]
-  /** The etag in force, when the answer says it: of a conflict, what to start again from. */
+  /** The etag of the current rules, if the answer has it. After a conflict, the next change is based on it. */
   readonly etag: string | undefined
 
   constructor(
@@ -30,7 +30,7 @@ export class Problem extends Error {
     this.etag = etag
   }
 
-  /** Somebody else changed the rules meanwhile. */
+  /** Whether somebody else changed the rules first. */
   get isConflict(): boolean {
     return this.status === 412
   }

@@ -1,4 +1,4 @@
-// Who is signed in. The token is kept for this tab only, and goes nowhere but to the service that gave the page.
+// Who is signed in. The page keeps the token in this tab, and sends it only to the service that served the page.
 
 import { computed, signal } from "@preact/signals"
 
@@ -8,28 +8,28 @@ export type Role = (typeof ROLES)[number]
 export interface Session {
   readonly name: string
   readonly role: Role
-  /** False where the service has no tokens and believes whoever is on its machine. */
+  /** False if the service requires no token from clients on its own machine. */
   readonly byToken: boolean
 }
 
 const STORED = "sluice.token"
 
-/** Undefined until `openSession` has looked for one. */
+/** Undefined without a token, and until `openSession` has run. */
 export const token = signal<string | undefined>()
 export const session = signal<Session | undefined>()
-/** Why nobody is signed in; undefined as long as nobody knows. */
+/** Why nobody is signed in. Undefined until the service has answered. */
 export const signedOut = signal<"needed" | "refused" | "limited" | "unreachable" | undefined>()
 
 export const mayEdit = computed(() => session.value !== undefined && session.value.role !== "reader")
 export const isAdmin = computed(() => session.value?.role === "admin")
 
-/** Starts the page with the token of its address, or with the one that this tab has kept. */
+/** Starts the session with the token in the address, or with the one stored in this tab. */
 export async function openSession(): Promise<void> {
   token.value = tokenInAddress() ?? storedToken()
   await startSession()
 }
 
-/** Finds out who asks: a service without tokens needs no sign-in. */
+/** Asks the service who is signed in. A service without tokens needs no sign-in. */
 export async function startSession(): Promise<void> {
   const headers = token.value === undefined ? {} : { authorization: `Bearer ${token.value}` }
   let response: Response
@@ -48,7 +48,7 @@ export async function startSession(): Promise<void> {
   else signedOut.value = "unreachable"
 }
 
-/** Follows a link with a token that is opened in a tab which has the page already. */
+/** Signs in when a link with a token is opened in a tab that already shows the page. */
 export function followLinks(): void {
   addEventListener("hashchange", () => {
     const given = tokenInAddress()
@@ -56,7 +56,7 @@ export function followLinks(): void {
   })
 }
 
-/** The token of a link such as `npm start` prints: `#token=…`, which browsers do not send. It is taken out of the address. */
+/** Takes the token out of the address. `npm start` prints such a link: `#token=…`. Browsers do not send the fragment. */
 function tokenInAddress(): string | undefined {
   const given = /^#token=([\x21-\x7e]+)$/.exec(location.hash)?.[1]
   if (given !== undefined) history.replaceState(null, "", location.pathname)
@@ -88,6 +88,6 @@ function store(value: string | undefined): void {
     if (value === undefined) sessionStorage.removeItem(STORED)
     else sessionStorage.setItem(STORED, value)
   } catch {
-    // Then the next page asks again.
+    // Without storage, a reload asks for the token again.
   }
 }

@@ -1,4 +1,4 @@
-// How the service is, asked every few seconds, and at once when it says that something changed.
+// The status of the service, loaded every few seconds, and at once after an event about rules or store.
 
 import { effect, signal } from "@preact/signals"
 import { ask } from "./api.js"
@@ -34,7 +34,7 @@ const EVERY_MS = 5_000
 export const status = signal<Status | undefined>()
 
 export async function askStatus(): Promise<void> {
-  // While it cannot be asked the last answer stays; the banner says how old it is.
+  // The last status stays while the service is not reachable. The banner tells how old it is.
   const answer = await ask<Status>("GET", "status").catch(() => undefined)
   if (answer !== undefined) status.value = answer.data
 }

@@ -2,14 +2,14 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { ask, type Reply } from "./api.js"
 
 export interface Asked<Data> {
-  /** The last answer, kept while the next one is on its way. */
+  /** The last answer. It stays while the next one is loading. */
   readonly reply: Reply<Data> | undefined
-  /** Why the last try failed, if it did. */
+  /** Why the last request failed, if it did. */
   readonly problem: unknown
   readonly reload: () => void
 }
 
-/** What the control plane answers to a GET, asked again when the address changes. Undefined asks nothing. */
+/** The answer to a GET, loaded again when the address changes. An undefined address loads nothing. */
 export function useAsked<Data>(address: string | undefined): Asked<Data> {
   const [state, setState] = useState<{ reply?: Reply<Data>; problem?: unknown; address?: string }>({})
   const under = useRef<AbortController>(null)
@@ -29,11 +29,11 @@ export function useAsked<Data>(address: string | undefined): Asked<Data> {
     load()
     return () => under.current?.abort()
   }, [load])
-  // What was answered for another address is not shown for this one.
+  // An answer belongs to the address that it was loaded from.
   return { reply: state.address === address ? state.reply : undefined, problem: state.problem, reload: load }
 }
 
-/** The same, asked again and again while somebody looks. */
+/** The same, loaded again every `everyMs` while the page is visible. */
 export function useAskedAgain<Data>(address: string, everyMs: number): Asked<Data> {
   const asked = useAsked<Data>(address)
   const { reload } = asked

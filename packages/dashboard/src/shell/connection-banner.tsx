@@ -4,7 +4,7 @@ import { Icon } from "../parts/icon.js"
 import { connection, lastHeard } from "../service/live.js"
 import { texts } from "./texts.js"
 
-/** Says that what is on the page is old. */
+/** Tells that the service is not reachable, and how old the data on the page is. */
 export function ConnectionBanner() {
   return (
     <div role="alert">

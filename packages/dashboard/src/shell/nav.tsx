@@ -1,5 +1,6 @@
+import { useEffect, useRef } from "preact/hooks"
 import { chooseLanguage, LANGUAGES, language, t } from "../browser/i18n.js"
-import { href, PAGES, route } from "../browser/router.js"
+import { href, PAGES, type PageName, route } from "../browser/router.js"
 import { THEMES, type Theme, theme } from "../browser/theme.js"
 import { Icon } from "../parts/icon.js"
 import { connection } from "../service/live.js"
@@ -24,10 +25,7 @@ export function Nav() {
         <ul>
           {PAGES.map((page) => (
             <li key={page}>
-              <a href={href(page)} aria-current={route.value.page === page ? "page" : undefined}>
-                <Icon name={page} />
-                {text.pages[page].title}
-              </a>
+              <PageLink page={page} />
             </li>
           ))}
         </ul>
@@ -44,6 +42,21 @@ export function Nav() {
         </div>
       </div>
     </header>
+  )
+}
+
+function PageLink({ page }: { readonly page: PageName }) {
+  const link = useRef<HTMLAnchorElement>(null)
+  const isCurrent = route.value.page === page
+  // On a phone the links are in one row that scrolls.
+  useEffect(() => {
+    if (isCurrent) link.current?.scrollIntoView({ block: "nearest", inline: "nearest" })
+  }, [isCurrent])
+  return (
+    <a ref={link} href={href(page)} aria-current={isCurrent ? "page" : undefined}>
+      <Icon name={page} />
+      {t(texts).pages[page].title}
+    </a>
   )
 }
 
@@ -79,7 +92,7 @@ function Who() {
   )
 }
 
-/** One button that goes round: system, light, dark. */
+/** A button that switches from system to light to dark, and back to system. */
 export function ThemeChoice() {
   const text = t(texts)
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme

@@ -53,7 +53,7 @@ function TopTable({ by, caption, empty }: TopTableProps) {
   if (reply === undefined)
     return problem === undefined ? <Loading /> : <Failure problem={problem} onRetry={reload} />
   const rows = reply.data
-  const most = rows[0]?.count ?? 1
+  const max = rows[0]?.count ?? 1
   if (rows.length === 0)
     return (
       <Empty title={empty}>
@@ -75,7 +75,7 @@ function TopTable({ by, caption, empty }: TopTableProps) {
       numeric: true,
       cell: ({ count, error }) => (
         <span class="count" title={error > 0 ? text.about(whole(error)) : undefined}>
-          <Bar kind={by === "denied" ? "denied" : "allowed"} max={most} value={count} />
+          <Bar kind={by === "denied" ? "denied" : "allowed"} max={max} value={count} />
           {whole(count)}
         </span>
       ),

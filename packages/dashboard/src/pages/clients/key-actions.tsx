@@ -11,11 +11,11 @@ import { texts } from "./texts.js"
 
 interface KeyActionsProps {
   readonly state: KeyState
-  /** Told how the key stands then. */
+  /** Called with the new state of the key. */
   readonly onAnswer: (state: KeyState) => void
 }
 
-/** Reset, block, and the end of a block. */
+/** The buttons that reset, block and unblock a key. */
 export function KeyActions({ state, onAnswer }: KeyActionsProps) {
   const text = t(texts)
   const [busy, setBusy] = useState(false)

@@ -15,7 +15,7 @@ import { texts } from "./texts.js"
 const COLOURS = ["--accent", "--shadow", "--degraded", "--allowed"] as const
 const percent = (value: number) => `${Math.round(value * 100)}%`
 
-/** One key under one rule: what it has used, over time, and what can be done about it. */
+/** One key of one rule: what it has used, now and over time, and actions on it. */
 export function KeyPage({ rule, name }: { readonly rule: string; readonly name: string }) {
   const text = t(texts)
   const { state, samples, problem, show } = useKey(rule, name)
@@ -61,7 +61,7 @@ export function KeyPage({ rule, name }: { readonly rule: string; readonly name: 
   )
 }
 
-/** Whole minutes, as many as there are to see: a new look is not lost at the edge of five empty ones. */
+/** The time that the chart shows: whole minutes, so that a short series does not sit at the edge of an empty chart. */
 function shownSeconds(samples: readonly Sample[]): number {
   const [first] = samples
   const seconds = first === undefined ? 0 : (samples.at(-1)?.at ?? 0) - first.at

@@ -1,11 +1,11 @@
-// One key, asked for each second for as long as somebody looks.
+// The state of one key, loaded every second while the page is visible.
 
 import { useEffect, useState } from "preact/hooks"
 import { ask, path } from "../../service/api.js"
 
 export interface LimitState {
   readonly name: string
-  /** Null when nothing limits. */
+  /** Null if the key is not limited. */
   readonly limit: number | null
   readonly remaining: number | null
   readonly resetAfterMs: number | "never"
@@ -22,10 +22,10 @@ export interface KeyState {
   readonly limits: readonly LimitState[]
 }
 
-/** How a key stood at a time, in seconds since 1970. */
+/** The usage of a key at a time, in seconds since 1970. */
 export interface Sample {
   readonly at: number
-  /** By the name of the limit: how much of it was used, from 0 to 1. */
+  /** The used share of each limit, from 0 to 1, by the name of the limit. */
   readonly used: Readonly<Record<string, number>>
 }
 
@@ -37,7 +37,7 @@ export interface WatchedKey {
   readonly state: KeyState | undefined
   readonly samples: readonly Sample[]
   readonly problem: unknown
-  /** Shows what an action has answered, without waiting for the next second. */
+  /** Shows the answer of an action at once. */
   readonly show: (state: KeyState) => void
 }
 
@@ -74,7 +74,7 @@ export function useKey(rule: string, key: string): WatchedKey {
   return { ...watched, show }
 }
 
-/** What is kept, with how it is now. One for each second: an action may answer twice in one. */
+/** The samples with the current state added. Each second has one sample, the newest. */
 export function withSample(samples: readonly Sample[], state: KeyState, now: number): readonly Sample[] {
   const at = Math.floor(now / 1_000)
   const used = Object.fromEntries(
@@ -87,7 +87,7 @@ export function withSample(samples: readonly Sample[], state: KeyState, now: num
   return [...samples.filter((sample) => sample.at !== at && sample.at > at - SAMPLES), { at, used }]
 }
 
-/** The client that a key counts, as overrides and lists name it. Undefined when it counts something else, or everybody. */
+/** The client in a key, as overrides and lists name it. Undefined if the key does not identify a client. */
 export function clientOf(key: string): string | undefined {
   return key.split(",").find((part) => /^(?:ip|user|apiKey):./.test(part))
 }

@@ -8,14 +8,14 @@ import { texts } from "./texts.js"
 
 interface OverrideDialogProps {
   readonly client: string
-  /** The rule whose limits it starts from. */
+  /** The rule whose limits are the starting values. */
   readonly rule: RuleSpec
   readonly busy: boolean
   readonly onClose: () => void
   readonly onSave: (override: OverrideSpec, comment: string) => void
 }
 
-/** Other numbers for one client, starting from those of the rule. */
+/** Edits the limits of one client, starting with those of the rule. */
 export function OverrideDialog({ client, rule, busy, onClose, onSave }: OverrideDialogProps) {
   const text = t(texts)
   const own = Array.isArray(rule.limits) ? (rule.limits as readonly LimitSpec[]) : []
@@ -142,7 +142,7 @@ function LimitFields({ name, limit, onChange }: LimitFieldsProps) {
   )
 }
 
-/** As the rule calls it, or as it is called when the rule does not say. */
+/** The name of a limit, or its default name. */
 function nameOf({ name, limit, window }: LimitSpec): string {
   return name ?? `${limit}/${window}`
 }

@@ -13,7 +13,7 @@ import { clientOf } from "./key-state.js"
 import { OverrideDialog } from "./override-dialog.js"
 import { texts } from "./texts.js"
 
-/** The limits that a client has of its own, and giving it others. */
+/** The overrides of the client that a key stands for. */
 export function Overrides({ rule, name }: { readonly rule: string; readonly name: string }) {
   const text = t(texts)
   const client = clientOf(name)
@@ -41,7 +41,7 @@ function ClientOverrides({ rule, client }: ClientOverridesProps) {
     known.reload()
     asked.reload()
   }
-  /** Says of a change whether it was made. */
+  /** Sends a change and tells the user whether it succeeded. */
   const change = async (send: () => Promise<unknown>, done: string): Promise<void> => {
     setBusy(true)
     try {
@@ -55,9 +55,9 @@ function ClientOverrides({ rule, client }: ClientOverridesProps) {
     reload()
     setBusy(false)
   }
-  // Of what is shown, so that nobody's change of it is undone unseen.
+  // The etag of the overrides that are shown: the service refuses a change that is based on older ones.
   const etag = known.reply?.etag ?? "*"
-  // All others are sent: a client may have several, and only this one is meant.
+  // A client can have several overrides. Sending all others removes exactly this one.
   const remove = (override: OverrideSpec) => {
     const others = known.reply?.data.filter((other) => other !== override)
     return change(() => ask("PUT", "overrides", { body: others, ifMatch: etag }), text.removeDone)

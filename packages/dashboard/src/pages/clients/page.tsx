@@ -3,7 +3,7 @@ import { route } from "../../browser/router.js"
 import { BusiestKeys } from "./busiest-keys.js"
 import { KeyPage } from "./key-page.js"
 
-/** All keys, or the one that the address names: `#/clients/login/ip:203.0.113.7`. */
+/** The busiest keys, or the key in the address: `#/clients/login/ip:203.0.113.7`. */
 export function Page() {
   const [rule, key] = route.value.path
   if (rule === undefined || key === undefined) return <BusiestKeys />

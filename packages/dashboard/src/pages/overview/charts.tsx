@@ -9,7 +9,7 @@ import { Segmented } from "../../parts/segmented.js"
 import { type Outcome, overallSeries, ruleSeries, secondsOf } from "../../service/traffic.js"
 import { texts } from "./texts.js"
 
-/** Minutes. */
+/** The spans of the charts, in minutes. */
 const SPANS = ["1", "5", "15"] as const
 const span = signal(kept("span", SPANS) ?? "5")
 

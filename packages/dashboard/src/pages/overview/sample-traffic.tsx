@@ -8,7 +8,7 @@ import { mayEdit } from "../../service/session.js"
 import { askStatus, status } from "../../service/status.js"
 import { texts } from "./texts.js"
 
-/** Offers made-up requests, where the service takes them: with its example rules, and for who may. */
+/** The button that starts sample traffic. The service offers it only with its example rules, and only to editors. */
 export function SampleTraffic({ primary }: { readonly primary?: boolean }) {
   const text = t(texts)
   const [busy, setBusy] = useState(false)

@@ -1,13 +1,13 @@
-// What is compared, and on which traffic.
+// The controls of the playground: traffic, limit and algorithms.
 
 import { useState } from "preact/hooks"
 import { Button } from "../../parts/button.js"
 import { sparklinePath } from "../../parts/chart/sparkline.js"
 import { Field } from "../../parts/field.js"
-import { CONTENDERS, type Contender } from "./contenders.js"
 import { isLimit, type Setting, withShape, withTerms } from "./setting.js"
 import type { PlaygroundText } from "./texts.js"
-import { MOST_LIMIT, SHAPES, shapeOf, WINDOWS } from "./traffic.js"
+import { MAX_LIMIT, SHAPES, shapeOf, WINDOWS } from "./traffic.js"
+import { VARIANTS, type Variant } from "./variants.js"
 
 export interface ChoiceProps {
   readonly setting: Setting
@@ -41,7 +41,7 @@ export function ShapeChoice({ setting, onChange, text }: ChoiceProps) {
   )
 }
 
-/** The limit, and what else is done with the traffic as a whole. */
+/** The limit, its window, and the button that clears the traffic. */
 export function TermsChoice({
   setting,
   onChange,
@@ -76,21 +76,21 @@ export function TermsChoice({
   )
 }
 
-/** Keeps what is typed, and only takes it when it is a limit. */
+/** Keeps the typed text, and applies it only if it is a valid limit. */
 function LimitField({ setting, onChange, text }: ChoiceProps) {
   const { terms } = setting
   const [typed, setTyped] = useState(String(terms.limit))
   const limit = Number(typed)
   const isRight = typed.trim() !== "" && isLimit(limit)
   return (
-    <Field label={text.limit} error={isRight ? undefined : text.limitRange(MOST_LIMIT)}>
+    <Field label={text.limit} error={isRight ? undefined : text.limitRange(MAX_LIMIT)}>
       {(attributes) => (
         <input
           {...attributes}
           type="number"
           inputMode="numeric"
           min={1}
-          max={MOST_LIMIT}
+          max={MAX_LIMIT}
           step={1}
           value={typed}
           onInput={({ currentTarget: { value } }) => {
@@ -112,7 +112,7 @@ function Thumbnail({ counts }: { readonly counts: readonly number[] }) {
   )
 }
 
-/** Five slots at a time: whole requests make a slow and steady rate look like a comb. */
+/** Sums over five slots. Single slots of a slow, steady rate alternate between zero and one. */
 function binned(counts: readonly number[]): number[] {
   const size = 5
   return Array.from({ length: counts.length / size }, (_, i) =>
@@ -120,28 +120,28 @@ function binned(counts: readonly number[]): number[] {
   )
 }
 
-export function ChosenContenders({
+export function VariantChoice({
   chosen,
   onChange,
   text,
 }: {
-  readonly chosen: readonly Contender[]
-  readonly onChange: (chosen: Contender[]) => void
+  readonly chosen: readonly Variant[]
+  readonly onChange: (chosen: Variant[]) => void
   readonly text: PlaygroundText
 }) {
   return (
-    <fieldset class="playground-contenders">
+    <fieldset class="playground-variants">
       <legend class="hidden">{text.compare}</legend>
-      {CONTENDERS.map((contender) => (
-        <label key={contender.id}>
+      {VARIANTS.map((variant) => (
+        <label key={variant.id}>
           <input
             type="checkbox"
-            checked={chosen.includes(contender)}
+            checked={chosen.includes(variant)}
             onChange={({ currentTarget: { checked } }) =>
-              onChange(CONTENDERS.filter((one) => (one === contender ? checked : chosen.includes(one))))
+              onChange(VARIANTS.filter((one) => (one === variant ? checked : chosen.includes(one))))
             }
           />
-          <span class="mono">{contender.name}</span>
+          <span class="mono">{variant.name}</span>
         </label>
       ))}
     </fieldset>

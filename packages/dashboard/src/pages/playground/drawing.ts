@@ -1,38 +1,38 @@
-// What a lane draws, as paths in pixels.
+// SVG paths in pixels for the charts of the playground.
 
 import type { RefObject } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { SECONDS, SLOTS } from "./traffic.js"
 
-/** Bars from `base` upwards, one per slot; those of nothing are left out. */
+/** One bar per slot, on top of `below`. Slots without requests have no bar. */
 export function barsPath(
   counts: readonly number[],
-  { width, height, most, below }: { width: number; height: number; most: number; below?: readonly number[] },
+  { width, height, max, below }: { width: number; height: number; max: number; below?: readonly number[] },
 ): string {
   const step = width / SLOTS
   const gap = step > 4 ? 1 : 0
   return counts
     .map((count, slot) => {
       if (count === 0) return ""
-      const from = height - ((below?.[slot] ?? 0) / most) * height
-      const to = from - (count / most) * height
+      const from = height - ((below?.[slot] ?? 0) / max) * height
+      const to = from - (count / max) * height
       return `M${round(slot * step)} ${round(from)}V${round(to)}h${round(step - gap)}V${round(from)}Z`
     })
     .join("")
 }
 
-/** The area under a staircase, from `base` upwards: nothing where it does not reach that far. */
+/** The area between `base` and a stepped line above it. */
 export function areaPath(
   values: readonly number[],
-  { width, height, most, base = 0 }: { width: number; height: number; most: number; base?: number },
+  { width, height, max, base = 0 }: { width: number; height: number; max: number; base?: number },
 ): string {
   const step = width / SLOTS
-  const y = (value: number) => round(height - (Math.max(base, value) / most) * height)
+  const y = (value: number) => round(height - (Math.max(base, value) / max) * height)
   const stairs = values.map((value, slot) => `V${y(value)}H${round((slot + 1) * step)}`).join("")
   return `M0 ${y(base)}${stairs}V${y(base)}Z`
 }
 
-/** Where a moment of the minute is, in pixels. */
+/** The x coordinate of a time. */
 export function xOf(ms: number, width: number): number {
   return round((ms / 1000 / SECONDS) * width)
 }
@@ -41,7 +41,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** How wide an element is: what is drawn in pixels stays sharp, and its letters keep their size. */
+/** The width of an element in pixels. Drawing in pixels keeps lines sharp and letters at their size. */
 export function useWidth<Element extends HTMLElement>(): [RefObject<Element | null>, number] {
   const element = useRef<Element>(null)
   const [width, setWidth] = useState(0)

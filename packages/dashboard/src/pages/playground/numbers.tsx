@@ -1,11 +1,11 @@
-// The same as the time line, to read.
+// The results of all algorithms as a table.
 
 import { locale } from "../../browser/i18n.js"
 import { Table } from "../../parts/table.js"
-import { codeOf } from "./contenders.js"
 import type { PlaygroundText } from "./texts.js"
 import type { Run } from "./time-line.js"
 import type { Terms } from "./traffic.js"
+import { codeOf } from "./variants.js"
 
 export function Numbers({
   runs,
@@ -21,9 +21,9 @@ export function Numbers({
     <Table
       caption={text.numbers}
       rows={runs}
-      keyOf={({ contender }) => contender.id}
+      keyOf={({ variant }) => variant.id}
       columns={[
-        { title: text.algorithm, cell: ({ contender }) => <span class="mono">{contender.name}</span> },
+        { title: text.algorithm, cell: ({ variant }) => <span class="mono">{variant.name}</span> },
         { title: text.letThrough, numeric: true, cell: ({ outcome }) => number(outcome.admitted) },
         {
           title: text.deniedColumn,
@@ -50,7 +50,7 @@ export function Numbers({
         {
           title: text.code,
           optional: true,
-          cell: ({ contender }) => <code>{codeOf(contender, terms.limit, terms.windowSeconds)}</code>,
+          cell: ({ variant }) => <code>{codeOf(variant, terms.limit, terms.windowSeconds)}</code>,
         },
       ]}
     />

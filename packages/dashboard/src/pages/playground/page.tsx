@@ -3,8 +3,7 @@ import { locale, t } from "../../browser/i18n.js"
 import { href, route } from "../../browser/router.js"
 import { PageHead, Panel } from "../../parts/panel.js"
 import "./page.css"
-import { ChosenContenders, ShapeChoice, TermsChoice } from "./choices.js"
-import { CONTENDERS } from "./contenders.js"
+import { ShapeChoice, TermsChoice, VariantChoice } from "./choices.js"
 import { Numbers } from "./numbers.js"
 import { addressOf, type Setting, settingFrom } from "./setting.js"
 import { simulate } from "./simulate.js"
@@ -12,21 +11,22 @@ import { Sketch } from "./sketch.js"
 import { texts } from "./texts.js"
 import { TimeLine } from "./time-line.js"
 import { arrivalsOf, ceilingOf, SLOTS } from "./traffic.js"
+import { VARIANTS } from "./variants.js"
 
 export function Page() {
   const text = t(texts)
   const [setting, setSetting] = useState<Setting>(() => settingFrom(route.value.query))
-  const [chosen, setChosen] = useState(() => CONTENDERS.filter(({ shownFirst }) => shownFirst))
+  const [chosen, setChosen] = useState(() => VARIANTS.filter(({ shownFirst }) => shownFirst))
   const { terms, counts, shape } = setting
 
-  // So that the address can be sent to somebody. Replaced, not added: nobody wants to step back through every stroke.
+  // The address holds the setting, so that it can be shared. It replaces the entry in the history of the browser.
   useEffect(() => {
     history.replaceState(null, "", href("playground", [], addressOf(setting)))
   }, [setting])
 
   const runs = useMemo(() => {
     const arrivals = arrivalsOf(counts)
-    return chosen.map((contender) => ({ contender, outcome: simulate(contender, terms, arrivals) }))
+    return chosen.map((variant) => ({ variant, outcome: simulate(variant, terms, arrivals) }))
   }, [counts, terms, chosen])
 
   const asked = counts.reduce((sum, count) => sum + count, 0)
@@ -41,11 +41,11 @@ export function Page() {
         actions={<TermsChoice setting={setting} onChange={setSetting} onClear={clear} text={text} />}
       >
         <ShapeChoice setting={setting} onChange={setSetting} text={text} />
-        <Sketch counts={counts} most={ceilingOf(terms)} onDraw={draw} text={text} />
+        <Sketch counts={counts} max={ceilingOf(terms)} onDraw={draw} text={text} />
         {shape === "boundary" && <p class="playground-note">{text.boundaryNote(terms.limit)}</p>}
       </Panel>
       <Panel title={text.timeLine} note={text.perWindow(terms.limit, terms.windowSeconds)}>
-        <ChosenContenders chosen={chosen} onChange={setChosen} text={text} />
+        <VariantChoice chosen={chosen} onChange={setChosen} text={text} />
         <TimeLine runs={runs} terms={terms} text={text} />
       </Panel>
       <Panel title={text.numbers}>

@@ -1,6 +1,6 @@
-// What is compared, in a form that fits into an address.
+// The setting of the playground, and its form in the address of the page.
 
-import { MOST_LIMIT, SHAPES, type ShapeName, SLOTS, shapeOf, type Terms, WINDOWS } from "./traffic.js"
+import { MAX_LIMIT, SHAPES, type ShapeName, SLOTS, shapeOf, type Terms, WINDOWS } from "./traffic.js"
 
 export interface Setting {
   readonly shape: ShapeName | "drawn"
@@ -10,7 +10,7 @@ export interface Setting {
 
 const USUAL: Terms = { limit: 10, windowSeconds: 10 }
 
-/** Another limit or window: a shape is made anew for it, a drawing stays. */
+/** Changes the limit or window. A predefined shape scales with it, a drawing stays. */
 export function withTerms(setting: Setting, terms: Terms): Setting {
   const { shape, counts } = setting
   return { shape, terms, counts: shape === "drawn" ? counts : shapeOf(shape, terms) }
@@ -20,7 +20,7 @@ export function withShape({ terms }: Setting, shape: ShapeName): Setting {
   return { shape, terms, counts: shapeOf(shape, terms) }
 }
 
-/** What an address says, as far as it makes sense: somebody may have typed it. */
+/** The setting in an address. Invalid parts get their default. */
 export function settingFrom(query: URLSearchParams): Setting {
   const limit = Number(query.get("limit"))
   const windowSeconds = Number(query.get("window"))
@@ -40,10 +40,10 @@ export function addressOf({ shape, terms, counts }: Setting): Record<string, str
 }
 
 export function isLimit(value: number): boolean {
-  return Number.isInteger(value) && value >= 1 && value <= MOST_LIMIT
+  return Number.isInteger(value) && value >= 1 && value <= MAX_LIMIT
 }
 
-/** `0x40.10.3x2`: counts, and how often each comes in a row. */
+/** Run-length encoding: `0x40.10.3x2` is 40 zeros, a ten and two threes. */
 function packed(counts: readonly number[]): string {
   const runs: [number, number][] = []
   for (const count of counts) {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest"
-import { CONTENDERS, codeOf } from "./contenders.js"
 import { busiestWindow, decideAlike, type Outcome, simulate } from "./simulate.js"
 import {
   arrivalsOf,
@@ -11,13 +10,14 @@ import {
   type Terms,
   WINDOWS,
 } from "./traffic.js"
+import { codeOf, VARIANTS } from "./variants.js"
 
 const terms: Terms = { limit: 10, windowSeconds: 10 }
 
 function outcomeOf(id: string, counts: readonly number[], under: Terms = terms): Outcome {
-  const contender = CONTENDERS.find((one) => one.id === id)
-  if (contender === undefined) throw new Error(`no contender ${id}`)
-  return simulate(contender, under, arrivalsOf(counts))
+  const variant = VARIANTS.find((one) => one.id === id)
+  if (variant === undefined) throw new Error(`no variant ${id}`)
+  return simulate(variant, under, arrivalsOf(counts))
 }
 
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
@@ -67,8 +67,8 @@ describe("every shape, under every window and limit", () => {
   it("loses no request: each is let through or denied", () => {
     for (const { shape, ...under } of cases) {
       const arrivals = arrivalsOf(shapeOf(shape, under))
-      for (const contender of CONTENDERS) {
-        const { asked, admitted, denied } = simulate(contender, under, arrivals)
+      for (const variant of VARIANTS) {
+        const { asked, admitted, denied } = simulate(variant, under, arrivals)
         expect(asked).toBe(arrivals.length)
         expect(admitted + sum(denied)).toBe(asked)
       }
@@ -130,7 +130,7 @@ it("draws a line from one place of the pointer to the next, and nothing outside"
 })
 
 it("writes the code that makes the limiter", () => {
-  const last = CONTENDERS.find(({ id }) => id === "leaky-bucket-overflow-queue")
+  const last = VARIANTS.find(({ id }) => id === "leaky-bucket-overflow-queue")
   expect(last && codeOf(last, 10, 10)).toBe(
     'createLimiter({ algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "10s" })',
   )

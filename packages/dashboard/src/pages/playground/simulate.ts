@@ -1,38 +1,38 @@
-// The library itself, on a clock that is moved by hand: what each algorithm does with the same minute.
+// Runs the library on a simulated clock, to compare what each algorithm decides for the same minute.
 
 import { createLimiter } from "sluice"
 import { ManualClock } from "sluice/testing"
-import type { Contender } from "./contenders.js"
 import { SLOT_MS, SLOTS, type Terms } from "./traffic.js"
+import type { Variant } from "./variants.js"
 
-/** What one algorithm made of the traffic. Per slot, unless it says otherwise. */
+/** The decisions of one algorithm. Lists have one entry per slot. */
 export interface Outcome {
-  /** Requests that were let through, by when they left: a queue holds them. */
+  /** Allowed requests, in the slot in which they proceed: a queue delays them. */
   readonly passed: readonly number[]
-  /** By when they came. */
+  /** Denied requests, in the slot in which they arrive. */
   readonly denied: readonly number[]
-  /** The most that was let through within a window that ends in the slot. */
+  /** The highest number of allowed requests in any window that ends in the slot. */
   readonly inWindow: readonly number[]
-  /** What would still be allowed at the end of the slot. */
+  /** How many requests would still be allowed at the end of the slot. */
   readonly remaining: readonly number[]
   readonly asked: number
   readonly admitted: number
-  /** The window with the most in it, wherever it starts: not only where the algorithm's own windows do. */
+  /** The window with the most allowed requests. It can start at any time, not only where the algorithm's windows start. */
   readonly busiest: { readonly from: number; readonly total: number }
   readonly longestDelayMs: number
 }
 
-/** A whole number of every window: windows that are aligned to the clock start where the time line does. */
+/** A multiple of every window, so that aligned windows start at the start of the time line. */
 const START = Date.UTC(2026, 0, 1)
 const KEY = "client"
 
 export function simulate(
-  contender: Contender,
+  variant: Variant,
   { limit, windowSeconds }: Terms,
   arrivals: readonly number[],
 ): Outcome {
   const clock = new ManualClock(START)
-  const limiter = createLimiter({ ...contender.options, limit, window: `${windowSeconds}s`, clock })
+  const limiter = createLimiter({ ...variant.options, limit, window: `${windowSeconds}s`, clock })
   const passes: number[] = []
   const denied = slots()
   const remaining = slots()
@@ -65,12 +65,12 @@ export function simulate(
   }
 }
 
-/** Whether two let the same requests through at the same times. */
+/** Whether two algorithms decided the same. */
 export function decideAlike(a: Outcome, b: Outcome): boolean {
   return (["passed", "denied"] as const).every((field) => a[field].every((count, i) => count === b[field][i]))
 }
 
-/** A request counts while less than a window has passed since it. */
+/** The window with the most requests. A request counts while less than a window has passed since it. */
 export function busiestWindow(passes: readonly number[], windowMs: number): Outcome["busiest"] {
   let first = 0
   let busiest = { from: 0, total: 0 }
@@ -82,7 +82,7 @@ export function busiestWindow(passes: readonly number[], windowMs: number): Outc
   return busiest
 }
 
-/** Compared in whole microseconds: fractions of milliseconds are not exact. */
+/** Compares whole microseconds, because fractions of milliseconds are not exact. */
 function isPast(time: number, now: number, windowMs: number): boolean {
   return Math.round((now - time) * 1000) >= windowMs * 1000
 }
@@ -91,7 +91,7 @@ function countedBySlot(times: readonly number[]): number[] {
   const counts = slots()
   for (const time of times) {
     const slot = Math.floor(time / SLOT_MS)
-    // What a queue lets out after the end of the time line is not on it.
+    // A queue can delay requests beyond the end of the time line.
     if (slot < SLOTS) counts[slot] = (counts[slot] as number) + 1
   }
   return counts
@@ -105,13 +105,13 @@ function highestBySlot(passes: readonly number[], windowMs: number): number[] {
       while (first < next && isPast(passes[first] as number, now, windowMs)) first++
     }
     drop(slot * SLOT_MS)
-    let most = next - first
+    let max = next - first
     for (; next < passes.length && (passes[next] as number) < (slot + 1) * SLOT_MS; ) {
       next++
       drop(passes[next - 1] as number)
-      most = Math.max(most, next - first)
+      max = Math.max(max, next - first)
     }
-    return most
+    return max
   })
 }
 

@@ -1,4 +1,4 @@
-// The traffic, to be drawn: with a pointer, a finger, or the keyboard.
+// The traffic as bars, which the user draws with a pointer or the keyboard.
 
 import { useId, useRef, useState } from "preact/hooks"
 import { barsPath, useWidth } from "./drawing.js"
@@ -7,14 +7,14 @@ import { drawnBetween, SLOT_MS, SLOTS } from "./traffic.js"
 
 export interface SketchProps {
   readonly counts: readonly number[]
-  /** The highest that can be drawn. */
-  readonly most: number
+  /** The highest count that can be drawn. */
+  readonly max: number
   readonly onDraw: (counts: number[]) => void
   readonly text: PlaygroundText
 }
 
 const HEIGHT = 112
-/** Keys, and by how much they move: the slot, the count. */
+/** How far each key moves the slot and the count. */
 const KEYS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
@@ -26,7 +26,7 @@ const KEYS: Readonly<Record<string, readonly [number, number]>> = {
   End: [SLOTS, 0],
 }
 
-export function Sketch({ counts, most, onDraw, text }: SketchProps) {
+export function Sketch({ counts, max, onDraw, text }: SketchProps) {
   const [place, width] = useWidth<HTMLDivElement>()
   const hint = useId()
   const last = useRef<{ slot: number; count: number } | undefined>(undefined)
@@ -35,8 +35,8 @@ export function Sketch({ counts, most, onDraw, text }: SketchProps) {
   const under = (event: PointerEvent) => {
     const { left, top } = (event.currentTarget as HTMLElement).getBoundingClientRect()
     const found = Math.floor(((event.clientX - left) / width) * SLOTS)
-    const count = Math.round((1 - (event.clientY - top) / HEIGHT) * most)
-    return { slot: clamp(found, SLOTS - 1), count: clamp(count, most) }
+    const count = Math.round((1 - (event.clientY - top) / HEIGHT) * max)
+    return { slot: clamp(found, SLOTS - 1), count: clamp(count, max) }
   }
   const start = (event: PointerEvent) => {
     if (event.button !== 0) return
@@ -60,7 +60,7 @@ export function Sketch({ counts, most, onDraw, text }: SketchProps) {
     if (moved === undefined) return
     event.preventDefault()
     const to = clamp(slot + moved[0], SLOTS - 1)
-    const count = clamp((counts[to] ?? 0) + moved[1], most)
+    const count = clamp((counts[to] ?? 0) + moved[1], max)
     setSlot(to)
     if (moved[1] !== 0) onDraw(drawnBetween(counts, { slot: to, count }, { slot: to, count }))
   }
@@ -78,7 +78,7 @@ export function Sketch({ counts, most, onDraw, text }: SketchProps) {
         aria-describedby={hint}
         aria-orientation="vertical"
         aria-valuemin={0}
-        aria-valuemax={most}
+        aria-valuemax={max}
         aria-valuenow={count}
         aria-valuetext={text.slot(((slot * SLOT_MS) / 1000).toFixed(1), count)}
         onPointerDown={start}
@@ -89,7 +89,7 @@ export function Sketch({ counts, most, onDraw, text }: SketchProps) {
       >
         <svg width={width} height={HEIGHT} aria-hidden="true">
           <rect class="chosen" x={slot * step} y={0} width={step} height={HEIGHT} />
-          <path class="asked" d={barsPath(counts, { width, height: HEIGHT, most })} />
+          <path class="asked" d={barsPath(counts, { width, height: HEIGHT, max })} />
         </svg>
       </div>
       <TimeAxis width={width} />
@@ -100,7 +100,7 @@ export function Sketch({ counts, most, onDraw, text }: SketchProps) {
   )
 }
 
-/** Every ten seconds. */
+/** A label every ten seconds. */
 export function TimeAxis({ width }: { readonly width: number }) {
   const marks = [0, 10, 20, 30, 40, 50, 60]
   return (
@@ -119,6 +119,6 @@ export function TimeAxis({ width }: { readonly width: number }) {
   )
 }
 
-function clamp(value: number, most: number): number {
-  return Math.min(most, Math.max(0, value))
+function clamp(value: number, max: number): number {
+  return Math.min(max, Math.max(0, value))
 }

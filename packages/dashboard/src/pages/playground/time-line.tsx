@@ -1,23 +1,23 @@
-// The lanes, one under the other, and the moment that all of them show.
+// The charts of all algorithms below each other, and the time that all of them show.
 
 import { useEffect, useRef, useState } from "preact/hooks"
 import { Button } from "../../parts/button.js"
 import { Swatch } from "../../parts/chart/sparkline.js"
-import type { Contender } from "./contenders.js"
+import { AlgorithmChart } from "./algorithm-chart.js"
 import { useWidth } from "./drawing.js"
-import { Lane } from "./lane.js"
 import { decideAlike, type Outcome } from "./simulate.js"
 import { TimeAxis } from "./sketch.js"
 import type { PlaygroundText } from "./texts.js"
 import { SECONDS, SLOT_MS, type Terms } from "./traffic.js"
+import type { Variant } from "./variants.js"
 
 export interface Run {
-  readonly contender: Contender
+  readonly variant: Variant
   readonly outcome: Outcome
 }
 
 const END = SECONDS * 1000
-/** A minute is played in six seconds. */
+/** The minute plays in six seconds. */
 const SPEED = 10
 
 export function TimeLine({
@@ -32,21 +32,21 @@ export function TimeLine({
   const [list, width] = useWidth<HTMLUListElement>()
   const { at, isPlaying, play, pause, moveTo } = usePlaying()
   useEffect(() => {
-    const lanes = list.current
-    // A mouse over the lanes reads them; the slider below them does so for everybody.
+    const charts = list.current
+    // A convenience for the mouse. The slider below does the same for everybody.
     const read = ({ clientX, pointerType }: PointerEvent) => {
-      if (lanes === null || pointerType !== "mouse") return
-      const { left, width } = lanes.getBoundingClientRect()
+      if (charts === null || pointerType !== "mouse") return
+      const { left, width } = charts.getBoundingClientRect()
       moveTo(Math.min(END, Math.max(0, ((clientX - left) / width) * END)))
     }
-    lanes?.addEventListener("pointermove", read)
-    return () => lanes?.removeEventListener("pointermove", read)
+    charts?.addEventListener("pointermove", read)
+    return () => charts?.removeEventListener("pointermove", read)
   }, [])
   const bars = runs.flatMap(({ outcome }) =>
     outcome.passed.map((count, i) => count + (outcome.denied[i] ?? 0)),
   )
-  const most = Math.max(1, ...bars)
-  const mostInWindow = 1.1 * Math.max(terms.limit, ...runs.map(({ outcome }) => outcome.busiest.total))
+  const max = Math.max(1, ...bars)
+  const maxInWindow = 1.1 * Math.max(terms.limit, ...runs.map(({ outcome }) => outcome.busiest.total))
   return (
     <>
       <ul class="playground-legend">
@@ -63,7 +63,7 @@ export function TimeLine({
           <Swatch colour="--denied" /> {text.overLimit}
         </li>
       </ul>
-      {/* Patterns are taken from here by all lanes. */}
+      {/* The patterns of all charts. */}
       <svg class="hidden" aria-hidden="true">
         <defs>
           <pattern
@@ -78,12 +78,12 @@ export function TimeLine({
         </defs>
       </svg>
       {runs.length === 0 && <p class="soft">{text.nothingChosen}</p>}
-      <ul class="playground-lanes" ref={list}>
-        {runs.map(({ contender, outcome }, i) => (
-          <Lane
-            key={contender.id}
-            {...{ contender, outcome, terms, most, mostInWindow, width, at, text }}
-            alike={runs.slice(0, i).find((earlier) => decideAlike(earlier.outcome, outcome))?.contender.name}
+      <ul class="playground-algorithms" ref={list}>
+        {runs.map(({ variant, outcome }, i) => (
+          <AlgorithmChart
+            key={variant.id}
+            {...{ variant, outcome, terms, max, maxInWindow, width, at, text }}
+            alike={runs.slice(0, i).find((earlier) => decideAlike(earlier.outcome, outcome))?.variant.name}
           />
         ))}
       </ul>
@@ -108,13 +108,13 @@ export function TimeLine({
   )
 }
 
-/** Where the time line stands, moved by hand or by itself. */
+/** The shown time, which the user moves or which plays by itself. */
 function usePlaying() {
   const [at, setAt] = useState(0)
   const [isPlaying, setPlaying] = useState(false)
   const frame = useRef(0)
   useEffect(() => () => cancelAnimationFrame(frame.current), [])
-  // At once, not with the next drawing: a frame in between would move what a hand has just put in its place.
+  // Stops at once, because a frame before the next render would move the time that the user has just set.
   const pause = () => {
     cancelAnimationFrame(frame.current)
     setPlaying(false)

@@ -1,4 +1,4 @@
-// Traffic of one client over a minute, as requests per slot: picked, or drawn by hand.
+// One minute of traffic of one client, as requests per slot: a predefined shape, or drawn by the user.
 
 export const SECONDS = 60
 export const SLOTS = 120
@@ -7,25 +7,25 @@ export const SLOT_MS = (SECONDS * 1000) / SLOTS
 export const SHAPES = ["boundary", "burst", "steady", "ramp", "waves", "hammer", "random"] as const
 export type ShapeName = (typeof SHAPES)[number]
 
-/** What is compared: one limit, by several algorithms. */
+/** The limit that the algorithms apply. */
 export interface Terms {
   readonly limit: number
   readonly windowSeconds: number
 }
 
 export const WINDOWS = [5, 10, 15, 20, 30] as const
-export const MOST_LIMIT = 100
+export const MAX_LIMIT = 100
 
-/** The highest that a slot can be drawn: enough for a burst of more than the limit. */
+/** The highest number of requests in a slot: enough for a burst over the limit. */
 export function ceilingOf({ limit }: Terms): number {
   return Math.max(4, Math.ceil(limit * 1.5))
 }
 
-/** Requests per slot. Made for the limit: each shape shows something whatever the numbers are. */
+/** Requests per slot. A shape scales with the limit, so that it shows its effect with any numbers. */
 export function shapeOf(name: ShapeName, terms: Terms): number[] {
   const { limit, windowSeconds } = terms
   const window = windowSeconds * (SLOTS / SECONDS)
-  /** As many per slot as the limit allows in the long run. */
+  /** The requests per slot that the limit allows in the long run. */
   const fair = limit / window
   const perSlot: Record<ShapeName, () => number[]> = {
     boundary: () => boundaryBursts(limit, window),
@@ -36,11 +36,11 @@ export function shapeOf(name: ShapeName, terms: Terms): number[] {
     hammer: () => spread((slot) => (slot % (2 * window) < window ? 4 * fair : 0)),
     random: () => spread(noise(fair)),
   }
-  const most = ceilingOf(terms)
-  return perSlot[name]().map((count) => Math.min(most, count))
+  const max = ceilingOf(terms)
+  return perSlot[name]().map((count) => Math.min(max, count))
 }
 
-/** Half a second before a window ends a whole limit, and half a second after it another. */
+/** A burst of the whole limit in the last half second of a window, and another in the first half second of the next. */
 function boundaryBursts(limit: number, window: number): number[] {
   const counts = new Array<number>(SLOTS).fill(0)
   for (let boundary = window; boundary < SLOTS; boundary += 2 * window) {
@@ -50,19 +50,19 @@ function boundaryBursts(limit: number, window: number): number[] {
   return counts
 }
 
-/** Whole requests, with the fractions carried on, so that their sum is right. */
+/** Rounds rates to whole requests and carries the fractions over, so that the sum is right. */
 function spread(rate: (slot: number) => number): number[] {
   let owed = 0
   return Array.from({ length: SLOTS }, (_, slot) => {
     owed += rate(slot)
-    // Sums of fractions fall short of whole numbers by less than this.
+    // Rounding errors of the sum are smaller than this.
     const count = Math.floor(owed + 1e-9)
     owed -= count
     return count
   })
 }
 
-/** The same each time: two people who talk about it see the same. */
+/** Pseudo-random rates, the same in every browser, so that people can talk about what they see. */
 function noise(fair: number): () => number {
   let state = 20_261
   let heat = 1
@@ -74,14 +74,14 @@ function noise(fair: number): () => number {
   }
 }
 
-/** When each request arrives, in whole milliseconds from the start: those of a slot evenly spread in it. */
+/** The arrival times in whole milliseconds. The requests of a slot are evenly spread over it. */
 export function arrivalsOf(counts: readonly number[]): number[] {
   return counts.flatMap((count, slot) =>
     Array.from({ length: count }, (_, i) => Math.floor((slot + (i + 0.5) / count) * SLOT_MS)),
   )
 }
 
-/** With every slot between two places of the pointer set, so that a fast hand leaves no gaps. */
+/** Draws a line between two positions of the pointer, so that fast movements leave no gaps. */
 export function drawnBetween(
   counts: readonly number[],
   from: { readonly slot: number; readonly count: number },

@@ -1,4 +1,4 @@
-// One candidate: what each rule did, who would have been hurt, and when it was worst.
+// The details of one candidate: its rules, the clients that it denied most, and its worst minutes.
 
 import { minuteOf, period, share, whole } from "../../browser/format.js"
 import { Badge, type BadgeKind } from "../../parts/badge.js"

@@ -1,24 +1,24 @@
-// Rule sets to try, as the page keeps them.
+// The rule sets that a replay compares.
 
-/** A rule set of one's own; the one in force is not among them. */
+/** A rule set that the user edits for a replay. */
 export interface Draft {
-  /** For the page only. */
+  /** Identifies the draft in this page only. */
   readonly id: number
   readonly name: string
   readonly yaml: string
 }
 
-/** With the one in force: more would make the chart a tangle, and cost as many times the time. */
-export const MOST_CANDIDATES = 4
+/** At most this many rule sets, with the one in force. Each adds a line to the chart and the time of a whole replay. */
+export const MAX_CANDIDATES = 4
 
-/** How a draft starts from the rules in force. */
+/** How a draft is made from the rules in force. */
 export type Start = "copy" | "half" | "twice"
 const FACTORS: Readonly<Record<Start, number>> = { copy: 1, half: 0.5, twice: 2 }
 
-/** `limit: 5`, `{ limit: 5, window: 1m }`, at the start of a line or inside of one; never the end of another word. */
+/** The numbers in `limit: 5` and `{ limit: 5, window: 1m }`, but not in `my-limit: 5`. */
 const LIMITS = /(?<=(?:^|[{,[-])\s*(?:limit|burst|maxBurst): +)\d+(?=\s*(?:[,}#]|$))/gm
 
-/** The rules in force with every limit scaled. At least 1: no rule allows nothing. */
+/** The rules with every limit scaled. A limit stays at least 1. */
 export function startedFrom(yaml: string, start: Start): string {
   const factor = FACTORS[start]
   return factor === 1
@@ -26,7 +26,7 @@ export function startedFrom(yaml: string, start: Start): string {
     : yaml.replace(LIMITS, (limit) => String(Math.max(1, Math.round(Number(limit) * factor))))
 }
 
-/** The name, or the name with a number that no other draft has. */
+/** The name, with a number behind it if another draft has it already. */
 export function freeName(wanted: string, taken: readonly string[]): string {
   let name = wanted
   for (let i = 2; taken.includes(name); i++) name = `${wanted} ${i}`

@@ -1,4 +1,4 @@
-// Which log is replayed, and how it is read.
+// The choice of the log and its format.
 
 import { bytes } from "../../browser/format.js"
 import { Field } from "../../parts/field.js"
@@ -17,7 +17,7 @@ export interface LogChoice {
 
 export const FIRST_CHOICE: LogChoice = { source: "sample", file: undefined, format: "", logFormat: "" }
 
-/** As the service wants it; undefined lets it find out. */
+/** The format in the form that the service takes. Undefined: the service detects it. */
 export function formatOf({ source, format, logFormat }: LogChoice): Plan["format"] {
   if (source === "sample" || format === "") return undefined
   return format === "nginx" ? { nginx: logFormat } : format
@@ -26,7 +26,7 @@ export function formatOf({ source, format, logFormat }: LogChoice): Plan["format
 export interface LogChooserProps {
   readonly choice: LogChoice
   readonly onChange: (choice: LogChoice) => void
-  /** What is wrong with the file, if something is. */
+  /** What is wrong with the file. */
   readonly error: string | undefined
   readonly text: ReplayText
 }
@@ -56,7 +56,7 @@ export function LogChooser({ choice, onChange, error, text }: LogChooserProps) {
   )
 }
 
-/** A file may also be dropped on it: browsers do that by themselves. */
+/** A file input. Browsers also accept a file that is dropped on it. */
 function FileField({ choice, onChange, error, text }: LogChooserProps) {
   return (
     <Field label={text.choose} hint={text.chooseHint} error={error}>

@@ -7,7 +7,7 @@ import { problemText, toastProblem } from "../../parts/toast.js"
 import { ask } from "../../service/api.js"
 import { mayEdit } from "../../service/session.js"
 import "./page.css"
-import { freeName, MOST_CANDIDATES, type Start, startedFrom } from "./candidates.js"
+import { freeName, MAX_CANDIDATES, type Start, startedFrom } from "./candidates.js"
 import { formatOf, LogChooser } from "./log-choice.js"
 import { Result } from "./result.js"
 import { RuleChooser } from "./rule-choice.js"
@@ -67,7 +67,7 @@ export function Page() {
               text={text}
             />
           </Panel>
-          <Panel title={text.rules} note={text.rulesNote(names.length, MOST_CANDIDATES)}>
+          <Panel title={text.rules} note={text.rulesNote(names.length, MAX_CANDIDATES)}>
             <RuleChooser
               withInForce={withInForce.value}
               drafts={drafts.value}

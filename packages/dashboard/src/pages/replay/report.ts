@@ -1,4 +1,4 @@
-// What `POST /replay` answers, as far as the page shows it, and the figures that are worked out from it.
+// The parts of the answer of `POST /replay` that the page shows, and the figures that it computes from them.
 
 export interface ReplayReport {
   readonly format: string
@@ -8,7 +8,7 @@ export interface ReplayReport {
     readonly count: number
     readonly first: readonly { readonly line: number; readonly reason: string; readonly text: string }[]
   }
-  /** Milliseconds since 1970; not there without any request. */
+  /** Milliseconds since 1970. Missing if the log has no requests. */
   readonly from?: number
   readonly to?: number
   readonly disorder: { readonly late: number }
@@ -19,7 +19,7 @@ export interface ReplayReport {
 
 export interface Distinct {
   readonly count: number
-  /** False: an estimate. */
+  /** False if the count is an estimate. */
   readonly exact: boolean
 }
 
@@ -56,9 +56,9 @@ export interface SeriesStep {
   readonly denied: number
 }
 
-/** All candidates on one time axis. Steps without requests are there too, as nothing. */
+/** The series of all candidates on one time axis. Steps without requests are zero. */
 export interface Columns {
-  /** How long one step of the chart is: one of the report's, or several. */
+  /** The length of one step of the chart: one step of the report, or several. */
   readonly stepMs: number
   /** Seconds since 1970. */
   readonly x: readonly number[]
@@ -67,12 +67,12 @@ export interface Columns {
   readonly denied: readonly (readonly number[])[]
 }
 
-/** As many bars as can be told apart. */
-const MOST_STEPS = 240
+/** More bars would be too narrow to tell apart. */
+const MAX_STEPS = 240
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-/** Steps that people count in. */
+/** Usual lengths of a step. */
 const STEPS = [
   ...[15_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
   ...[HOUR, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 28 * DAY],
@@ -101,10 +101,10 @@ export function columnsOf(report: Pick<ReplayReport, "stepMs" | "candidates">): 
   }
 }
 
-/** The shortest step that holds whole ones of the report, and makes neither too many bars nor a handful. */
+/** The shortest usual step that is a multiple of the report's and makes neither too many nor too few bars. */
 function chartStep(stepMs: number, spanMs: number): number {
-  if (spanMs / stepMs < MOST_STEPS) return stepMs
+  if (spanMs / stepMs < MAX_STEPS) return stepMs
   const isFit = (step: number) =>
-    step % stepMs === 0 && spanMs / step < MOST_STEPS && spanMs / step > MOST_STEPS / 10
-  return STEPS.find(isFit) ?? stepMs * Math.ceil(spanMs / stepMs / MOST_STEPS)
+    step % stepMs === 0 && spanMs / step < MAX_STEPS && spanMs / step > MAX_STEPS / 10
+  return STEPS.find(isFit) ?? stepMs * Math.ceil(spanMs / stepMs / MAX_STEPS)
 }

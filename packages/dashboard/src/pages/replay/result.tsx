@@ -1,4 +1,4 @@
-// What a replay found: first how the candidates compare, then one of them in detail.
+// The result of a replay: a comparison of the candidates, then the details of one.
 
 import { useMemo, useState } from "preact/hooks"
 import { minuteOf, period, share, span, whole } from "../../browser/format.js"
@@ -12,7 +12,7 @@ import { CandidateDetails } from "./candidate-details.js"
 import { columnsOf, type Distinct, type ReplayReport } from "./report.js"
 import type { ReplayText } from "./texts.js"
 
-/** One for each candidate; their lines differ in their dashes too. */
+/** One colour for each candidate. Their lines also have different dashes. */
 const COLOURS: readonly Property[] = ["--denied", "--accent", "--shadow", "--degraded"]
 
 export function Result({ report, text }: { readonly report: ReplayReport; readonly text: ReplayText }) {

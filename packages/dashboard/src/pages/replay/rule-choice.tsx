@@ -1,4 +1,4 @@
-// Which rules are tried: those in force, and drafts that begin as a copy of them.
+// The choice of rules: those in force, and drafts that start as a copy of them.
 
 import { Button } from "../../parts/button.js"
 import { Field } from "../../parts/field.js"
@@ -6,7 +6,7 @@ import { Icon } from "../../parts/icon.js"
 import { marksOf } from "../../rules/problems.js"
 import { useVerdict } from "../../rules/use-verdict.js"
 import { YamlEditor } from "../../yaml-editor/yaml-editor.js"
-import { type Draft, MOST_CANDIDATES, type Start } from "./candidates.js"
+import { type Draft, MAX_CANDIDATES, type Start } from "./candidates.js"
 import type { ReplayText } from "./texts.js"
 
 export interface RuleChooserProps {
@@ -22,7 +22,7 @@ export interface RuleChooserProps {
 const STARTS: readonly Start[] = ["copy", "half", "twice"]
 
 export function RuleChooser({ withInForce, drafts, text, ...on }: RuleChooserProps) {
-  const isFull = drafts.length + 1 >= MOST_CANDIDATES
+  const isFull = drafts.length + 1 >= MAX_CANDIDATES
   const taken = [text.inForce, ...drafts.map(({ name }) => name)]
   return (
     <div class="replay-rules">

@@ -1,14 +1,14 @@
-// How a log gets to the service: one line of JSON that says what to try, and behind it the log, packed if that is worth it.
+// Sends a log to the service: one line of JSON with the plan, then the log, which is compressed if it is large.
 
 import { ask } from "../../service/api.js"
 import type { ReplayReport } from "./report.js"
 
 const REPLAY_TYPE = "application/x-sluice-replay"
-/** From here on a log is packed first: it gets ten to twenty times smaller, and the way may be long. */
+/** Larger logs are compressed before they are sent, which makes them 10 to 20 times smaller. */
 const LARGE_BYTES = 4 * 1_048_576
 
 export interface Plan {
-  /** Without rules: those in force. */
+  /** A candidate without rules stands for the rules in force. */
   readonly candidates: readonly { readonly name: string; readonly rules?: string }[]
   readonly format?: string | { readonly nginx: string }
 }

@@ -8,7 +8,7 @@ import { isWorthPacking, type Plan, packed, sampleLog, sendReplay } from "./send
 
 export type Step = "idle" | "packing" | "running"
 
-/** One replay at a time, which can be cancelled. What was found last stays until the next is done. */
+/** Runs one replay at a time, which can be cancelled. The last report stays until the next one is complete. */
 export function useReplay() {
   const [step, setStep] = useState<Step>("idle")
   const [problem, setProblem] = useState<unknown>()
@@ -37,12 +37,12 @@ function packedIfLarge(file: File, signal: AbortSignal): Blob | Promise<Blob> {
   return isWorthPacking(file) ? packed(file, signal) : file
 }
 
-// What the page keeps while another is shown: nobody wants to write a rule set twice. Gone when who wrote it signs out.
+// The state of the page. It stays while the user visits other pages, and is cleared when the user signs out.
 
 export const log = signal(FIRST_CHOICE)
 export const withInForce = signal(true)
 export const drafts = signal<readonly Draft[]>([])
-/** What the last replay found. */
+/** The report of the last replay. */
 export const report = signal<ReplayReport | undefined>(undefined)
 
 effect(() => {

@@ -21,7 +21,7 @@ export interface CompareRevisionProps {
   readonly onClose: () => void
 }
 
-/** What going back to a revision would change, and the button that does it. */
+/** Shows what a rollback to a revision would change, with the button that does it. */
 export function CompareRevision({ revision, document, current, etag, onClose }: CompareRevisionProps) {
   const text = t(texts)
   const [comment, setComment] = useState("")

@@ -1,4 +1,4 @@
-// The history of the rules: who changed what, when and why; and the way back.
+// The history of the rules: who changed what, when and why. A rollback restores an earlier revision.
 
 import { useEffect, useState } from "preact/hooks"
 import type { RevisionInfo, RuleSetDocument } from "sluice/rules"

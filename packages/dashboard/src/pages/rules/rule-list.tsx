@@ -41,8 +41,8 @@ const MODE_BADGES: Readonly<Record<Mode, BadgeKind>> = {
   off: "neutral",
 }
 
-/** Rows drawn at most: a set may have ten thousand rules, and a search finds the one that is meant. */
-const MOST_ROWS = 200
+/** At most this many rows are drawn. A set can have ten thousand rules; the search finds the others. */
+const MAX_ROWS = 200
 
 export function RuleList({ set, etag, reload }: RuleListProps) {
   const text = t(texts)
@@ -110,7 +110,7 @@ export function RuleList({ set, etag, reload }: RuleListProps) {
               </label>
               <p class="soft" role="status">
                 {text.shown(found.length, set.rules.length)}
-                {found.length > MOST_ROWS && ` · ${text.first(MOST_ROWS)}`}
+                {found.length > MAX_ROWS && ` · ${text.first(MAX_ROWS)}`}
               </p>
               <p class="soft rules-revision">{text.revision(revisionOf(etag))}</p>
             </div>
@@ -122,7 +122,7 @@ export function RuleList({ set, etag, reload }: RuleListProps) {
               <Table
                 caption={text.title}
                 columns={columns}
-                rows={found.slice(0, MOST_ROWS)}
+                rows={found.slice(0, MAX_ROWS)}
                 keyOf={({ id }) => id}
               />
             )}

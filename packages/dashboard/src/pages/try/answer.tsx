@@ -4,7 +4,7 @@ import { Table } from "../../parts/table.js"
 import type { Explanation } from "./explanation.js"
 import { texts } from "./texts.js"
 
-/** What the client would see of the decision. */
+/** The status, headers and body that the client would receive. */
 export function Answer({ response }: Pick<Explanation, "response">) {
   const text = t(texts)
   const { status, headers, body } = response
@@ -34,7 +34,7 @@ export function Answer({ response }: Pick<Explanation, "response">) {
   )
 }
 
-/** JSON in lines; other text as it is. */
+/** Formats JSON on several lines. Other text is unchanged. */
 function bodyText(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), undefined, 2)

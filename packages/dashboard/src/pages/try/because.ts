@@ -1,5 +1,5 @@
-// The reasons of the service are English sentences. In another language they are said anew, as far as they are known; one
-// that is not known stays as it is.
+// Translates the reasons of the service, which are English sentences, by pattern. An unknown reason
+// stays in English.
 
 import { language } from "../../browser/i18n.js"
 

@@ -3,7 +3,7 @@ import { t } from "../../browser/i18n.js"
 import type { LimitState } from "./explanation.js"
 import { texts } from "./texts.js"
 
-/** How full a limit is, as a bar and in words. */
+/** How much of a limit is used, as a bar and in words. */
 export function LimitFill({ limit: state }: { readonly limit: LimitState }) {
   const text = t(texts)
   const { name, allowed, limit, remaining, retryAfterMs, resetAfterMs } = state

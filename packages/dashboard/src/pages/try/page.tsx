@@ -36,7 +36,7 @@ export function Page() {
     setBusy(false)
   }
 
-  // A link with a request in it is a question already.
+  // An address with a request is explained at once.
   const { query } = route.value
   useEffect(() => {
     if (!query.has("path")) return
@@ -44,7 +44,7 @@ export function Page() {
     setForm(asked)
     void explain(asked)
   }, [query])
-  // Other rules may decide otherwise.
+  // Explain again when the rules change.
   useEffect(() => onEvent("rules", () => explanation !== undefined && void explain(form)))
 
   const submit = (event: Event) => {
@@ -116,7 +116,7 @@ function Examples() {
   )
 }
 
-/** The request in the one form that rules are matched with: the path resolved, the address cut to its subnet, the key hashed. */
+/** The request as rules match it: with a canonical path, the subnet of the address, and a hashed API key. */
 export function Seen({ explanation: { request } }: { readonly explanation: Explanation }) {
   const text = t(texts)
   const fields = Object.entries(text.seenFields).filter(([name]) => (request[name] ?? "") !== "")

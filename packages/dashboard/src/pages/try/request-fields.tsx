@@ -28,7 +28,7 @@ export function RequestFields({ form, onChange }: RequestFieldsProps) {
       )}
     </Field>
   )
-  // Stays open once something is in it, also when that is deleted again.
+  // Stays open once a field had a value.
   const isOpen = useRef(false)
   isOpen.current ||= [form.host, form.tier, form.headers, form.cost].some((value) => value !== "")
   const methods = METHODS.includes(form.method) ? METHODS : [form.method, ...METHODS]

@@ -1,13 +1,13 @@
-// A request as the form has it, as the address of the page has it, and as the service is asked about it.
+// The request in the form, in the address of the page, and in the body of `POST /explain`.
 
 export const FIELDS = ["method", "path", "host", "ip", "user", "apiKey", "tier", "headers", "cost"] as const
 export type FieldName = (typeof FIELDS)[number]
 export type RequestForm = Readonly<Record<FieldName, string>>
 
-/** One that any rule by address counts, and that is nobody's. */
+/** The initial request. Its address is reserved for documentation. */
 const STANDARD: Partial<RequestForm> = { method: "GET", path: "/", ip: "203.0.113.7" }
 
-/** A link may be passed on, so it never has the API key, nor headers, which may hold others. */
+/** The fields in the address. People share links, so the API key and headers, which can hold secrets, are never in it. */
 const SHARED: readonly FieldName[] = ["method", "path", "host", "ip", "user", "tier", "cost"]
 
 export function formFrom(query: URLSearchParams): RequestForm {
@@ -19,7 +19,7 @@ export function queryOf(form: RequestForm): Record<string, string> {
   return Object.fromEntries(SHARED.flatMap((name) => (form[name] === "" ? [] : [[name, form[name]]])))
 }
 
-/** A line that is no header. */
+/** A line that is not a header. */
 export class HeaderMistake extends Error {
   readonly line: string
 
@@ -29,12 +29,12 @@ export class HeaderMistake extends Error {
   }
 }
 
-/** The body of the question. Throws a HeaderMistake. */
+/** The body of `POST /explain`. Throws a HeaderMistake. */
 export function questionOf(form: RequestForm): Record<string, unknown> {
   const { headers, cost, ...texts } = form
   const question: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(texts)) if (value.trim() !== "") question[name] = value.trim()
-  // Not a number: the service says what it must be.
+  // The service reports what is wrong with a cost that is not a number.
   if (cost.trim() !== "") question.cost = /^\d+$/.test(cost.trim()) ? Number(cost) : cost
   const parsed = headersFrom(headers)
   if (Object.keys(parsed).length > 0) question.headers = parsed

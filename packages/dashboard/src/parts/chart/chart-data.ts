@@ -8,24 +8,24 @@ export interface ChartSeries {
   readonly values: readonly (number | null)[]
   /** Default: a line. */
   readonly shape?: "line" | "area" | "bars" | "steps" | undefined
-  /** Default: none for the first line and another for each that follows, so that they differ by more than colour. */
+  /** Default: a different pattern for each line, so that lines differ by more than their colour. */
   readonly dash?: readonly number[] | undefined
 }
 
 interface Stacking {
   readonly series: readonly ChartSeries[]
-  /** Each on top of the one before. */
+  /** Whether each series is drawn on top of the previous one. */
   readonly stacked: boolean
 }
 
-/** What is drawn: x, and the values in the order of drawing, added up where they are stacked. */
+/** The data for uPlot: x, then the series in drawing order, summed up if they are stacked. */
 export function chartData(x: readonly number[], shape: Stacking): AlignedData {
   const columns = shape.series.map(({ values }) => values)
   const drawn = shape.stacked ? addedUp(columns) : columns
   return [[...x], ...drawnOrder(shape).map((index) => [...(drawn[index] ?? [])])]
 }
 
-/** Stacked areas are drawn from the highest to the lowest: each covers what is below it. */
+/** Stacked areas are drawn from the highest to the lowest, because each covers those below it. */
 export function drawnOrder({ series, stacked }: Stacking): number[] {
   const order = series.map((_, index) => index)
   return stacked ? order.reverse() : order

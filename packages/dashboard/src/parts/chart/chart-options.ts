@@ -1,11 +1,11 @@
-// A chart as uPlot wants it. Colours are asked for at every draw, so that a change of theme needs nothing but a redraw.
+// The options of uPlot for a chart. Colours are looked up at every draw, so that a change of theme needs only a redraw.
 
 import uPlot from "uplot"
 import { locale } from "../../browser/i18n.js"
 import type { Property } from "../../browser/theme.js"
 import { type ChartSeries, drawnOrder } from "./chart-data.js"
 
-/** A time that means something, drawn as a line from top to bottom. */
+/** A vertical line at a time, with a label. */
 export interface ChartMark {
   readonly at: number
   readonly label: string
@@ -13,7 +13,7 @@ export interface ChartMark {
 
 export interface ChartShape {
   readonly series: readonly ChartSeries[]
-  /** Each on top of the one before. */
+  /** Whether each series is drawn on top of the previous one. */
   readonly stacked: boolean
   /** Whether x is a time of day (seconds since 1970) or seconds from the start. */
   readonly time: "clock" | "elapsed"
@@ -24,10 +24,18 @@ export interface ChartShape {
   readonly onCursor: (index: number | undefined) => void
 }
 
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+/** Distances of ticks in seconds. The default of uPlot has none between one and five minutes. */
+const TICK_STEPS = [
+  ...[1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY],
+]
 const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 3], [9, 3, 2, 3]]
 const FONT = "11px system-ui, sans-serif"
-/** Under this a chart of nothing would show fractions of a request. */
-const LEAST_HEIGHT = 1
+/** The y axis reaches at least this high: lower, a chart without requests would show fractions of a request. */
+const MIN_HEIGHT = 1
 
 export function chartOptions(shape: ChartShape, width: number, height: number): uPlot.Options {
   const { colour, format, time, sync } = shape
@@ -46,13 +54,14 @@ export function chartOptions(shape: ChartShape, width: number, height: number): 
     },
     scales: {
       x: { time: time === "clock" },
-      y: { range: (_plot, _least, most) => [0, Math.max(LEAST_HEIGHT, (most ?? 0) * 1.08)] },
+      y: { range: (_plot, _min, max) => [0, Math.max(MIN_HEIGHT, (max ?? 0) * 1.08)] },
     },
     axes: [
       {
         ...axis,
         size: 22,
         space: 72,
+        ...(time === "clock" ? { incrs: [...TICK_STEPS] } : {}),
         grid: { show: false },
         values: time === "clock" ? clockLabels : (_plot, ticks) => ticks.map((tick) => `${tick} s`),
       },
@@ -94,7 +103,7 @@ function isFilled(shape: ChartSeries["shape"]): boolean {
   return shape === "area" || shape === "bars"
 }
 
-/** Stacked areas are opaque, because what lies behind them belongs to others. */
+/** Stacked areas are opaque: they cover the areas below them. */
 function filling(colour: string, surface: string, opaque: boolean): string {
   return `color-mix(in srgb, ${colour} ${opaque ? 55 : 18}%, ${opaque ? surface : "transparent"})`
 }
@@ -105,23 +114,28 @@ function pathsOf(shape: NonNullable<ChartSeries["shape"]>): Pick<uPlot.Series, "
   return shape === "steps" && stepped !== undefined ? { paths: stepped({ align: 1 }) } : {}
 }
 
-const DAY = { day: "numeric", month: "short" } as const
-const MINUTE = { hour: "2-digit", minute: "2-digit", hour12: false } as const
-const SECOND = { ...MINUTE, second: "2-digit" } as const
-const DAY_MS = 86_400_000
+const DAY_FORMAT = { day: "numeric", month: "short" } as const
+const MINUTE_FORMAT = { hour: "2-digit", minute: "2-digit", hour12: false } as const
+const SECOND_FORMAT = { ...MINUTE_FORMAT, second: "2-digit" } as const
 
-/** As fine as the distance of the ticks: a day, a minute, a second. */
+/** Labels with a day, a minute or a second, depending on the distance between ticks. */
 function clockLabels(_plot: uPlot, ticks: number[]): string[] {
   const step = (ticks[1] ?? 0) - (ticks[0] ?? 0)
-  const form = new Intl.DateTimeFormat(locale(), step >= 86_400 ? DAY : step >= 60 ? MINUTE : SECOND)
+  const form = new Intl.DateTimeFormat(
+    locale(),
+    step >= DAY ? DAY_FORMAT : step >= MINUTE ? MINUTE_FORMAT : SECOND_FORMAT,
+  )
   return ticks.map((tick) => form.format(tick * 1000))
 }
 
-/** A single time, with its day where that is not today. */
+/** A single time, with the day if it is more than a day away. */
 export function timeText(seconds: number, time: ChartShape["time"]): string {
   if (time === "elapsed") return `${seconds} s`
-  const isRecent = Math.abs(Date.now() - seconds * 1000) < DAY_MS
-  return new Intl.DateTimeFormat(locale(), isRecent ? SECOND : { ...DAY, ...SECOND }).format(seconds * 1000)
+  const isRecent = Math.abs(Date.now() / 1000 - seconds) < DAY
+  return new Intl.DateTimeFormat(
+    locale(),
+    isRecent ? SECOND_FORMAT : { ...DAY_FORMAT, ...SECOND_FORMAT },
+  ).format(seconds * 1000)
 }
 
 function drawMarks({ ctx, bbox, valToPos, scales }: uPlot, { marks, colour }: ChartShape): void {

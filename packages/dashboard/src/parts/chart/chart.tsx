@@ -1,5 +1,5 @@
-// Values over time, on a canvas. What the canvas shows is also there as text: a legend with the values under the pointer, and
-// a summary for who cannot see it. Arrow keys move the pointer.
+// A chart of values over time, on a canvas. A legend shows the values under the pointer as text, and screen readers
+// announce them. The arrow keys move the pointer.
 
 import { effect } from "@preact/signals"
 import { useEffect, useRef, useState } from "preact/hooks"
@@ -14,26 +14,26 @@ import { Swatch } from "./sparkline.js"
 export type { ChartMark, ChartSeries }
 
 export interface ChartProps {
-  /** What is shown, as its accessible name and its heading: "Requests per second". */
+  /** The heading and accessible name: "Requests per second". */
   readonly label: string
-  /** Seconds, ascending. */
+  /** Seconds, in ascending order. */
   readonly x: readonly number[]
   readonly series: readonly ChartSeries[]
   readonly height?: number | undefined
   readonly stacked?: boolean | undefined
   /** Whether x is a time of day (seconds since 1970) or seconds from the start. Default: clock. */
   readonly time?: "clock" | "elapsed" | undefined
-  /** Shows the last so many seconds, and moves along. */
+  /** Shows the last `follow` seconds and moves with the time. */
   readonly follow?: number | undefined
-  /** Charts of the same name share their pointer. */
+  /** Charts with the same `sync` share their pointer. */
   readonly sync?: string | undefined
   readonly marks?: readonly ChartMark[] | undefined
   readonly format?: ((value: number) => string) | undefined
-  /** Leaves the heading to the caller; the name stays for screen readers. */
+  /** Hides the heading. The accessible name stays. */
   readonly untitled?: boolean | undefined
 }
 
-/** Nobody sees more of them. */
+/** The shortest time between two steps of the time axis. */
 const FRAME_MS = 16
 const plainNumber = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" })
 
@@ -42,7 +42,7 @@ export function Chart(props: ChartProps) {
   const format = props.format ?? ((value: number) => plainNumber.format(value))
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
-  // What hooks of uPlot read: they are made once, and see later properties through it.
+  // The hooks of uPlot are created once and read the latest properties from here.
   const latest = useRef({ marks, format, x, series, stacked })
   latest.current = { marks, format, x, series, stacked }
   const [hovered, setHovered] = useState<number>()
@@ -51,7 +51,7 @@ export function Chart(props: ChartProps) {
     [label, colour, shape, ...dash].join(" "),
   )
   const form = JSON.stringify([shapes, stacked, time, sync, height])
-  // `form` stands for all that makes another plot necessary.
+  // `form` changes whenever uPlot needs a new plot.
   useEffect(() => {
     const element = place.current
     if (element === null) return
@@ -76,7 +76,7 @@ export function Chart(props: ChartProps) {
     sized.observe(element)
     const unwatch = effect(() => {
       isDark()
-      // Once the style sheet has followed.
+      // After the style sheet has applied the theme.
       requestAnimationFrame(() => {
         palette.forget()
         if (plot.current === made) made.redraw(false)
@@ -148,7 +148,7 @@ function valueAt(
   return value === null || value === undefined ? "–" : format(value)
 }
 
-/** Moves the time axis along, a pixel at a time: once a second or so for a quarter of an hour on a screen. */
+/** Moves the time axis by one pixel at a time. For 15 minutes on a usual screen, that is about once a second. */
 function glide(plot: { readonly current: uPlot | undefined }, seconds: number): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const step = () => {

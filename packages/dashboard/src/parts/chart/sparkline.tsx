@@ -1,10 +1,10 @@
-// A line as small as a word: the shape of the last minute, without axes.
+// A small line chart without axes, to be used inside a row of text.
 
 import "./chart.css"
 import type { Property } from "../../browser/theme.js"
 
 export interface SparklineProps {
-  /** What it shows, with the number that matters: "12 denied in the last minute". */
+  /** The accessible name, with the most important number: "12 denied in the last minute". */
   readonly label: string
   /** Null leaves a gap in the line. */
   readonly values: readonly (number | null)[]
@@ -45,7 +45,7 @@ export function sparklinePath(values: readonly (number | null)[]): string {
   return values.length === 1 && path !== "" ? `${path}H${WIDTH}` : path
 }
 
-/** A mark in the colour of a custom property. Set through the CSSOM: the policy of the page forbids style attributes. */
+/** A small square in the colour of a custom property, set by the CSSOM because the policy forbids style attributes. */
 export function Swatch({ colour }: { readonly colour: Property }) {
   const set = (element: HTMLElement | null) => element?.style.setProperty("--swatch", `var(${colour})`)
   return <i class="swatch" aria-hidden="true" ref={set} />

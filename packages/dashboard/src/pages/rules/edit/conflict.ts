@@ -1,4 +1,4 @@
-// Somebody else saved while this one was editing: who it was, and what is in force now.
+// A conflict: somebody else saved while the user was editing.
 
 import type { RevisionInfo, RuleSetChanges, RuleSetDocument } from "sluice/rules"
 import { ask } from "../../../service/api.js"
@@ -7,14 +7,14 @@ export interface Conflict {
   readonly document: RuleSetDocument
   readonly etag: string
   readonly revision: number
-  /** Who saved last, and what they said. */
+  /** Who saved last. */
   readonly who: string
   readonly comment: string | undefined
-  /** What all of them changed. */
+  /** All changes since the revision that the user edits. */
   readonly changes: RuleSetChanges
 }
 
-/** What is in force now, and what was changed since a revision. */
+/** Loads the current rules, and the changes since a revision. */
 export async function loadConflict(since: number): Promise<Conflict> {
   const [rules, revisions] = await Promise.all([
     ask<RuleSetDocument>("GET", "rules"),
@@ -31,7 +31,7 @@ export async function loadConflict(since: number): Promise<Conflict> {
   }
 }
 
-/** The changes of several revisions in one, each name once. */
+/** Combines the changes of several revisions. Each name appears once. */
 export function changesOf(revisions: readonly Pick<RevisionInfo, "changes">[]): RuleSetChanges {
   const all = (kind: keyof RuleSetChanges) => [...new Set(revisions.flatMap(({ changes }) => changes[kind]))]
   return { added: all("added"), removed: all("removed"), changed: all("changed"), sections: all("sections") }

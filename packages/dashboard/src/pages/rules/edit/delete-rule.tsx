@@ -12,11 +12,11 @@ export interface DeleteRuleProps {
   readonly id: string
   readonly etag: string
   readonly onClose: () => void
-  /** Nothing is left to be saved of it. */
+  /** Called after the rule was deleted, to drop unsaved changes. */
   readonly onDeleted: () => void
 }
 
-/** Asks once more. An override or another rule that names it is a reason to refuse, and stands in the answer. */
+/** Asks for confirmation, then deletes. The service refuses if an override or another rule refers to the rule. */
 export function DeleteRule({ id, etag, onClose, onDeleted }: DeleteRuleProps) {
   const text = t(texts)
   const [isBusy, setBusy] = useState(false)

@@ -1,15 +1,15 @@
-// What was typed and not saved, for as long as the page is open: who looks something up on another page finds it again.
+// Unsaved changes. They stay while the user visits other pages of the dashboard.
 
 import { useEffect } from "preact/hooks"
 
 const drafts = new Map<string, unknown>()
 
-/** The draft that was kept under a name, if there is one. */
+/** The stored draft of this name. */
 export function keptDraft<Draft>(name: string): Draft | undefined {
   return drafts.get(name) as Draft | undefined
 }
 
-/** Keeps a draft, or forgets it when there is none. Closing the page asks first as long as there is. */
+/** Stores a draft, or removes it if it is undefined. While there is a draft, closing the page asks for confirmation. */
 export function useKeptDraft(name: string, draft: unknown): void {
   useEffect(() => {
     if (draft === undefined) drafts.delete(name)

@@ -1,4 +1,4 @@
-// Values that the schema does not list, and that somebody who writes rules is glad to be offered.
+// Suggestions for the YAML editor that the schema does not list.
 
 import type { RuleSetDocument } from "sluice/rules"
 import type { Hints } from "../../../yaml-editor/completion.js"
@@ -19,7 +19,7 @@ const KEYS = [
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 const WINDOWS = ["1s", "10s", "1m", "15m", "1h", "1d"]
 
-/** Hints for an editor of a rule, or of a whole set. */
+/** Hints for the editor of a rule or of a rule set. */
 export function hintsFor(document: RuleSetDocument): Hints {
   const rules = document.rules.map(({ id }) => id)
   const tiers = [

@@ -1,4 +1,4 @@
-// What will change, once more before it does; and what somebody else changed in the meantime.
+// Shows the changes before they are saved, and those that somebody else saved first.
 
 import { useState } from "preact/hooks"
 import { t } from "../../../browser/i18n.js"
@@ -11,20 +11,20 @@ import { problemText } from "../../../parts/toast.js"
 import { texts } from "../../../rules/texts.js"
 import type { Conflict } from "./conflict.js"
 
-/** A conflict, and what it means for what is edited here. */
+/** A conflict, and what it means for the edited text. */
 export interface MetConflict {
   readonly with: Conflict
   readonly means: string
-  /** They changed the same thing: saving undoes that. */
+  /** Whether they changed the same content, so that saving overwrites it. */
   readonly isSame: boolean
 }
 
 export interface ReviewProps {
   readonly before: string
   readonly after: string
-  /** Somebody else was faster: what is in force now, and how it goes with this. */
+  /** Set if somebody else saved first. */
   readonly conflict: MetConflict | undefined
-  /** Rejects with the reason when it is not saved. */
+  /** Rejects if the changes were not saved. */
   readonly onSave: (comment: string) => Promise<void>
   readonly onTakeTheirs: () => void
   readonly onClose: () => void
@@ -84,7 +84,7 @@ export function Review({ before, after, conflict, onSave, onTakeTheirs, onClose 
   )
 }
 
-/** The query of a change that says why, or that does not. */
+/** The query string with the comment of a change, or an empty string. */
 export function commentQuery(comment: string): string {
   return comment === "" ? "" : `?${new URLSearchParams({ comment })}`
 }
@@ -92,11 +92,11 @@ export function commentQuery(comment: string): string {
 export interface CommentFieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
-  /** Enter, as in a form with one field. */
+  /** Called when the user presses Enter. */
   readonly onEnter: () => void
 }
 
-/** Why a change is made, for the history. */
+/** The comment that the history stores with a change. */
 export function CommentField({ value, onChange, onEnter }: CommentFieldProps) {
   const text = t(texts)
   return (

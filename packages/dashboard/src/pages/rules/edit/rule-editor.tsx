@@ -1,5 +1,5 @@
-// One rule: as a form or as YAML, checked by the service while it is typed, looked at once more, and saved on the revision
-// that it was made on.
+// The editor for one rule, as a form or as YAML. The service checks the rule while the user types. The user reviews
+// the changes before they are saved, based on the revision that they were made on.
 
 import { useEffect, useState } from "preact/hooks"
 import type { RuleSetDocument, RuleSpec } from "sluice/rules"
@@ -35,7 +35,7 @@ export interface RuleEditorProps {
   readonly etag: string
 }
 
-/** What the changes are made on. */
+/** The content and etag that the changes are based on. */
 interface Base {
   readonly rule: RuleSpec | undefined
   readonly etag: string
@@ -43,7 +43,7 @@ interface Base {
 
 type View = "form" | "yaml"
 
-/** What is not saved yet. */
+/** Changes that are not saved yet. */
 interface Draft {
   readonly base: Base
   readonly view: View
@@ -69,7 +69,7 @@ export function RuleEditor({ id, set, etag }: RuleEditorProps) {
   const verdict = renamed(checked.verdict, id, text.idStays)
   const before = base.rule === undefined ? "" : writeYaml(base.rule)
   const isChanged = draft !== (base.rule === undefined ? writeYaml(NEW_RULE) : before)
-  // A new rule has no id yet: that is no mistake of anybody's.
+  // An untouched new rule has no id, which is not reported as a mistake.
   const problems = isChanged ? (verdict?.problems ?? []) : []
   useKeptDraft(name, isChanged ? ({ base, view, value, draft } satisfies Draft) : undefined)
 
@@ -80,7 +80,7 @@ export function RuleEditor({ id, set, etag }: RuleEditorProps) {
     setConflict(undefined)
   }
 
-  // Nothing was typed yet: then what is in force now is what to start from.
+  // Without changes, the editor follows the rules in force.
   useEffect(() => {
     if (!isChanged && etag !== base.etag && current !== undefined) start(current, etag)
   }, [etag])
@@ -98,7 +98,7 @@ export function RuleEditor({ id, set, etag }: RuleEditorProps) {
     if (rule === undefined) return
     try {
       const query = commentQuery(comment)
-      // A rule that somebody deleted meanwhile is brought back by the same PUT.
+      // The PUT also creates the rule again if somebody else deleted it.
       const { data, etag: saved = "*" } = await (id === undefined
         ? ask<RuleSpec>("POST", `rules${query}`, { body: rule, ifMatch: base.etag })
         : ask<RuleSpec>("PUT", path("rules", id) + query, { body: rule, ifMatch: base.etag }))
@@ -222,13 +222,13 @@ function UnknownRule({ id }: { readonly id: string }) {
   )
 }
 
-/** The service would take a rule with another id for a new one; this page edits the one it shows. */
+/** Reports a changed id as a mistake: the service would take the rule for a new one. */
 function renamed(verdict: ReturnType<typeof useVerdict>["verdict"], id: string | undefined, message: string) {
   if (id === undefined || verdict?.rule === undefined || verdict.rule.id === id) return verdict
   return { valid: false, problems: [{ code: "RULE_FIELD_INVALID", path: "id", message, line: 1, column: 1 }] }
 }
 
-/** What their changes mean for the rule that is edited here: `known` is what it was, `theirs` what it is now. */
+/** What a conflict means for the edited rule. `known` is the rule before their changes, `theirs` the rule after them. */
 function met(conflict: Conflict, known: RuleSpec | undefined, theirs: RuleSpec | undefined): MetConflict {
   const text = t(texts)
   const isSame = writeYaml(known ?? {}) !== writeYaml(theirs ?? {})

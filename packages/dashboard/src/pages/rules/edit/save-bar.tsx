@@ -19,7 +19,7 @@ function showMistake(): void {
   document.querySelector<HTMLElement>(".rules-editor .yaml-state li button")?.click()
 }
 
-/** Whether a draft can be saved, and the buttons that do. */
+/** Tells whether the changes can be saved, with the buttons for that. */
 export function SaveBar({ isChanged, isChecking, problems, canSave, onReview, onDiscard }: SaveBarProps) {
   const text = t(texts)
   const isWrong = isChanged && problems.length > 0

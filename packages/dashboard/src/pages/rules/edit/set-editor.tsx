@@ -1,4 +1,4 @@
-// The whole rule set as one text.
+// The editor for the whole rule set as YAML.
 
 import { useEffect, useState } from "preact/hooks"
 import type { RuleSetDocument } from "sluice/rules"
@@ -26,13 +26,13 @@ export interface SetEditorProps {
   readonly etag: string
 }
 
-/** What the changes are made on. */
+/** The content and etag that the changes are based on. */
 interface Base {
   readonly text: string
   readonly etag: string
 }
 
-/** What is not saved yet. */
+/** Changes that are not saved yet. */
 interface Draft {
   readonly base: Base
   readonly draft: string

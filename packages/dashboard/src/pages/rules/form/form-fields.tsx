@@ -1,4 +1,4 @@
-// The inputs of the form. Each knows the path of what it edits, and shows what the service says is wrong there.
+// The inputs of the form. Each edits the value at one path, and shows the mistakes that the service found there.
 
 import { type ComponentChildren, createContext } from "preact"
 import { useContext, useEffect, useId, useState } from "preact/hooks"
@@ -23,7 +23,7 @@ interface InputProps {
   readonly path: Path
   readonly hint?: string
   readonly placeholder?: string
-  /** The id of what says below a whole row what is wrong: a narrow column has no room for it. */
+  /** The id of an element that shows the mistakes of a whole row, for narrow inputs. */
   readonly errorIn?: string
 }
 
@@ -35,7 +35,7 @@ export function NumberInput(props: InputProps) {
   return <Input {...props} isNumber read={numberFrom} show={shownText} />
 }
 
-/** Several with commas. `asList`: one alone is a list, too. */
+/** Several values separated by commas. With `asList`, a single value is a list too. */
 export function ListInput({ asList = false, ...props }: InputProps & { readonly asList?: boolean }) {
   const read = (typed: string) => {
     const list = listFrom(typed)
@@ -54,7 +54,7 @@ function Input({ label, path, hint, placeholder, errorIn, isNumber = false, read
   const { value, problems, set } = useContext(FormContext)
   const shown = show(valueAt(value, path))
   const error = messageAt(problems, path)
-  // As it is typed: `GET, ` is not yet a list of two, and must not lose its comma.
+  // The typed text is kept: `GET, ` is not a list of two yet, but must not lose its comma.
   const [typed, setTyped] = useState(shown)
   useEffect(() => {
     setTyped((before) => (show(read(before)) === shown ? before : shown))
@@ -85,12 +85,12 @@ export interface ChoiceProps {
   readonly label: string
   readonly path: Path
   readonly options: readonly string[]
-  /** What holds when nothing is chosen. */
+  /** The value that applies if none is chosen. */
   readonly standard: string
   readonly errorIn?: string
 }
 
-/** One of the words of the rule language, which are the same in every language. */
+/** A choice among constants of the rule language. They are not translated. */
 export function Choice({ label, path, options, standard, errorIn }: ChoiceProps) {
   const { value, problems, set } = useContext(FormContext)
   const chosen = valueAt(value, path)
@@ -116,7 +116,7 @@ export function Choice({ label, path, options, standard, errorIn }: ChoiceProps)
   )
 }
 
-/** Ties an input to a mistake that stands elsewhere. */
+/** Connects an input with an error that is shown elsewhere. */
 function outside(error: string | undefined, errorIn: string | undefined) {
   return error === undefined || errorIn === undefined
     ? {}
@@ -130,12 +130,12 @@ function shownText(value: unknown): string {
 export interface SectionProps {
   readonly title: string
   readonly hint?: string
-  /** Fields side by side, where there is room. */
+  /** The number of columns on wide screens. */
   readonly columns?: 2 | 3
   readonly children: ComponentChildren
 }
 
-/** A part of the form: what it is about at the left, its fields at the right. */
+/** A section of the form, with its title on the left and its fields on the right. */
 export function Section({ title, hint, columns, children }: SectionProps) {
   const heading = useId()
   return (

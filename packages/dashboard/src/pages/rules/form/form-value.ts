@@ -1,4 +1,4 @@
-// The value behind a form: plain JSON that is never changed in place, and holds nothing for a field that is empty.
+// The value of the form: plain JSON that is never modified in place. An empty field has no entry.
 
 import type { Path } from "../../../yaml-editor/place.js"
 
@@ -8,7 +8,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((at, step) => (isNested(at) ? at[step] : undefined), value)
 }
 
-/** With another value at a path. Undefined takes the field away, and maps that are empty then. */
+/** A copy with another value at a path. Undefined removes the field, and maps that become empty. */
 export function withValue(value: FormValue, path: Path, next: unknown): FormValue {
   return (changed(value, path, next) ?? {}) as FormValue
 }
@@ -19,27 +19,27 @@ function changed(value: unknown, [step, ...rest]: Path, next: unknown): unknown 
     const list = Array.isArray(value) ? [...value] : []
     const item = changed(list[step], rest, next)
     if (item === undefined && rest.length === 0) list.splice(step, 1)
-    // A map of a list keeps its place when it is empty.
+    // An empty map in a list keeps its place.
     else list[step] = item ?? {}
     return list
   }
   const { [step]: before, ...others } = isNested(value) && !Array.isArray(value) ? value : {}
   const field = changed(before, rest, next)
   if (field !== undefined) {
-    // In its place, so that a diff shows one line.
+    // An existing field keeps its place, so that a diff shows one changed line.
     return isNested(value) && step in value ? { ...value, [step]: field } : { ...others, [step]: field }
   }
   return Object.keys(others).length === 0 ? undefined : others
 }
 
-/** What somebody typed as a number: the number, if it is one; else the text, for the service to say what is wrong. */
+/** The typed number. Other text is kept, so that the service reports what is wrong with it. */
 export function numberFrom(typed: string): number | string | undefined {
   const text = typed.trim()
   if (text === "") return undefined
   return /^\d{1,15}$/.test(text) ? Number(text) : text
 }
 
-/** `GET, POST` → a list; one alone is not a list. */
+/** `GET, POST` → a list. A single value is not a list. */
 export function listFrom(typed: string): string | string[] | undefined {
   const items = typed
     .split(",")
@@ -52,7 +52,7 @@ export function textOfList(value: unknown): string {
   return value === undefined ? "" : [value].flat().map(String).join(", ")
 }
 
-/** Names of fields that have a value which these paths do not cover. */
+/** The names of fields that have a value and are at none of the paths. */
 export function othersThan(value: FormValue, known: readonly string[]): string[] {
   return namesIn(value, "").filter((name) => !known.some((path) => covers(path, name)))
 }

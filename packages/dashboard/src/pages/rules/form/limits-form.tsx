@@ -17,7 +17,7 @@ const ALGORITHMS = [
   "gcra",
 ]
 
-/** The limits of a rule, one row each. `standard` is the algorithm of a limit that names none. */
+/** The limits of a rule, one row each. `standard` is the algorithm of a limit that sets none. */
 export function LimitsForm({ standard = STANDARD_ALGORITHM }: { readonly standard?: string | undefined }) {
   const { value, problems, set } = useContext(FormContext)
   const text = t(texts).fields

@@ -14,14 +14,14 @@ export interface RuleFormProps {
   readonly value: FormValue
   readonly problems: readonly RuleProblem[]
   readonly onChange: (value: FormValue) => void
-  /** A rule that is there keeps its id. */
+  /** The id of an existing rule cannot change. */
   readonly isNew: boolean
   readonly isDisabled: boolean
-  /** What limits say that name no algorithm: the defaults of the set. */
+  /** The algorithm of limits that set none, from the defaults of the rule set. */
   readonly standardAlgorithm: string | undefined
 }
 
-/** What the form has fields for. The rest of a rule is kept as it is, and named. */
+/** The paths that the form has fields for. It names the other fields of a rule and keeps them unchanged. */
 const SHOWN: readonly Path[] = [
   ["id"],
   ["description"],
@@ -47,7 +47,7 @@ export function RuleForm(props: RuleFormProps) {
     () => ({ value, problems, set: (path, next) => onChange(withValue(value, path, next)) }),
     [value, problems, onChange],
   )
-  // What is wrong with the field that is being typed in must not lie behind the bar with the buttons.
+  // Scrolls the error of the current field out from behind the save bar.
   useEffect(() => {
     const field = document.activeElement
     if (problems.length === 0 || field?.getAttribute("aria-invalid") !== "true") return

@@ -1,23 +1,23 @@
-// One algorithm on the time line: what it let through and denied, and below it what it let through within a window.
+// The chart of one algorithm: allowed and denied requests, and below them the allowed requests within a window.
 
-import type { Contender } from "./contenders.js"
 import { areaPath, barsPath, xOf } from "./drawing.js"
 import type { Outcome } from "./simulate.js"
 import type { PlaygroundText } from "./texts.js"
 import { SECONDS, SLOT_MS, SLOTS, type Terms } from "./traffic.js"
+import type { Variant } from "./variants.js"
 
-export interface LaneProps {
-  readonly contender: Contender
+export interface AlgorithmChartProps {
+  readonly variant: Variant
   readonly outcome: Outcome
   readonly terms: Terms
-  /** The highest number of requests in a slot, the same for all lanes. */
-  readonly most: number
-  /** The highest number in a window, the same for all lanes. */
-  readonly mostInWindow: number
+  /** The highest number of requests in a slot of any chart. */
+  readonly max: number
+  /** The highest number of requests in a window of any chart. */
+  readonly maxInWindow: number
   readonly width: number
-  /** Where the time line stands, in milliseconds. */
+  /** The shown time, in milliseconds. */
   readonly at: number
-  /** An earlier lane with the same decisions. */
+  /** The name of an earlier algorithm with the same decisions. */
   readonly alike: string | undefined
   readonly text: PlaygroundText
 }
@@ -28,16 +28,16 @@ const GAP = 10
 const WINDOW = 58
 const HEIGHT = BRACKET + REQUESTS + GAP + WINDOW
 
-export function Lane(props: LaneProps) {
-  const { contender, outcome, terms, alike, text, at } = props
+export function AlgorithmChart(props: AlgorithmChartProps) {
+  const { variant, outcome, terms, alike, text, at } = props
   const verdict = verdictOn(outcome, terms, text)
   const admitted = text.admittedOf(String(outcome.admitted), String(outcome.asked))
   const isOver = outcome.busiest.total > terms.limit
   const slot = Math.min(SLOTS - 1, Math.floor(at / SLOT_MS))
   return (
-    <li class="playground-lane" data-contender={contender.id}>
-      <div class="playground-lane-head">
-        <h3 class="mono">{contender.name}</h3>
+    <li class="playground-algorithm" data-variant={variant.id}>
+      <div class="playground-algorithm-head">
+        <h3 class="mono">{variant.name}</h3>
         <span class={isOver ? "playground-verdict over" : "playground-verdict"}>{verdict}</span>
         <span class="soft numeric">{admitted}</span>
         {alike && <span class="soft">{text.alike(alike)}</span>}
@@ -45,7 +45,7 @@ export function Lane(props: LaneProps) {
           {text.now(outcome.inWindow[slot] ?? 0, outcome.remaining[slot] ?? 0)}
         </span>
       </div>
-      <LanePicture {...props} label={text.laneLabel(contender.name, verdict, admitted)} />
+      <ChartPicture {...props} label={text.chartLabel(variant.name, verdict, admitted)} />
     </li>
   )
 }
@@ -59,24 +59,24 @@ export function verdictOn(
   return total > limit ? text.over(windowSeconds, total, total - limit) : text.within(windowSeconds, total)
 }
 
-function LanePicture({
-  contender,
+function ChartPicture({
+  variant,
   outcome,
   terms,
-  most,
-  mostInWindow,
+  max,
+  maxInWindow,
   width,
   at,
   label,
   text,
-}: LaneProps & {
+}: AlgorithmChartProps & {
   readonly label: string
 }) {
   const { limit, windowSeconds } = terms
-  const bars = { width, height: REQUESTS, most }
-  const area = { width, height: WINDOW, most: mostInWindow }
-  const limitY = WINDOW - (limit / mostInWindow) * WINDOW
-  const isAligned = contender.options.algorithm === "fixed-window"
+  const bars = { width, height: REQUESTS, max }
+  const area = { width, height: WINDOW, max: maxInWindow }
+  const limitY = WINDOW - (limit / maxInWindow) * WINDOW
+  const isAligned = variant.options.algorithm === "fixed-window"
   const edges = isAligned ? Math.floor(SECONDS / windowSeconds) - 1 : 0
   return (
     <svg class="playground-picture" width={width} height={HEIGHT} role="img" aria-label={label}>
@@ -95,7 +95,7 @@ function LanePicture({
         <path class="in-window" d={areaPath(outcome.inWindow, area)} />
         <path class="over" d={areaPath(outcome.inWindow, { ...area, base: limit })} />
         <line class="limit" x1={0} x2={width} y1={limitY} y2={limitY} />
-        <text class="limit-label" x={width - 4} y={limitY - 4}>
+        <text class="limit-label" x={4} y={limitY - 4}>
           {text.limitLine(limit)}
         </text>
       </g>
@@ -104,8 +104,8 @@ function LanePicture({
   )
 }
 
-/** Marks the window in which most was let through, with how much. */
-function Bracket({ outcome, terms, width }: Pick<LaneProps, "outcome" | "terms" | "width">) {
+/** Marks the busiest window with its number of requests. */
+function Bracket({ outcome, terms, width }: Pick<AlgorithmChartProps, "outcome" | "terms" | "width">) {
   const { from, total } = outcome.busiest
   const left = xOf(from, width)
   const right = Math.min(width - 1, xOf(from + terms.windowSeconds * 1000, width))
