@@ -7,7 +7,7 @@ import type { Limiter } from "../../limiter.js"
 import { messageOf, notify } from "../../notify.js"
 import { compileTrustProxy } from "../../request/address/trust-proxy.js"
 import type { RuleRequest } from "../../rules/engine/identity.js"
-import { headerList } from "../headers/headers.js"
+import { type HeaderPolicy, headerList } from "../headers/headers.js"
 import { mergeShownLimits } from "../headers/merged-headers.js"
 import { Admission, type AdmissionContext, reserveDelay } from "./admission.js"
 import { DelayQueue } from "./delay-queue.js"
@@ -31,6 +31,8 @@ const NO_HEADERS: readonly string[] = []
 /** Limits the requests of one middleware. It returns promises only where something has to be waited for. */
 export class RequestLimiter<Request extends object> {
   readonly #context: AdmissionContext<Request>
+  /** Of the limiter, read once: `limiter.policies` is a new array each time, and header texts are cached by the array. */
+  readonly #policies: readonly HeaderPolicy[]
   readonly #reader: RequestReader<Request>
   readonly #address: ClientAddress<Request>
   readonly #keyOf: (request: Request) => MaybePromise<string | undefined> | AmbiguousKey
@@ -61,6 +63,7 @@ export class RequestLimiter<Request extends object> {
       delayQueue: new DelayQueue(checked.maxHeld ?? DEFAULT_MAX_HELD, checked.clock),
       onError: () => {},
     }
+    this.#policies = this.#context.limiter?.policies ?? []
     const ips = new IpKeys(this.#address, checked.ipv6Subnet)
     this.#keyOf = checked.key ?? compileKeyBy(checked.keyBy ?? "ip", reader, ips, checked.user)
     this.#fallbackKeyOf = checked.onMissingKey === "skip" ? () => undefined : (request) => ips.keyOf(request)
@@ -186,10 +189,10 @@ export class RequestLimiter<Request extends object> {
   #headers(request: Request, decision: RequestDecision): readonly string[] {
     // An ambiguous key was not checked against any limit.
     if (!decision.allowed && decision.ambiguous !== undefined) return NO_HEADERS
-    const { options, limiter } = this.#context
-    const style = options.headers ?? ("headers" in decision ? decision.headers : "both")
-    const policies = "reason" in decision ? decision.policies : limiter?.policies
-    if (style === "none" || policies === undefined || policies.length === 0) return NO_HEADERS
+    const { headers } = this.#context.options
+    const style = headers ?? ("headers" in decision ? decision.headers : "both")
+    const policies = "reason" in decision ? decision.policies : this.#policies
+    if (style === "none" || policies.length === 0) return NO_HEADERS
     const shown = mergeShownLimits(request, { decision, policies })
     return headerList(style, shown.policies, shown.decision)
   }
@@ -216,10 +219,10 @@ export class RequestLimiter<Request extends object> {
     cost: number | undefined,
     error: unknown,
   ): Admission<Request> {
-    const { options, limiter } = this.#context
+    const { options } = this.#context
     const allowed = options.onStoreFailure !== "deny"
     const wait = allowed ? 0 : STORE_FAILURE_RETRY_MS
-    const limit = limiter?.policies[0]?.quota ?? Number.POSITIVE_INFINITY
+    const limit = this.#policies[0]?.quota ?? Number.POSITIVE_INFINITY
     const now = (options.clock ?? systemClock).now()
     const decision: Decision = {
       allowed,
