@@ -1,2 +1,2 @@
+export { describeStoreContract, type StoreContractOptions } from "./contract/store-contract.js"
 export { ManualClock } from "./manual-clock.js"
-export { describeStoreContract, type StoreContractOptions } from "./store-contract.js"

@@ -4,8 +4,7 @@ import { blockPolicy } from "../../algorithms/block.js"
 import { createLimiter } from "../../limiter.js"
 import { Namespace, type Store } from "../../stores/store.js"
 import { ManualClock } from "../manual-clock.js"
-import type { DefineTest } from "../store-contract.js"
-import { freshName, second } from "./counter.js"
+import { type DefineTest, freshName, second } from "./counter.js"
 import { expectFields, expectSame } from "./expect.js"
 
 function limiterOn(store: Store) {

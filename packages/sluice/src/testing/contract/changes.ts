@@ -1,8 +1,7 @@
 // A limit that changes under a live key, and clocks that do not agree.
 
 import type { LimitOptions } from "../../policy.js"
-import type { DefineTest } from "../store-contract.js"
-import { Counter, second } from "./counter.js"
+import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectSame, expectTrue } from "./expect.js"
 import { CAPACITY, longestWait, variants, WINDOW } from "./policies.js"
 

@@ -1,7 +1,6 @@
 // What a check charges, and what it does not.
 
-import type { DefineTest } from "../store-contract.js"
-import { Counter, second } from "./counter.js"
+import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectSame, expectTrue } from "./expect.js"
 import { CAPACITY, longestWait, variants } from "./policies.js"
 

@@ -1,7 +1,6 @@
 // Many at once: read, then write would let about 400 of 1,000 through a limit of 5.
 
-import type { DefineTest } from "../store-contract.js"
-import { Counter, second } from "./counter.js"
+import { Counter, type DefineTest, second } from "./counter.js"
 import { expectSame } from "./expect.js"
 import { CAPACITY, variants } from "./policies.js"
 

@@ -2,22 +2,25 @@ import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { type Charge, Namespace, type Store } from "../../stores/store.js"
 
-/** What a verdict tells the caller. */
+/** How a part of the contract defines a test. The body gets an open store. */
+export type DefineTest = (name: string, body: (store: Store) => Promise<void>) => void
+
+/** The fields of a verdict that callers see. */
 export type Answer = Pick<Verdict, "allowed" | "remaining" | "retryAfter" | "resetAfter" | "delay">
 
 /**
- * When the contract begins: a multiple of every window used here. Every call carries its time, so it does not matter what
- * the store's own clock shows. Windows are 10 s or more, so that a store that lets keys expire by real time is still in
- * them when the test ends.
+ * The time at which tests begin: a multiple of every window used here. Every call passes its time, so the clock of the store
+ * does not matter. Windows are 10 s or longer, so that a key of a store that expires keys by real time still exists when the
+ * test ends.
  */
 const START = Date.UTC(2026, 0, 1) * 1000
 
-/** A moment in microseconds, so many seconds after the start. */
+/** The time in microseconds that many seconds after the start. */
 export function second(seconds: number): number {
   return START + Math.round(seconds * 1e6)
 }
 
-/** A name that no other test and no other run uses: a store may be shared and may remember. */
+/** A name that no other test and no other run uses, because the store may be shared and keep its keys. */
 export function freshName(): string {
   return `contract:${globalThis.crypto.randomUUID()}`
 }
@@ -47,13 +50,13 @@ export class Counter {
     return this.check(at, 0, key)
   }
 
-  /** The same counter seen under another limit. */
+  /** The same counter under another limit. */
   under(limit: LimitOptions): Counter {
     return new Counter(this.store, limit, this.namespace)
   }
 }
 
-/** A copy without what is only for the store: some stores reuse their verdicts. */
+/** Copies what callers see of a verdict. A copy, because some stores reuse their verdicts. */
 export function answer(verdict: Verdict): Answer {
   const { allowed, remaining, retryAfter, resetAfter, delay } = verdict
   return { allowed, remaining, retryAfter, resetAfter, delay }

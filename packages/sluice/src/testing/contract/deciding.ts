@@ -2,8 +2,7 @@
 
 import type { Verdict } from "../../algorithms/algorithm.js"
 import type { Store } from "../../stores/store.js"
-import type { DefineTest } from "../store-contract.js"
-import { type Answer, answer, Counter, second } from "./counter.js"
+import { type Answer, answer, Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectSame } from "./expect.js"
 import { CAPACITY, variants } from "./policies.js"
 

@@ -1,7 +1,6 @@
 // refund, reset, and the end of a store.
 
-import type { DefineTest } from "../store-contract.js"
-import { Counter, second } from "./counter.js"
+import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectRejection, expectSame } from "./expect.js"
 import { CAPACITY, variants } from "./policies.js"
 

@@ -1,8 +1,7 @@
 // Any text is a key, and no two of them share a counter.
 
 import { Namespace } from "../../stores/store.js"
-import type { DefineTest } from "../store-contract.js"
-import { Counter, freshName, second } from "./counter.js"
+import { Counter, type DefineTest, freshName, second } from "./counter.js"
 import { expectFields, expectSame } from "./expect.js"
 
 const LONG = "x".repeat(10_000)

@@ -2,8 +2,7 @@
 
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { Namespace } from "../../stores/store.js"
-import type { DefineTest } from "../store-contract.js"
-import { answer, Counter, freshName, second } from "./counter.js"
+import { answer, Counter, type DefineTest, freshName, second } from "./counter.js"
 import { expectFields, expectSame } from "./expect.js"
 import { CAPACITY, variants } from "./policies.js"
 

@@ -1,8 +1,7 @@
 // Every algorithm step by step, with numbers worked out by hand.
 
 import type { LimitOptions } from "../../policy.js"
-import type { DefineTest } from "../store-contract.js"
-import { type Answer, Counter, second } from "./counter.js"
+import { type Answer, Counter, type DefineTest, second } from "./counter.js"
 import { expectFields } from "./expect.js"
 
 /** Seconds after the start, the cost, and what is expected of the answer. Waits are in seconds, too. */

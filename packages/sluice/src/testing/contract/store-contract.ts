@@ -1,20 +1,21 @@
-import type { Store } from "../stores/store.js"
-import { blocking } from "./contract/blocking.js"
-import { changes } from "./contract/changes.js"
-import { charging } from "./contract/charging.js"
-import { concurrency } from "./contract/concurrency.js"
-import { deciding } from "./contract/deciding.js"
-import { givingBack } from "./contract/giving-back.js"
-import { keys } from "./contract/keys.js"
-import { severalCharges } from "./contract/several-charges.js"
-import { tracesOfEveryAlgorithm } from "./contract/traces.js"
+import type { Store } from "../../stores/store.js"
+import { blocking } from "./blocking.js"
+import { changes } from "./changes.js"
+import { charging } from "./charging.js"
+import { concurrency } from "./concurrency.js"
+import type { DefineTest } from "./counter.js"
+import { deciding } from "./deciding.js"
+import { givingBack } from "./giving-back.js"
+import { keys } from "./keys.js"
+import { severalCharges } from "./several-charges.js"
+import { tracesOfEveryAlgorithm } from "./traces.js"
 
 export interface StoreContractOptions {
-  /** What the suite is called in the report, usually the store's name. */
+  /** The name of the suite in the report, usually that of the store. */
   name: string
   /**
-   * A store for one test, which closes it at the end. It need not be empty: every test uses names of its own. Every call
-   * carries its time, so no clock has to be set.
+   * Opens a store for one test; the test closes it. The store need not be empty, because every test uses its own names. Every
+   * call passes its time, so the clock of the store does not matter.
    */
   open: () => Store | Promise<Store>
   /** `describe` of vitest, node:test, jest or mocha. */
@@ -23,11 +24,8 @@ export interface StoreContractOptions {
   it: (name: string, body: () => Promise<void>) => unknown
 }
 
-/** How the parts of the contract define a test: the body gets an open store. */
-export type DefineTest = (name: string, body: (store: Store) => Promise<void>) => void
-
 /**
- * Defines the tests that every store has to pass, with the test runner you give it.
+ * Defines the tests that every store must pass, with your test runner.
  *
  * ```ts
  * import { describe, it } from "node:test"

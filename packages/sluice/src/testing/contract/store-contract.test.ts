@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { rolldown } from "rolldown"
 import { describe, expect, it } from "vitest"
-import { memoryStore } from "../stores/memory/memory-store.js"
-import { type Charge, type Check, Namespace, type Outcome, type Store } from "../stores/store.js"
+import { memoryStore } from "../../stores/memory/memory-store.js"
+import { type Charge, type Check, Namespace, type Outcome, type Store } from "../../stores/store.js"
 import { describeStoreContract } from "./store-contract.js"
 
 /** Runs the contract with a test runner that only takes notes, and returns the names of the tests that failed. */
@@ -221,7 +221,7 @@ it("runs under node:test, and needs nothing that is not part of Node", async () 
       entry,
       `import { describe, it } from "node:test"
       import { describeStoreContract } from ${path("./index.ts")}
-      import { memoryStore } from ${path("../index.ts")}
+      import { memoryStore } from ${path("../../index.ts")}
       describeStoreContract({ name: "memory", open: () => memoryStore(), describe, it })`,
     )
     const build = await rolldown({ input: entry, platform: "node" })
