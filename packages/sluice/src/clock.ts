@@ -10,7 +10,7 @@ const BURST = 16
 /** How many checks may share one reading of the clock within one turn of the event loop. */
 const SHARED = 64
 /** `setTimeout` fires at once beyond this: a wait of a month would be none. */
-export const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+export const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 const nativeNow = Date.now
 
@@ -57,7 +57,7 @@ export const systemClock: Required<Clock> = {
     let left = Math.ceil(ms)
     let timer: ReturnType<typeof setTimeout>
     const next = () => {
-      const step = Math.min(left, LONGEST_TIMEOUT_MS)
+      const step = Math.min(left, MAX_TIMEOUT_MS)
       left -= step
       timer = setTimeout(left > 0 ? next : callback, step)
     }

@@ -4,6 +4,7 @@
  * loads neither zod nor yaml.
  */
 
+export { MAX_TIMEOUT_MS } from "./clock.js"
 export { infinityToJson } from "./decision.js"
 export { Admission, type AdmissionContext, reserveDelay } from "./middleware/core/admission.js"
 export { DelayQueue } from "./middleware/core/delay-queue.js"
@@ -14,3 +15,4 @@ export { restorePolicy, type SavedPolicy, savePolicy } from "./policy.js"
 export { noProxies } from "./request/address/trust-proxy.js"
 export { type ByteKeys, byteKeys } from "./stores/memory/byte-keys.js"
 export { Namespace } from "./stores/store.js"
+export { type TimeoutEntry, Timeouts } from "./timeouts.js"

@@ -2,7 +2,7 @@
 
 import { getEventListeners } from "node:events"
 import { describe, expect, it, vi } from "vitest"
-import { LONGEST_TIMEOUT_MS } from "./clock.js"
+import { MAX_TIMEOUT_MS } from "./clock.js"
 import type { Decision } from "./decision.js"
 import { createLimiter } from "./limiter.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
@@ -21,7 +21,7 @@ function useLongTimersOf(clock: ManualClock): void {
   vi.spyOn(Date, "now").mockImplementation(() => clock.now())
   vi.stubGlobal("setTimeout", (callback: () => void, ms = 0, ...args: []) => {
     if (ms < DAY_MS) return setTimeout(callback, ms, ...args)
-    return clock.schedule(ms > LONGEST_TIMEOUT_MS ? 1 : ms, callback)
+    return clock.schedule(ms > MAX_TIMEOUT_MS ? 1 : ms, callback)
   })
   vi.stubGlobal("clearTimeout", (timer: NodeJS.Timeout | (() => void)) => {
     if (typeof timer === "function") timer()

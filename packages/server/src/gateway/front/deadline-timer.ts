@@ -2,26 +2,26 @@
 // clock and no more: whether it is time is found out when the shortest could be over. Until then all that have the same wait on
 // one timer; only what takes longer has a timer of its own.
 
+import { MAX_TIMEOUT_MS, type TimeoutEntry, Timeouts } from "sluice/internal"
 import type { Deadlines } from "../routes/route.js"
-import { LONGEST_MS, type Waiting, WaitList } from "../upstream/wait-list.js"
 
 export type Deadline = "headers" | "bodyIdle" | "total"
 
 /** Of each route one. */
-const lists = new WeakMap<Deadlines, WaitList>()
+const lists = new WeakMap<Deadlines, Timeouts>()
 
-function listOf(deadlines: Deadlines, ms: number): WaitList {
+function listOf(deadlines: Deadlines, ms: number): Timeouts {
   let list = lists.get(deadlines)
   if (list === undefined) {
-    list = new WaitList(ms)
+    list = new Timeouts(ms)
     lists.set(deadlines, list)
   }
   return list
 }
 
-export class DeadlineTimer implements Waiting {
-  before: Waiting | undefined = undefined
-  after: Waiting | undefined = undefined
+export class DeadlineTimer implements TimeoutEntry {
+  previous: TimeoutEntry | undefined = undefined
+  next: TimeoutEntry | undefined = undefined
   dueAt = 0
   readonly #deadlines: Deadlines
   readonly #expired: (deadline: Deadline) => void
@@ -31,7 +31,7 @@ export class DeadlineTimer implements Waiting {
   #phase: "headers" | "bodyIdle" | undefined
   #markedAt: number
   /** Where it waits for the first look. */
-  #list: WaitList | undefined
+  #list: Timeouts | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(deadlines: Deadlines, now: number, expired: (deadline: Deadline) => void) {
@@ -65,11 +65,11 @@ export class DeadlineTimer implements Waiting {
   }
 
   #arm(ms: number): void {
-    this.#timer = ms === Infinity ? undefined : setTimeout(() => this.due(), Math.min(ms, LONGEST_MS))
+    this.#timer = ms === Infinity ? undefined : setTimeout(() => this.expire(), Math.min(ms, MAX_TIMEOUT_MS))
   }
 
   /** Looks whether it is time. */
-  due(): void {
+  expire(): void {
     this.#list = undefined
     const now = performance.now()
     const { total } = this.#deadlines

@@ -2,8 +2,8 @@
 // it. Most are read from before there is a connection to the upstream: who sends nothing needs none.
 
 import type { IncomingMessage } from "node:http"
+import { type TimeoutEntry, Timeouts } from "sluice/internal"
 import type { Connection } from "../upstream/connection.js"
-import { type Waiting, WaitList } from "../upstream/wait-list.js"
 import { passedTrailers } from "./header-kinds.js"
 import type { BodyFraming } from "./request-head.js"
 import type { UploadPace } from "./upload-pace.js"
@@ -20,11 +20,11 @@ export interface UploadWatch {
 }
 
 /** How often uploads are looked at. */
-const looks = new WaitList(500)
+const looks = new Timeouts(500)
 
-export class Upload implements Waiting {
-  before: Waiting | undefined = undefined
-  after: Waiting | undefined = undefined
+export class Upload implements TimeoutEntry {
+  previous: TimeoutEntry | undefined = undefined
+  next: TimeoutEntry | undefined = undefined
   dueAt = 0
   readonly #request: IncomingMessage
   readonly #framing: BodyFraming
@@ -104,7 +104,7 @@ export class Upload implements Waiting {
   }
 
   /** Time for a look at how fast it is. */
-  due(): void {
+  expire(): void {
     this.#isLookedAt = false
     if (this.#pace?.isTooSlow(performance.now()) === true) this.#watch.tooSlow()
     else this.#look()

@@ -4,11 +4,11 @@
 // there.
 
 import type { Socket } from "node:net"
+import { type TimeoutEntry, Timeouts } from "sluice/internal"
 import { SharedReads } from "../../shared-reads.js"
 import { type AnswerOwner, DirectAnswer } from "../front/direct-answer.js"
 import { directRequest, type Fields } from "../front/direct-request.js"
 import type { Call, Gateway } from "../front/gateway.js"
-import { type Waiting, WaitList } from "../upstream/wait-list.js"
 
 export interface DirectLaneOptions {
   readonly gateway: Pick<Gateway, "call">
@@ -30,9 +30,9 @@ interface Shared {
   readonly keptAlive: string
   readonly keptAliveEnd: string
   /** Connections on which nothing was asked yet. */
-  readonly silent: WaitList
+  readonly silent: Timeouts
   /** Those on which nothing is asked now. */
-  readonly idle: WaitList
+  readonly idle: Timeouts
 }
 
 /** Takes connections in front of `node:http`. */
@@ -40,7 +40,7 @@ export class DirectLanes {
   readonly #shared: Shared
   readonly #lanes = new Set<Lane>()
   /** Undefined until they close. */
-  #lastCall: WaitList | undefined
+  #lastCall: Timeouts | undefined
 
   constructor({ gateway, maxHeaderBytes, keepAliveMs }: DirectLaneOptions) {
     const seconds = Math.floor(keepAliveMs / 1000)
@@ -51,8 +51,8 @@ export class DirectLanes {
       reads: new SharedReads(),
       keptAlive: kept.join(""),
       keptAliveEnd: [...kept, "\r\n"].join(""),
-      silent: new WaitList(FIRST_BYTES_MS),
-      idle: new WaitList(keepAliveMs || Infinity),
+      silent: new Timeouts(FIRST_BYTES_MS),
+      idle: new Timeouts(keepAliveMs || Infinity),
     }
   }
 
@@ -77,15 +77,15 @@ export class DirectLanes {
    * long end by themselves.
    */
   close(lastCallMs: number): void {
-    this.#lastCall = new WaitList(lastCallMs)
+    this.#lastCall = new Timeouts(lastCallMs)
     for (const lane of this.#lanes) lane.endAfterNext(this.#lastCall)
   }
 }
 
 /** One connection. */
-class Lane implements AnswerOwner, Waiting {
-  before: Waiting | undefined = undefined
-  after: Waiting | undefined = undefined
+class Lane implements AnswerOwner, TimeoutEntry {
+  previous: TimeoutEntry | undefined = undefined
+  next: TimeoutEntry | undefined = undefined
   dueAt = 0
   readonly socket: Socket
   isLast = false
@@ -103,8 +103,8 @@ class Lane implements AnswerOwner, Waiting {
   /** Whether it is `node:http`'s. */
   #hasLeft = false
   /** Where it waits for its next request, and where from the next time on. */
-  #list: WaitList | undefined
-  #idle: WaitList
+  #list: Timeouts | undefined
+  #idle: Timeouts
 
   constructor(accepted: Socket, shared: Shared, handOver: () => void) {
     this.#shared = shared
@@ -125,7 +125,7 @@ class Lane implements AnswerOwner, Waiting {
     return this.#shared.keptAliveEnd
   }
 
-  endAfterNext(lastCall: WaitList): void {
+  endAfterNext(lastCall: Timeouts): void {
     this.isLast = true
     this.#idle = lastCall
     if (this.#call === undefined) this.#wait(lastCall)
@@ -190,7 +190,7 @@ class Lane implements AnswerOwner, Waiting {
 
   readonly #onDrain = (): void => this.#answer?.drained()
 
-  #wait(list: WaitList, now = performance.now()): void {
+  #wait(list: Timeouts, now = performance.now()): void {
     this.#leaveList()
     this.#list = list
     list.add(this, now)
@@ -202,7 +202,7 @@ class Lane implements AnswerOwner, Waiting {
   }
 
   /** Nothing has come for so long. */
-  due(): void {
+  expire(): void {
     this.#list = undefined
     if (this.#wasUsed || this.isLast) this.socket.destroy()
     else this.#leave(undefined)

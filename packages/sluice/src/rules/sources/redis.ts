@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.js"
-import { LONGEST_TIMEOUT_MS, systemClock } from "../../clock.js"
+import { MAX_TIMEOUT_MS, systemClock } from "../../clock.js"
 import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { checkFields, checkType } from "../../options.js"
@@ -191,7 +191,7 @@ class RedisRules implements EditableRuleSource {
   #poll(everyMs: number): void {
     if (this.#closed) return
     // A little early and never at the same time as everyone else.
-    const ms = Math.min(everyMs * (0.75 + Math.random() * 0.25), LONGEST_TIMEOUT_MS)
+    const ms = Math.min(everyMs * (0.75 + Math.random() * 0.25), MAX_TIMEOUT_MS)
     this.#timer = setTimeout(() => {
       this.#look()
       this.#poll(everyMs)

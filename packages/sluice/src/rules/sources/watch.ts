@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from "node:fs"
 import { dirname } from "node:path"
-import { LONGEST_TIMEOUT_MS } from "../../clock.js"
+import { MAX_TIMEOUT_MS } from "../../clock.js"
 
 /** Several events belong to one change; an editor's are a few milliseconds apart. */
 const TOGETHER_MS = 10
@@ -11,7 +11,7 @@ const TOGETHER_MS = 10
  */
 export function watchFile(path: string, pollMs: number, look: () => void): () => void {
   let soon: NodeJS.Timeout | undefined
-  const poll = setInterval(look, Math.min(pollMs, LONGEST_TIMEOUT_MS)).unref()
+  const poll = setInterval(look, Math.min(pollMs, MAX_TIMEOUT_MS)).unref()
   const watcher = tryWatch(dirname(path), () => {
     clearTimeout(soon)
     soon = setTimeout(look, TOGETHER_MS).unref()

@@ -1,8 +1,9 @@
 import { afterEach, expect, it, vi } from "vitest"
-import { answerTimers, backgroundTimers, systemAlarm } from "./timers.js"
+import { systemAlarm } from "../../timeouts.js"
+import { answerTimers, backgroundTimers } from "./timers.js"
 
 /** Beyond this `setTimeout` fires after a millisecond. */
-const MOST_MS = 2 ** 31 - 1
+const MAX_MS = 2 ** 31 - 1
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -15,13 +16,13 @@ it.each([
     (callback: () => void, ms: number) => void backgroundTimers.schedule(ms, callback),
   ],
   ["alarms", (callback: () => void, ms: number) => systemAlarm(callback).set(ms)],
-])("a month is no moment for %s", (_, start) => {
+])("a wait of a month does not end at once for %s", (_, start) => {
   const waits: (number | undefined)[] = []
   const timer = { ref() {}, unref() {} } as NodeJS.Timeout
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((_callback: () => void, ms?: number) => {
     waits.push(ms)
     return timer
   }) as typeof setTimeout)
-  for (const ms of [50, MOST_MS, 30 * 86_400_000, Number.POSITIVE_INFINITY]) start(() => undefined, ms)
-  expect(waits).toEqual([50, MOST_MS, MOST_MS, MOST_MS])
+  for (const ms of [50, MAX_MS, 30 * 86_400_000, Number.POSITIVE_INFINITY]) start(() => undefined, ms)
+  expect(waits).toEqual([50, MAX_MS, MAX_MS, MAX_MS])
 })

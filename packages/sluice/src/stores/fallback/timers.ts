@@ -1,8 +1,8 @@
-import { LONGEST_TIMEOUT_MS } from "../../clock.js"
+import { MAX_TIMEOUT_MS } from "../../clock.js"
 
 /**
- * Time that never steps, in milliseconds, and a way to be called back. `ManualClock` is one. Those of the system call back after
- * 24 days at the latest: longer, and `setTimeout` would fire at once.
+ * A clock that never steps, in milliseconds, and callbacks by it. `ManualClock` is one. The timers of the system call back after
+ * 24 days at the latest, because `setTimeout` fires at once when the time is longer.
  */
 export interface Timers {
   now(): number
@@ -11,18 +11,15 @@ export interface Timers {
 }
 
 function bounded(ms: number): number {
-  return Math.min(ms, LONGEST_TIMEOUT_MS)
+  return Math.min(ms, MAX_TIMEOUT_MS)
 }
 
-/** Milliseconds since 1970 as they were known when the process started, plus the time since: no step of the clock shows. */
+/** Milliseconds since 1970 as known when the process started, plus the time since then. It follows no step of the clock. */
 export function monotonicNow(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/**
- * For deadlines: somebody waits for the answer, so the process stays for it. It cannot stay longer than the deadline, and
- * the timer is gone as soon as the answer is there.
- */
+/** For deadlines: the process stays alive while a timer waits, because a caller waits for the answer. */
 export const answerTimers: Timers = {
   now: monotonicNow,
   schedule(ms, callback) {
@@ -31,7 +28,7 @@ export const answerTimers: Timers = {
   },
 }
 
-/** For work in the background: the process may end while these wait. */
+/** For work in the background: the process may end while a timer waits. */
 export const backgroundTimers: Timers = {
   now: monotonicNow,
   schedule(ms, callback) {
@@ -39,28 +36,4 @@ export const backgroundTimers: Timers = {
     timer.unref()
     return () => clearTimeout(timer)
   },
-}
-
-/** A callback that is set again and again: one timer where there would be thousands. */
-export interface Alarm {
-  /** Calls back after `ms`. */
-  set(ms: number): void
-  /** Whether the process stays for it. */
-  hold(isHeld: boolean): void
-}
-
-export function systemAlarm(callback: () => void): Alarm {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let isHeldNow = false
-  return {
-    set(ms) {
-      timer = setTimeout(callback, bounded(ms))
-      if (!isHeldNow) timer.unref()
-    },
-    hold(isHeld) {
-      isHeldNow = isHeld
-      if (isHeld) timer?.ref()
-      else timer?.unref()
-    },
-  }
 }

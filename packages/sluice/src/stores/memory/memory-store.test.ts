@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { type ErrorCode, SluiceError } from "../../errors.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
-import { ManualClock } from "../../testing/manual-clock.js"
 import { describeStoreContract } from "../../testing/contract/store-contract.js"
+import { ManualClock } from "../../testing/manual-clock.js"
 import { type Charge, Namespace } from "../store.js"
 import { memoryStore } from "./memory-store.js"
 

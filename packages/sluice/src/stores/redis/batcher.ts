@@ -5,9 +5,9 @@
 // per node, without having to know the nodes: one dead primary degrades its own share of the keys only.
 
 import { blockPolicy } from "../../algorithms/block.js"
+import { Timeouts } from "../../timeouts.js"
 import { Breaker } from "../fallback/breaker.js"
 import { withDeadline } from "../fallback/deadline.js"
-import { Deadlines } from "../fallback/deadlines.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import type { Charge, Outcome } from "../store.js"
 import { Namespace } from "../store.js"
@@ -44,7 +44,7 @@ const soon: (callback: () => void) => void =
 export class Lane implements CallLane {
   readonly breakers: readonly Breaker[]
   readonly connection: RedisConnection
-  readonly deadlines: Deadlines
+  readonly deadlines: Timeouts
   readonly uniform: UniformCodec
   readonly deadlineMs: number
   readonly expiryBufferMs: number
@@ -65,7 +65,7 @@ export class Lane implements CallLane {
     this.expiryBufferMs = options.expiryBufferMs
     this.leastExpiryMs = options.leastExpiryMs
     this.#onSilence = options.onSilence
-    this.deadlines = new Deadlines(options.deadlineMs)
+    this.deadlines = new Timeouts(options.deadlineMs, { keepsProcessAlive: true, readsSocketsFirst: true })
     this.uniform = new UniformCodec(options.expiryBufferMs, options.leastExpiryMs)
     const probeKeys = connection.isCluster ? clusterProbeKeys() : ["s1:probe"]
     this.breakers = probeKeys.map((key) => {
@@ -120,7 +120,7 @@ export class Lane implements CallLane {
       this.#turns.push(call)
       return
     }
-    if (!this.deadlines.isIdle) {
+    if (!this.deadlines.isEmpty) {
       this.#turns = []
       soon(this.#nextTurn)
     }

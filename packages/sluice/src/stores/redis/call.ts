@@ -3,9 +3,8 @@
 // Callbacks and no async functions: with one check at a time every promise between the limiter and the client is a
 // measurable part of the wait.
 
+import type { TimeoutEntry, Timeouts } from "../../timeouts.js"
 import type { Breaker } from "../fallback/breaker.js"
-import type { Deadlines } from "../fallback/deadlines.js"
-import { Timed } from "../fallback/deadlines.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import type { Outcome } from "../store.js"
 import type { RedisConnection } from "./client.js"
@@ -25,7 +24,7 @@ export interface Pending extends Request {
 /** What a call needs of its lane. */
 export interface CallLane {
   readonly connection: RedisConnection
-  readonly deadlines: Deadlines
+  readonly deadlines: Timeouts
   readonly uniform: UniformCodec
   readonly deadlineMs: number
   readonly expiryBufferMs: number
@@ -37,7 +36,12 @@ export interface CallLane {
   failed(breaker: Breaker, failure: StoreFailure): void
 }
 
-export class Call extends Timed {
+export class Call implements TimeoutEntry {
+  dueAt = 0
+  previous: TimeoutEntry | undefined = undefined
+  next: TimeoutEntry | undefined = undefined
+  /** Answered, refused or expired. */
+  #isOver = false
   /** Calls of one lane are counted in the order they are sent. */
   readonly number: number
   readonly #lane: CallLane
@@ -49,7 +53,6 @@ export class Call extends Timed {
   #isRepeated = false
 
   constructor(lane: CallLane, breaker: Breaker, together: readonly Pending[], number: number) {
-    super()
     this.number = number
     this.#lane = lane
     this.#breaker = breaker
@@ -72,17 +75,18 @@ export class Call extends Timed {
       this.#refused(error)
     }
     // After it is sent: the server is at work meanwhile. It may have been refused already.
-    if (!this.isOver) this.#lane.deadlines.start(this)
+    if (!this.#isOver) this.#lane.deadlines.add(this)
   }
 
   expire(): void {
+    this.#isOver = true
     const message = `no answer within ${this.#lane.deadlineMs} ms`
     this.#fail(new StoreFailure("timeout", message, { ambiguous: true }))
   }
 
   /** To a server that does not have the script. NOSCRIPT is the one error safe to repeat after. */
   sendSource(): void {
-    if (this.isOver) return
+    if (this.#isOver) return
     const { args, keys } = this.#message
     const command = ["EVAL", SCRIPT, String(keys.length), ...keys, ...args]
     try {
@@ -110,27 +114,32 @@ export class Call extends Timed {
 
   /** Not when nobody waits any more: it would be counted all the same. */
   #send(): void {
-    if (this.isOver) return
+    if (this.#isOver) return
     this.#lane.connection.runScript(SCRIPT_DIGEST, this.#message, this.#answered, this.#refused)
   }
 
   readonly #answered = (reply: unknown): void => {
-    if (this.isOver) return
-    this.#lane.deadlines.end(this)
+    if (this.#isOver) return
+    this.#end()
     this.#breaker.succeeded()
     this.#reply = reply as Buffer
     this.#lane.answered(this)
   }
 
   readonly #refused = (error: unknown): void => {
-    if (this.isOver) return
+    if (this.#isOver) return
     if (isNoScript(error) && !this.#isRepeated) {
       this.#isRepeated = true
       this.#lane.sendSourceOf(this)
       return
     }
-    this.#lane.deadlines.end(this)
+    this.#end()
     this.#fail(failureOf(error))
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#lane.deadlines.remove(this)
   }
 
   #fail(failure: StoreFailure): void {

@@ -220,7 +220,7 @@ it("runs under node:test, and needs nothing that is not part of Node", async () 
     writeFileSync(
       entry,
       `import { describe, it } from "node:test"
-      import { describeStoreContract } from ${path("./index.ts")}
+      import { describeStoreContract } from ${path("../index.ts")}
       import { memoryStore } from ${path("../../index.ts")}
       describeStoreContract({ name: "memory", open: () => memoryStore(), describe, it })`,
     )
