@@ -1,4 +1,4 @@
-// The control plane: rules, keys, and what there is to see of the service, over HTTP.
+// The control plane: rules, keys and telemetry over HTTP.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import { type Clock, systemClock } from "sluice"
@@ -30,15 +30,15 @@ import { type Watching, watchingRoutes } from "./routes/watching.js"
 import { StaticFiles } from "./static-files.js"
 
 export interface ControlPlaneOptions {
-  /** Counts what the service decides, and tells of it. */
+  /** The telemetry of the service. */
   readonly watch: Watching & ServiceState & EventSource
-  /** Who may ask. Without any, whoever is on this machine may do everything. */
+  /** The tokens of clients. Without any, every local client has the role admin. */
   readonly tokens?: readonly RoleTokenSpec[]
-  /** A file that gets a line for every change. Default: the last 1,000 are held in memory. */
+  /** The file of the audit log. Default: the last 1,000 entries are kept in memory. */
   readonly audit?: string | undefined
-  /** A folder with the dashboard's files. */
+  /** The folder of the dashboard's files. */
   readonly dashboard?: string | undefined
-  /** Offers to send made-up requests. Default: false. */
+  /** Whether the dashboard offers sample traffic. Default: false. */
   readonly sampleTraffic?: boolean
   readonly readiness?: Readiness
   readonly version?: string
@@ -49,13 +49,13 @@ export interface ControlPlaneOptions {
   readonly events?: FeedOptions
   readonly replay?: ReplayLimits
   readonly clock?: Clock
-  /** Told of every failure that is not the caller's mistake. */
+  /** Called with every error that is not a mistake of the client. */
   readonly onError?: (error: unknown) => void
 }
 
 /** Serves the control plane. */
 export interface ControlPlane extends RequestListener {
-  /** Ends made-up requests, and live events, which would otherwise keep their connections open until the deadline. */
+  /** Ends sample traffic and live events, whose streams would otherwise keep connections open until the deadline. */
   close(): void
 }
 
@@ -109,7 +109,7 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
   }
 
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
-    // Nobody is there any more to hear it.
+    // The client is gone.
     if (response.destroyed || (request.destroyed && !request.complete)) return
     const problem = requestProblem(error)
     if (problem.status >= 500 && !FULL.includes(problem.code ?? "")) onError(error)
@@ -117,7 +117,7 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
       response.destroy()
       return
     }
-    // The rest of a body that nobody reads would be taken for the next request.
+    // An unread rest of the body would be taken for the next request.
     const ending = request.complete ? {} : { connection: "close" }
     sendProblem(response, problem, { ...problemHeaders(error, etagOf(core.rules.current)), ...ending })
   }
@@ -136,7 +136,7 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
   return Object.assign(listener, { close })
 }
 
-/** Hangs up on a client that is slow on purpose. The server itself cannot: a log to replay may take minutes to arrive. */
+/** Disconnects a client whose body arrives too slowly. The HTTP server has no such time-out, because a log may take minutes. */
 async function inTime<T>(request: IncomingMessage, reading: Promise<T>, ms: number): Promise<T> {
   const late = setTimeout(() => request.destroy(), ms)
   try {
@@ -146,7 +146,7 @@ async function inTime<T>(request: IncomingMessage, reading: Promise<T>, ms: numb
   }
 }
 
-/** What anyone may ask for has no actor, and asks for none. */
+/** Stands for the client of a route that needs no token. */
 function admit(access: Access, request: IncomingMessage, { role }: Route) {
   if (role !== "anyone") return access.admit(request, role)
   access.admitAnyone(request)

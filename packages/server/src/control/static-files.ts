@@ -1,6 +1,6 @@
-// The files of the dashboard, as they were at the start. What can be asked for is what was in the folder then, by name: no
-// path is ever built from a request, so that none leads out of the folder. All are held in memory: they are small, and files
-// of another build, put in their place while the service runs, would not fit together with what a browser already has.
+// Serves the files of the dashboard as they were at the start. Requests are looked up in the list of these files and never become
+// a path, so no request leads out of the folder. All files are in memory: they are small, and files of a newer build would not
+// match those that a browser already has.
 
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
@@ -23,17 +23,17 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 }
 
-/** `index-BkT3x9_a.js`: a name that changes with what is in it. */
+/** A name with a hash of the content: `index-BkT3x9_a.js`. */
 const HASHED = /[-.][A-Za-z0-9_-]{8,}\.\w+$/
 const A_YEAR = 31_536_000
-/** Pictures and fonts are small as they are. */
+/** Types worth compressing. Pictures and fonts are compressed already. */
 const TEXT = /^(?:html|js|css|json|webmanifest|txt|svg)$/
 
 interface Held {
   readonly content: Buffer
   readonly etag: string
   readonly type: string
-  /** Made when it is first asked for. */
+  /** Compressed at the first request. */
   gzipped: Promise<Buffer> | undefined
 }
 
@@ -50,7 +50,7 @@ export class StaticFiles {
     })
   }
 
-  /** The file at a path, or undefined when there is none. `accepted` is what the client says in accept-encoding. */
+  /** The file at a path, or undefined. `accepted` is the accept-encoding header of the client. */
   async find(path: string, accepted = ""): Promise<Answer | undefined> {
     const name = path === "/" ? "/index.html" : path
     const file = this.#files.get(name)
@@ -80,14 +80,14 @@ function extensionOf(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1).toLowerCase()
 }
 
-/** A file that is named by what is in it is never asked for again; others are looked at each time. */
+/** A file with a hash in its name is cached for ever. Others are revalidated each time. */
 function cachingOf(name: string): string {
   return name.startsWith("/assets/") && HASHED.test(name)
     ? `public, max-age=${A_YEAR}, immutable`
     : "no-cache"
 }
 
-/** Regular files only: a link could lead anywhere. Names that begin with a dot are nobody's business. */
+/** Only regular files, because a link could lead anywhere, and no hidden files. */
 function filesIn(folder: string): Map<string, Held> {
   const files = new Map<string, Held>()
   try {

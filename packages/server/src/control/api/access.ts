@@ -6,12 +6,12 @@ import { checkLocal, checkOrigin } from "../../http/origin.js"
 import { bearerToken, Tokens } from "../../http/tokens.js"
 import { type Actor, mayAct, type Role, type RoleTokenSpec } from "./roles.js"
 
-/** Wrong tokens from one address. Somebody who pastes the wrong one a few times is not locked out. */
+/** How many wrong tokens one address may send. A person who pastes the wrong token a few times is not locked out. */
 const FAILURES = { limit: 10, window: "1m", algorithm: "sliding-window-log" } as const
-/** Addresses that fail at once. Beyond it new ones are not counted: to lock everybody out would serve the attacker better. */
-const MOST_ADDRESSES = 100_000
+/** How many addresses are counted. Further ones are not limited, because locking everybody out would help an attacker. */
+const MAX_ADDRESSES = 100_000
 
-/** Tells who asks, and whether it may. */
+/** Decides who a client is, and whether its role allows a request. */
 export class Access {
   readonly #tokens: Tokens<RoleTokenSpec>
   readonly #failures: Limiter
@@ -19,16 +19,16 @@ export class Access {
   constructor(tokens: readonly RoleTokenSpec[], clock?: Clock) {
     this.#tokens = new Tokens(tokens, "control.tokens")
     const time = clock === undefined ? {} : { clock }
-    const store = memoryStore({ ...time, maxKeys: MOST_ADDRESSES, onFull: "allow" })
+    const store = memoryStore({ ...time, maxKeys: MAX_ADDRESSES, onFull: "allow" })
     this.#failures = createLimiter({ ...FAILURES, ...time, store })
   }
 
-  /** What anybody may ask for, as long as no other site's page does. */
+  /** Admits a request that needs no token, unless a page of another site sends it. */
   admitAnyone(request: IncomingMessage): void {
     checkOrigin(request)
   }
 
-  /** Who asks. Throws when nobody knows, or when the role does not allow it. */
+  /** Returns who sends the request. Throws if the token is unknown or its role does not allow the request. */
   admit(request: IncomingMessage, needed: Role): Actor {
     checkOrigin(request)
     const address = request.socket.remoteAddress ?? ""
@@ -44,7 +44,7 @@ export class Access {
     }
     const { authorization } = request.headers
     if (authorization === undefined) throw unauthorized("is required: Bearer and a token")
-    // A limit on wrong tokens means nothing unless right ones are refused too once it is reached.
+    // Above the limit, right tokens are refused too. Otherwise an attacker could go on guessing.
     const key = ipKey(address) ?? "unknown"
     this.#refuseIfLimited(key)
     const token = bearerToken(authorization)
@@ -56,12 +56,12 @@ export class Access {
 
   #refuseIfLimited(key: string): void {
     if (this.#failures.checkSync(key, { cost: 0 }).remaining > 0) return
-    // Denied, so that it charges nothing; it tells when the next one is allowed.
+    // This check is denied, so it charges nothing, and it says when the next attempt is allowed.
     throw new TooManyFailures(this.#failures.checkSync(key).retryAfterMs)
   }
 }
 
-/** Too many wrong tokens from one address. */
+/** An address has sent too many wrong tokens. */
 export class TooManyFailures extends SluiceError {
   readonly retryAfterSeconds: number
 
@@ -76,7 +76,7 @@ export class TooManyFailures extends SluiceError {
 }
 
 function unauthorized(expected: string): SluiceError {
-  // What was sent is never shown: it may be a right token, misspelled.
+  // The token is not shown, because it may be a right one with a typing error.
   return new SluiceError("TOKEN_REQUIRED", { place: "authorization", expected })
 }
 

@@ -3,7 +3,7 @@ import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
 import { infinityToJson } from "sluice/internal"
 import type { Answer } from "./route.js"
 
-/** On every answer: a browser takes it for what it says it is, shows it in no frame, and runs nothing that is not ours. */
+/** Security headers of every answer: no sniffing of types, no framing, and no scripts or styles from elsewhere. */
 const SECURITY: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -14,7 +14,7 @@ const SECURITY: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 }
 
-/** The headers that every answer has, with these. */
+/** Adds these headers to those that every answer has. */
 export function headersWith(headers: Readonly<Record<string, string>>): Record<string, string> {
   return { ...SECURITY, "cache-control": "no-store", ...headers }
 }
@@ -53,7 +53,7 @@ function send(
   response.end(body)
 }
 
-/** Whether the client has this already. */
+/** Whether the client has this version already. */
 function isHeld(held: string | undefined, etag: string | undefined): boolean {
   if (held === undefined || etag === undefined) return false
   return held.split(",").some((known) => known.trim().replace(/^W\//, "") === etag)

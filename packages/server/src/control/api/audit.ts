@@ -1,5 +1,5 @@
-// Who changed what, and when: a line of JSON for each change, on disk before the change is acknowledged. It says what was
-// changed, never the values: those are in the revisions of the rules, and secrets are in neither.
+// The audit log: who changed what, and when. Each change is a line of JSON that is on disk before the change is acknowledged. The
+// log names what was changed but not the values; the revisions of the rules hold those. Neither holds secrets.
 
 import { constants } from "node:fs"
 import { type FileHandle, open } from "node:fs/promises"
@@ -8,32 +8,32 @@ import { SluiceError } from "sluice"
 import type { RuleSetChanges } from "sluice/rules"
 
 export interface AuditEntry {
-  /** As in RFC 3339. */
+  /** The time, in RFC 3339 form. */
   readonly at: string
   readonly by: string
   readonly role: string
-  /** The address the change was asked for from. */
+  /** The address of the client. */
   readonly from: string
   /** `PUT /rules/:id` */
   readonly action: string
-  /** Which rule, key, list or revision. */
+  /** The rule, key, list or revision that was changed. */
   readonly target?: string
-  /** The revision of the rules that it made. */
+  /** The revision of the rules that the change made. */
   readonly revision?: number
   readonly changes?: RuleSetChanges
   readonly comment?: string
-  /** Nobody knows whether it is in force: the store did not answer. The revisions tell, once it does. */
+  /** It is unknown whether the change is in force, because the store did not answer. The revisions show it later. */
   readonly outcome?: "unknown"
 }
 
-/** How many entries are kept at hand where there is no file. */
-const MOST_HELD = 1_000
-/** How much of the end of a file is looked at. */
+/** How many entries are kept in memory if there is no file. */
+const MAX_HELD = 1_000
+/** How many bytes at the end of the file are read. */
 const TAIL_BYTES = 1_048_576
 
 export class AuditLog {
   readonly #file: string | undefined
-  /** Oldest first; only where there is no file. */
+  /** Oldest first. Only used without a file. */
   readonly #held: AuditEntry[] = []
   #last: Promise<unknown> = Promise.resolve()
 
@@ -41,14 +41,14 @@ export class AuditLog {
     this.#file = file
   }
 
-  /** Resolves once the entry is on disk. One after the other, so that lines never mix. */
+  /** Writes an entry. Resolves once it is on disk. Entries are written one after the other, so lines never mix. */
   append(entry: AuditEntry): Promise<void> {
     const turn = this.#last.then(() => this.#append(entry))
     this.#last = turn.catch(() => {})
     return turn
   }
 
-  /** The newest first. */
+  /** Returns entries, newest first. */
   async newest(limit: number): Promise<readonly unknown[]> {
     if (this.#file === undefined) return this.#held.slice(-limit).reverse()
     try {
@@ -62,7 +62,7 @@ export class AuditLog {
   async #append(entry: AuditEntry): Promise<void> {
     if (this.#file === undefined) {
       this.#held.push(entry)
-      if (this.#held.length > MOST_HELD) this.#held.shift()
+      if (this.#held.length > MAX_HELD) this.#held.shift()
       return
     }
     try {
@@ -77,13 +77,13 @@ export class AuditLog {
   }
 }
 
-/** Opened for each line: changes are rare, and whoever rotates the file need not tell us. */
+/** Opens the file for each line. Changes are rare, and the file may be rotated at any time. */
 async function appendLine(file: string, line: string): Promise<void> {
   const { O_APPEND, O_CREAT, O_RDWR } = constants
   const handle = await open(file, O_APPEND | O_CREAT | O_RDWR, 0o600)
   try {
     const { size } = await handle.stat()
-    // What a crash has cut off stays a line of its own, and does not take the next with it.
+    // A line that a crash has cut off stays a line of its own.
     const isTorn = size > 0 && (await bytesAt(handle, size - 1, 1)).toString() !== "\n"
     await handle.appendFile(`${isTorn ? "\n" : ""}${line}\n`)
     await handle.sync()
@@ -93,7 +93,7 @@ async function appendLine(file: string, line: string): Promise<void> {
   }
 }
 
-/** A new file is only there for good once its folder is on disk. */
+/** A new file is only safe once its folder is on disk. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r")
   try {
@@ -109,7 +109,7 @@ async function tailOf(file: string): Promise<unknown[]> {
     const { size } = await handle.stat()
     const start = Math.max(0, size - TAIL_BYTES)
     const lines = (await bytesAt(handle, start, size - start)).toString("utf8").split("\n")
-    // The first may have begun before what was read.
+    // The first line may have begun before the part that was read.
     if (start > 0) lines.shift()
     return lines.flatMap(entryOf)
   } finally {
@@ -122,7 +122,7 @@ async function bytesAt(handle: FileHandle, position: number, length: number): Pr
   return buffer.subarray(0, bytesRead)
 }
 
-/** None for a line that is no entry, such as one that a crash has cut off. */
+/** Undefined for a line that is no entry, such as one that a crash has cut off. */
 function entryOf(line: string): unknown[] {
   try {
     return [JSON.parse(line)]

@@ -7,7 +7,7 @@ import { checkBody } from "./checked.js"
 import type { JsonSchema } from "./json.js"
 import { isObject, type JsonObject, parseChecked } from "./json.js"
 
-/** What a route takes as its body. */
+/** The body that a route accepts. */
 export interface BodySpec<Body> {
   readonly types: readonly string[]
   readonly schema: JsonSchema
@@ -17,7 +17,7 @@ export interface BodySpec<Body> {
 const JSON_TYPE = "application/json"
 export const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml"]
 
-/** JSON that this schema describes. */
+/** A JSON body that is checked with this schema. */
 export function jsonBody<T>(schema: z.ZodType<T>): BodySpec<T> {
   return {
     types: [JSON_TYPE],
@@ -26,7 +26,7 @@ export function jsonBody<T>(schema: z.ZodType<T>): BodySpec<T> {
   }
 }
 
-/** A part of a rule set as JSON. It is checked with the set that it becomes a part of, so that nothing is said twice. */
+/** A part of a rule set as JSON. It is checked later, together with the whole set. */
 export function partBody(schema: JsonSchema): BodySpec<JsonObject> {
   return { types: [JSON_TYPE], schema, read: readObject }
 }
@@ -49,7 +49,7 @@ export function patchBody(schema: JsonSchema): BodySpec<JsonObject> {
   return { types: ["application/merge-patch+json", JSON_TYPE], schema, read: readObject }
 }
 
-/** A whole rule set, as JSON or YAML. Nobody has looked at what is in it yet. */
+/** A whole rule set as JSON or YAML. Its content is checked later. */
 export function documentBody(schema: JsonSchema): BodySpec<SentDocument> {
   return {
     types: [JSON_TYPE, ...YAML_TYPES],
@@ -65,26 +65,26 @@ function readObject(bytes: Buffer): JsonObject {
   throw new SluiceError("BODY_NOT_OBJECT", { place: "body", expected: "must be a JSON object", found: value })
 }
 
-/** Reads a body that is of the right type and not too large. Rejects with the socket's error if the client goes away. */
+/** Reads a body. Rejects if its type is wrong, if it is too large, or if the client goes away. */
 export async function readBody<Body>(
   request: IncomingMessage,
   spec: BodySpec<Body>,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<Body> {
   const type = checkType(request, spec.types)
-  if (Number(request.headers["content-length"] ?? 0) > MOST_DISCARDED_BYTES) throw tooLarge(mostBytes)
+  if (Number(request.headers["content-length"] ?? 0) > MOST_DISCARDED_BYTES) throw tooLarge(maxBytes)
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > MOST_DISCARDED_BYTES) throw tooLarge(mostBytes)
-    if (size <= mostBytes) chunks.push(chunk)
+    if (size > MOST_DISCARDED_BYTES) throw tooLarge(maxBytes)
+    if (size <= maxBytes) chunks.push(chunk)
   }
-  if (size > mostBytes) throw tooLarge(mostBytes)
+  if (size > maxBytes) throw tooLarge(maxBytes)
   return spec.read(Buffer.concat(chunks), type)
 }
 
-/** Named, always: what a form on a page can send (`text/plain`, form data) is refused before it is read. */
+/** Requires a content type, so that what an HTML form can send (`text/plain`, form data) is refused unread. */
 export function checkType({ headers }: IncomingMessage, types: readonly string[]): string {
   const [type = ""] = (headers["content-type"] ?? "").toLowerCase().split(";")
   if (types.includes(type.trim())) return type.trim()

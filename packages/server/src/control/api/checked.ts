@@ -1,14 +1,14 @@
-// What zod finds in a body or a query, in our words.
+// Checks bodies and queries with zod, and turns its issues into SluiceErrors.
 
 import { type ErrorCode, SluiceError } from "sluice"
 import { z } from "zod"
 
-/** The body, if it is what the schema wants. */
+/** Returns the body. Throws if it does not fit the schema. */
 export function checkBody<T>(schema: z.ZodType<T>, value: unknown): T {
   return checked(schema, value, "body", ["BODY_UNKNOWN_FIELD", "BODY_FIELD_INVALID"])
 }
 
-/** The parameters behind the `?`. Each may be there once. */
+/** Returns the query parameters. Throws if they do not fit the schema, or if one is given twice. */
 export function checkQuery<T>(schema: z.ZodType<T> | undefined, query: string): T {
   const given: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) {
@@ -16,13 +16,13 @@ export function checkQuery<T>(schema: z.ZodType<T> | undefined, query: string): 
       throw new SluiceError("QUERY_INVALID", { place: `query.${name}`, expected: "is there twice" })
     given[name] = value
   }
-  return checked(schema ?? (NOTHING as unknown as z.ZodType<T>), { ...given }, "query", [
+  return checked(schema ?? (NO_PARAMETERS as unknown as z.ZodType<T>), { ...given }, "query", [
     "QUERY_INVALID",
     "QUERY_INVALID",
   ])
 }
 
-const NOTHING = z.strictObject({})
+const NO_PARAMETERS = z.strictObject({})
 
 function checked<T>(
   schema: z.ZodType<T>,

@@ -1,5 +1,5 @@
-// The API description as a page to read: one file of HTML without scripts, and its style beside it, because the page may
-// run nothing and style nothing that stands in it.
+// The API description as a page: HTML without scripts and a style sheet of its own, because the security policy of the page
+// allows nothing inline.
 
 import { escapeHtml } from "../../http/escape-html.js"
 import type { OpenApi, Operation } from "./openapi.js"
@@ -63,7 +63,7 @@ function paragraphs(text: string): string {
     .join("\n")
 }
 
-/** Text with `code` in it. */
+/** Text in which backquotes mark code. */
 function inline(text: string): string {
   return escapeHtml(text).replace(/`([^`]*)`/g, "<code>$1</code>")
 }

@@ -1,5 +1,5 @@
-// Every change goes through here: on what it was made is checked, it is saved, it is written to the audit log, and only then
-// acknowledged.
+// Makes every change of the rules: checks the revision that it is based on, saves it, writes it to the audit log, and only then
+// acknowledges it.
 
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Clock, SluiceError, systemClock } from "sluice"
@@ -17,18 +17,18 @@ import { checkIfMatch } from "./revision-etag.js"
 import type { Asked } from "./route.js"
 import type { ChangeQuery } from "./schemas.js"
 
-/** A change as the audit log has it: `PUT /rules/:id`, and which one. */
+/** A change as the audit log records it: `PUT /rules/:id`, and its target. */
 export interface Change {
   readonly action: string
   readonly target?: string
 }
 
-/** Longer names are cut in the audit log: they come from outside. */
-const LONGEST_TARGET = 200
+/** Longer names are cut in the audit log, because clients choose them. */
+const MAX_TARGET_LENGTH = 200
 
 export interface EditorOptions {
   readonly rules: EditableRuleSource
-  /** Follows the rules. A change is acknowledged when it decides. */
+  /** The engine. A change is acknowledged once the engine decides by it. */
   readonly engine: Pick<RuleEngine, "settled">
   readonly audit: AuditLog
   readonly checker: RuleChecker
@@ -50,7 +50,7 @@ export class Editor {
     this.#clock = clock
   }
 
-  /** Puts in force what `edit` makes of the rules. It must leave the set that it is given as it is. */
+  /** Puts the result of `edit` in force. `edit` must not change the set that it is given. */
   edit(
     asked: Asked<ChangeQuery>,
     change: Change,
@@ -61,7 +61,7 @@ export class Editor {
     })
   }
 
-  /** Puts a whole set in force in place of the rules. */
+  /** Replaces the whole rule set. */
   replace(asked: Asked<ChangeQuery, SentDocument>, change: Change): Promise<RuleSetRevision> {
     return this.#put(asked, change, asked.query.comment, async (_current, options) =>
       this.#save(await this.#checker.check(asked.body), options),
@@ -72,13 +72,13 @@ export class Editor {
   rollback(asked: Asked, change: Change, to: number, comment: string | undefined): Promise<RuleSetRevision> {
     return this.#put(asked, change, comment, async (_current, options) => {
       const earlier = await this.#rules.revision(to)
-      // The source says what is wrong with a number that it does not know.
+      // The source reports an unknown revision.
       if (earlier === undefined) return await this.#rules.rollback(to, options)
       return await this.#save(await this.#checker.check({ value: earlier.document }), options)
     })
   }
 
-  /** Writes down a change that is not one of the rules. */
+  /** Records a change that does not concern the rules. */
   async record({ actor }: Asked, { action, target }: Change, more: Partial<AuditEntry> = {}): Promise<void> {
     await this.#audit.append({
       at: new Date(this.#clock.now()).toISOString(),
@@ -86,7 +86,7 @@ export class Editor {
       role: actor.role,
       from: actor.address,
       action,
-      ...(target === undefined ? {} : { target: target.slice(0, LONGEST_TARGET) }),
+      ...(target === undefined ? {} : { target: target.slice(0, MAX_TARGET_LENGTH) }),
       ...more,
     })
   }
@@ -106,18 +106,18 @@ export class Editor {
     const said = comment === undefined ? {} : { comment }
     let saved: RuleSetRevision
     try {
-      // Of two that edit the same revision at once, in this process or another, the source lets one win.
+      // If two clients edit the same revision at once, the source lets one of them succeed.
       saved = await put(current, { expected: current.revision, by: asked.actor.name, ...said })
     } catch (error) {
       if (error instanceof SluiceError && error.code === "RULES_UNAVAILABLE")
-        // It may be in force, and then nobody else would write it down.
+        // The change may be in force, so it is recorded as uncertain.
         await this.record(asked, change, { ...said, outcome: "unknown" })
       throw error
     }
-    // Equal rules are no new revision.
+    // Equal rules do not make a new revision.
     if (saved.revision === current.revision) return saved
     await this.#engine.settled()
-    // What is left takes some milliseconds for a large set.
+    // The engine needs some milliseconds more for a large set.
     await nextTurn()
     const changes = diffRuleSets(current.document, saved.document)
     await this.record(asked, change, { revision: saved.revision, changes, ...said })

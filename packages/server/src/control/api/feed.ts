@@ -1,26 +1,26 @@
-// Live events, as server-sent events: what the service watches, to whoever listens.
+// Sends live events as server-sent events.
 //
-// A listener that does not read is cut off: what piles up for it would be memory without end. It comes back with the id of
-// the last event it has seen, and is told what it has missed, as far as that is kept.
+// A listener that does not read is disconnected, so that its backlog cannot grow without bound. When it reconnects with the id of
+// its last event, it gets the events that it has missed, as far as they are kept.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { SluiceError } from "sluice"
 import { headersWith } from "./answer.js"
 
-/** Who knows what happens. The service's watch is one. */
+/** A source of events, such as the service's telemetry. */
 export interface EventSource {
-  /** Returns a function that ends it. */
+  /** Adds a listener. Returns a function that removes it. */
   subscribe(listener: (event: { readonly type: string }) => void): () => void
 }
 
 export interface FeedOptions {
   /** Default: 100. */
   readonly maxListeners?: number
-  /** Events kept for who comes back. Default: 300, at least five minutes. */
+  /** How many events are kept for listeners that reconnect. Default: 300, which is at least five minutes. */
   readonly kept?: number
-  /** How often a comment is sent, so that proxies keep the connection. Default: 15,000. */
+  /** How often a comment is sent to keep connections through proxies open, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number
-  /** What may wait for one listener. Default: 1 MB. */
+  /** The most bytes that may wait for one listener. Default: 1 MB. */
   readonly maxWaitingBytes?: number
 }
 
@@ -29,7 +29,7 @@ interface Kept {
   readonly text: string
 }
 
-/** When a browser that lost its connection comes back. */
+/** When a browser reconnects after it has lost its connection. */
 const RETRY_MS = 2_000
 
 export class Feed {
@@ -38,7 +38,7 @@ export class Feed {
   readonly #heartbeatMs: number
   readonly #maxWaitingBytes: number
   readonly #unsubscribe: () => void
-  /** Ids of another run mean other events. */
+  /** Part of every event id: ids of an earlier run mean other events. */
   readonly #run = Date.now().toString(36)
   readonly #listeners = new Set<ServerResponse>()
   /** Oldest first. */
@@ -59,9 +59,9 @@ export class Feed {
     return this.#listeners.size
   }
 
-  /** Answers a request with events, for as long as both sides want to. */
+  /** Answers a request with events until one side ends the stream. */
   open(request: IncomingMessage, response: ServerResponse): void {
-    // A page whose stream was ended comes back at once, often on the connection that is about to be closed.
+    // A page whose stream has ended reconnects at once, often on the connection that is about to close.
     if (this.#isClosed)
       throw new SluiceError("EVENTS_CLOSED", {
         place: "events",
@@ -73,7 +73,7 @@ export class Feed {
         expected: `may have ${this.#maxListeners} listeners at once; close one, or try again later`,
       })
     }
-    // nginx would otherwise hold events back until it has a page full of them.
+    // Stops nginx from buffering the events.
     const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" }
     response.writeHead(200, headersWith(headers))
     if (request.method === "HEAD") {
@@ -86,7 +86,7 @@ export class Feed {
     this.#heartbeat ??= setInterval(() => this.#send(": still here\n\n"), this.#heartbeatMs).unref()
   }
 
-  /** Ends every stream, so that nobody waits for them. */
+  /** Ends every stream. */
   close(): void {
     this.#isClosed = true
     this.#unsubscribe()
@@ -115,7 +115,7 @@ export class Feed {
     }
   }
 
-  /** What came after the event with this id. Starts with `missed` when some of it is no longer kept. */
+  /** The events after this id. Begins with `missed` if some of them are no longer kept. */
   #missed(id: string | string[] | undefined): string {
     if (id === undefined) return ""
     const [run, number] = String(id).split(".")

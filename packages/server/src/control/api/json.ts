@@ -8,7 +8,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** Field names with a special meaning for JavaScript objects. */
 const FORBIDDEN = ["__proto__", "constructor", "prototype"]
-/** No rule set needs more than about 8. */
+/** Rule sets need about 8 levels. */
 const MAX_DEPTH = 32
 
 export function parseChecked(bytes: Buffer): unknown {

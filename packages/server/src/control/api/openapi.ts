@@ -1,4 +1,4 @@
-// The API description (OpenAPI 3.1), made from the table of routes and the schemas that validate.
+// Makes the API description (OpenAPI 3.1) from the routes and the schemas that check requests.
 
 import { ruleSetJsonSchema } from "sluice/rules"
 import { z } from "zod"
@@ -132,12 +132,12 @@ function schemaOf(schema: z.ZodType): JsonSchema {
   return plain(z.toJSONSchema(schema, { io: "input" }) as JsonSchema)
 }
 
-/** The dialect is that of the whole description. */
+/** Removes `$schema`: the whole description has one dialect. */
 function plain({ $schema: _, ...schema }: JsonSchema): JsonSchema {
   return schema
 }
 
-/** The rule language, with its parts where an API description has them. */
+/** The rule language, with its definitions moved to where OpenAPI keeps them. */
 function ruleSchemas(): Record<string, JsonSchema> {
   const { definitions, ...set } = ruleSetJsonSchema()
   const parts = { ...(definitions as Record<string, JsonSchema>), RuleSet: plain(set) }

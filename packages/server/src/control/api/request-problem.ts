@@ -1,4 +1,4 @@
-// What somebody is told whose request cannot be answered.
+// The problem document for a request that cannot be answered.
 
 import { type ErrorCode, SluiceError } from "sluice"
 import { errorProblem, type Problem, problemOf } from "sluice/http"
@@ -6,7 +6,7 @@ import { type RuleProblem, RuleSetError } from "sluice/rules"
 import { TooManyFailures } from "./access.js"
 import { MethodNotAllowed } from "./route.js"
 
-/** Everything else is a mistake in what was asked: 400. */
+/** Every other code is a mistake in the request: 400. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
   TOKEN_REQUIRED: 401,
   ROLE_REQUIRED: 403,
@@ -33,7 +33,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   RULES_BUSY: 503,
 }
 
-/** Somebody has to wait; nothing is broken. */
+/** The service is busy: the client should try again later. */
 export const FULL: readonly string[] = ["EVENTS_FULL", "EVENTS_CLOSED", "REPLAY_BUSY", "RULES_BUSY"]
 
 interface RulesProblem extends Problem {
@@ -47,13 +47,13 @@ export function requestProblem(error: unknown): Problem | RulesProblem {
   return error instanceof RuleSetError ? { ...problem, problems: error.problems } : problem
 }
 
-/** What else the answer says, for programs. */
+/** Headers that go with a problem. */
 export function problemHeaders(error: unknown, etag: string): Record<string, string> {
   if (error instanceof MethodNotAllowed) return { allow: error.allow }
   if (error instanceof TooManyFailures) return { "retry-after": String(error.retryAfterSeconds) }
   if (!(error instanceof SluiceError)) return {}
   if (error.code === "TOKEN_REQUIRED") return { "www-authenticate": 'Bearer realm="sluice"' }
   if (FULL.includes(error.code) && error.code !== "EVENTS_CLOSED") return { "retry-after": "10" }
-  // So that the edit can be made again on what is in force.
+  // With the current etag, the client can make its edit again.
   return error.code === "RULES_CONFLICT" || error.code === "IF_MATCH_REQUIRED" ? { etag } : {}
 }

@@ -1,15 +1,15 @@
-// The etag of the rules: every answer that shows a part of them has it, and every edit says which one it was made on.
+// The etag of the rules. Every answer that shows a part of them has it, and every edit must name the etag that it is based on.
 
 import type { IncomingMessage } from "node:http"
 import { SluiceError } from "sluice"
 import type { RuleSetRevision } from "sluice/rules"
 
-/** Strong, as it stands in a header. The number alone could mean other rules after a restart without history. */
+/** The strong etag of a revision. The number alone could mean other rules after a restart without history. */
 export function etagOf({ revision, etag }: RuleSetRevision, variant = ""): string {
   return `"${revision}-${etag.slice(0, 16)}${variant}"`
 }
 
-/** What every answer says of the revision that it shows. */
+/** The headers that describe the revision that an answer shows. */
 export function revisionHeaders(revision: RuleSetRevision, variant = ""): Record<string, string> {
   return {
     etag: etagOf(revision, variant),
@@ -19,10 +19,10 @@ export function revisionHeaders(revision: RuleSetRevision, variant = ""): Record
   }
 }
 
-/** The variant that is YAML: the same rules in other bytes, so another etag. An edit may be made on either. */
+/** The suffix of the YAML form, which has other bytes and so another etag. An edit may name either. */
 export const YAML_VARIANT = "-yaml"
 
-/** Refuses an edit that does not say what it was made on, or that was made on something else than what is in force. */
+/** Throws unless the edit names the etag of the rules in force. */
 export function checkIfMatch({ headers }: IncomingMessage, current: RuleSetRevision): void {
   const given = headers["if-match"]
   if (given === undefined) {

@@ -1,6 +1,6 @@
 import type { TokenSpec } from "../../http/tokens.js"
 
-/** What a token may do. Each may do what those before it may. */
+/** The roles of tokens. Each role includes those before it. */
 export const ROLES = ["reader", "editor", "admin"] as const
 export type Role = (typeof ROLES)[number]
 
@@ -13,10 +13,10 @@ export interface RoleTokenSpec extends TokenSpec {
   readonly role: Role
 }
 
-/** Who asks. */
+/** The client that sends a request. */
 export interface Actor {
   readonly name: string
   readonly role: Role
-  /** The address it asks from. */
+  /** The address of the client. */
   readonly address: string
 }

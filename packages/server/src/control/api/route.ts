@@ -1,5 +1,5 @@
-// What a path of the control plane is: who may ask, what it takes, what it answers. The API description is made from the
-// same table that requests are answered from.
+// A route of the control plane: the role that it needs, what it accepts and what it answers. The API description is made from the
+// same table that serves requests.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { SluiceError } from "sluice"
@@ -10,11 +10,11 @@ import type { Actor, Role } from "./roles.js"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** What a route has to know of a request. */
+/** A request as a route sees it. */
 export interface Asked<Query = unknown, Body = unknown> {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** The parts of the path that the route has names for. */
+  /** The named parts of the path. */
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
@@ -27,16 +27,16 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly json?: unknown
-  /** Sent as it is, with its type in `type`. */
+  /** Sent unchanged, with the content type in `type`. */
   readonly content?: string | Buffer
   readonly type?: string
 }
 
-/** What a route answers when all is well, for the API description. */
+/** The answer of a successful request, for the API description. */
 export interface AnswerSpec {
   readonly status?: number
   readonly description: string
-  /** None for an answer without a body. */
+  /** Undefined for an answer without a body. */
   readonly schema?: JsonSchema | z.ZodType
   /** Default: application/json. */
   readonly types?: readonly string[]
@@ -48,27 +48,27 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly path: string
   /** `anyone` needs no token. */
   readonly role: Role | "anyone"
-  /** The heading it stands under in the API description. */
+  /** The heading of the route in the API description. */
   readonly tag: string
   readonly summary: string
   readonly description?: string
   readonly query?: z.ZodType<Query>
   readonly body?: BodySpec<Body>
-  /** A body that the route reads by itself, as it comes. */
+  /** A body that the route itself reads as a stream. */
   readonly upload?: { readonly types: readonly string[]; readonly schema: JsonSchema }
-  /** Changes the rule set: it has to say which revision the change was made on. */
+  /** Whether the route changes the rules. Its requests must then name the revision that they are based on. */
   readonly edits?: boolean
   readonly answer: AnswerSpec
-  /** Undefined when the route has answered by itself. */
+  /** Answers the request. Undefined if the route has written the response itself. */
   run(asked: Asked<Query, Body>): Answer | undefined | Promise<Answer | undefined>
 }
 
-/** Lets a route be written with the types of its own query and body. */
+/** Types a route by its own query and body. */
 export function route<Query = unknown, Body = unknown>(spec: Route<Query, Body>): Route {
   return spec as unknown as Route
 }
 
-/** A method that the path does not take, with those that it does. */
+/** The path does not allow the method. `allow` lists those that it does. */
 export class MethodNotAllowed extends SluiceError {
   readonly allow: string
 
@@ -83,7 +83,7 @@ export interface FoundRoute {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Finds the route of a request. A path in words comes before one with a name in it: `/rules/validate` is no rule. */
+/** Finds the route of a request. A literal path comes before one with parameters: `/rules/validate` is not a rule. */
 export class Router {
   readonly #routes: readonly { readonly route: Route; readonly segments: readonly string[] }[]
 
@@ -134,7 +134,7 @@ function paramsOf(
   return params
 }
 
-/** Undefined where the percent signs make no text: no route has such a path. */
+/** Undefined if the percent-encoding is invalid. No route has such a path. */
 function decoded(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment)

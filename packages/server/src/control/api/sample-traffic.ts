@@ -1,14 +1,14 @@
-// Made-up requests for a minute, so that somebody who has just started the service sees it work. They meet the example rules
-// as real ones would: they are decided, charged and counted.
+// Sends sample requests for a minute, so that a person who has just started the service sees it work. The rules decide, charge and
+// count them like real requests.
 
 import { type Clock, systemClock } from "sluice"
 import { ask, type Core } from "../../core.js"
 
-/** How long one press of the button lasts. */
+/** How long the sample traffic lasts. */
 export const SAMPLE_MS = 60_000
 const STEP_MS = 100
 
-/** Steps in each of which a client asks `most` times at most: half of it on average. */
+/** In each step a client sends at most `most` requests, and half of that on average. */
 interface Client {
   readonly method: string
   readonly path: string
@@ -18,12 +18,12 @@ interface Client {
 }
 
 const CLIENTS: readonly Client[] = [
-  // Well-behaved, nearly always allowed.
+  // A well-behaved client that is nearly always allowed.
   { method: "GET", path: "/v1/items", ip: "198.51.100.7", apiKey: "sample-key-of-a-shop", most: 1 },
   { method: "GET", path: "/v1/orders", ip: "198.51.100.8", apiKey: "sample-key-of-an-app", most: 1 },
-  // Far over its burst: denied again and again.
+  // A client far above its burst, which is often denied.
   { method: "GET", path: "/v1/items", ip: "203.0.113.40", apiKey: "sample-key-of-a-crawler", most: 6 },
-  // More searches than the rule in shadow would let through.
+  // More searches than the rule in shadow mode would allow.
   {
     method: "GET",
     path: "/v1/search?q=sluice",
@@ -31,7 +31,7 @@ const CLIENTS: readonly Client[] = [
     apiKey: "sample-key-of-a-partner",
     most: 2,
   },
-  // Guesses passwords.
+  // A client that guesses passwords.
   { method: "POST", path: "/login", ip: "192.0.2.66", most: 0.3 },
 ]
 
@@ -46,12 +46,12 @@ export class SampleTraffic {
     this.#clock = clock
   }
 
-  /** When it ends, in milliseconds since 1970. Undefined while there is none. */
+  /** When the traffic ends, in milliseconds since 1970. Undefined if there is none. */
   get endsAt(): number | undefined {
     return this.#timer === undefined ? undefined : this.#endsAt
   }
 
-  /** Starts it. While it runs it runs on: however often somebody presses the button, there is one. */
+  /** Starts the traffic. Further calls do nothing while it runs. */
   start(): number {
     if (this.#timer === undefined) {
       this.#endsAt = this.#clock.now() + SAMPLE_MS
@@ -80,7 +80,7 @@ export class SampleTraffic {
     try {
       await ask(this.#core, "http", request)
     } catch {
-      // Rules that somebody is just trying out may refuse what is made up here. Nobody waits for an answer.
+      // The user may be trying rules that refuse these requests. Nothing waits for the answer.
     }
   }
 }

@@ -1,5 +1,5 @@
-// What the control plane takes and answers, for validation and for the API description. The rule language itself is in the
-// library; here it is named by reference.
+// The schemas of the control plane's bodies and answers, for validation and for the API description. The rule language has its
+// schema in the library; these refer to it.
 
 import { z } from "zod"
 import type { JsonSchema } from "./json.js"
@@ -16,7 +16,7 @@ export const CLIENTS: JsonSchema = { type: "array", items: ref("Client") }
 
 const comment = z.string().min(1).max(500)
 
-/** Every change may say why. */
+/** Every change may state a reason. */
 export const changeQuery = z.strictObject({
   comment: comment.optional().meta({ description: "Why, for the history and the audit log." }),
 })
@@ -246,7 +246,7 @@ const seriesStep = z.object({
 
 const distinct = z.object({ count: z.number(), exact: z.boolean() })
 
-/** What a replay found: the same report that `sluice replay --json` prints. */
+/** The report of a replay, as `sluice replay --json` prints it. */
 export const replayReport = z.object({
   format: z.string(),
   lines: z.int(),

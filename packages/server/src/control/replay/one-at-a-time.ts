@@ -1,33 +1,33 @@
-/** One task that runs, and whether anybody still waits for it. */
+/** The running task, and whether its client still waits for it. */
 interface Running {
-  /** Settles when it has ended. */
+  /** Settles when the task has ended. */
   readonly ended: Promise<unknown>
   readonly cancelled: AbortSignal
 }
 
-/** How long a task that nobody has cancelled is waited for: who cancelled it may be back before the news of it. */
+/** How long to wait whether the running task is cancelled: a client may return before the server notices that it left. */
 const PATIENCE_MS = 1_000
 
 /**
- * Runs one task at a time. Who comes while another one runs is told so; who comes while a cancelled one is ending waits for
- * that, however long it takes on a busy machine.
+ * Runs one task at a time. A client that comes while another task runs gets an error. A client that comes while a cancelled task
+ * is ending waits for its end, however long that takes.
  */
 export class OneAtATime {
   readonly #busy: () => Error
   readonly #patienceMs: number
   #running: Running | undefined
 
-  /** `busy` makes the error for who cannot run now. */
+  /** `busy` makes the error for a client that cannot run its task now. */
   constructor(busy: () => Error, patienceMs = PATIENCE_MS) {
     this.#busy = busy
     this.#patienceMs = patienceMs
   }
 
-  /** `cancelled` says that nobody waits for the task any more; the task has to see to its end by itself. */
+  /** `cancelled` aborts when the client leaves. The task itself must end then. */
   async run<T>(cancelled: AbortSignal, task: () => Promise<T>): Promise<T> {
     if (this.#running !== undefined) await endOf(this.#running, this.#patienceMs)
     if (this.#running !== undefined) throw this.#busy()
-    // Who waited for its turn may have gone meanwhile.
+    // The client may have left while it waited for its turn.
     cancelled.throwIfAborted()
     const ended = task()
     this.#running = { ended, cancelled }
@@ -45,7 +45,7 @@ async function endOf({ ended, cancelled }: Running, patienceMs: number): Promise
   if (cancelled.aborted) await settled
 }
 
-/** Resolves when it is cancelled, or when it was not for so long. */
+/** Resolves when the task is cancelled, or after the waiting time. */
 async function news(cancelled: AbortSignal, ms: number): Promise<void> {
   if (cancelled.aborted) return
   await new Promise<void>((resolve) => {
@@ -54,7 +54,7 @@ async function news(cancelled: AbortSignal, ms: number): Promise<void> {
       cancelled.removeEventListener("abort", done)
       resolve()
     }
-    // Timers come before sockets: after a stall the news may be there, and not read yet.
+    // The event loop runs timers before sockets: after a stall, the end of the connection may not be read yet.
     const timer = setTimeout(() => setImmediate(done), ms)
     cancelled.addEventListener("abort", done)
   })

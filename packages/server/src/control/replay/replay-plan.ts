@@ -1,5 +1,5 @@
-// What comes before the log: one line of JSON that says which rules to try. The log follows in the same body as it is, so
-// that nobody has to hold it in memory, neither who sends it nor who reads it.
+// The first line of a replay's body: JSON that says which rules to try. The log follows unchanged in the same body, so that neither
+// side has to hold it in memory.
 
 import { SluiceError } from "sluice"
 import { z } from "zod"
@@ -9,8 +9,8 @@ import { checkBody } from "../api/checked.js"
 import { parseChecked } from "../api/json.js"
 
 export const REPLAY_TYPE = "application/x-sluice-replay"
-/** Each has counters of its own: four cost four times as much as one. */
-const MOST_CANDIDATES = 4
+/** Each candidate has its own counters, so four cost four times as much as one. */
+const MAX_CANDIDATES = 4
 
 const candidate = z.strictObject({
   name: z.string().min(1).max(64).meta({ description: "What the report calls it." }),
@@ -24,7 +24,7 @@ export const replayPlan = z.strictObject({
   candidates: z
     .array(candidate)
     .min(1)
-    .max(MOST_CANDIDATES)
+    .max(MAX_CANDIDATES)
     .refine(
       (list) => new Set(list.map(({ name }) => name)).size === list.length,
       "every name must be another",
@@ -39,7 +39,7 @@ export type ReplayPlan = z.output<typeof replayPlan>
 
 const NEWLINE = 0x0a
 
-/** Reads the first line, and leaves the rest of the body as it comes. */
+/** Reads the first line and leaves the rest of the body unread. */
 export async function readPlan(
   body: AsyncIterator<Buffer>,
   mostBytes: number,

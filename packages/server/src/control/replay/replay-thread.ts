@@ -1,5 +1,5 @@
-// Replays a log in a thread of its own, so that decisions go on meanwhile. The log goes over in pieces, and no faster than
-// it is read there.
+// Replays a log in a thread of its own, so that the main thread goes on deciding. The log is sent to the thread in pieces, and no
+// faster than the thread reads it.
 
 import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
@@ -8,21 +8,21 @@ import { type ErrorCode, SluiceError } from "sluice"
 import type { Candidate, LogFormatOption, ReplayReport } from "../../replay/index.js"
 
 export interface ReplayBounds {
-  /** Longer, and it is ended. */
+  /** The replay is ended after this time. */
   readonly deadlineMs: number
-  /** Ends it: nobody waits for the report any more. */
+  /** Ends the replay, because the client no longer waits for the report. */
   readonly signal: AbortSignal
 }
 
-/** What may be on its way to the thread. */
-const MOST_WAITING_BYTES = 1_048_576
-/** Counters of a log with millions of clients fit; a set of rules made to fill memory does not. */
+/** The most bytes that may be on their way to the thread. */
+const MAX_WAITING_BYTES = 1_048_576
+/** Enough for the counters of millions of clients, but not for rules that are made to fill the memory. */
 const MEMORY_MB = 512
 
 /**
- * Given as text, so that it needs no file of its own beside what is built. Null ends the log. On Linux, 0 is this thread
- * alone, so that it takes the time that decisions leave; elsewhere it would be the whole process. Only once it is loaded:
- * on a busy machine what is that patient gets a hundredth of a core, and loading, a third of a second, took half a minute.
+ * The code of the thread, as text, so that it needs no file of its own in a bundle. Null ends the log. The thread lowers its
+ * priority, so that it uses the time that decisions leave: on Linux, process id 0 means this thread alone; elsewhere it would
+ * be the whole process. It does so only after loading, which at low priority took half a minute on a busy machine.
  */
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
@@ -66,13 +66,13 @@ interface Mistake {
 type Said = { readonly taken: number } | Outcome
 type Outcome = { readonly report: ReplayReport } | { readonly mistake: Mistake }
 
-/** Rejects with what is wrong with the log, with the error that `log` ends with, or when it takes too much. */
+/** Replays a log. Rejects if the log is not understood, if reading it fails, or if it takes too much time or memory. */
 export async function replayInThread(
   log: AsyncIterable<Uint8Array>,
   options: { readonly rules: readonly Candidate[]; readonly format: LogFormatOption | undefined },
   { deadlineMs, signal }: ReplayBounds,
 ): Promise<ReplayReport> {
-  // Who has sent all of the log, and goes before the thread is there, would otherwise never be heard of again.
+  // The client may have left before the thread was started.
   signal.throwIfAborted()
   const library = pathToFileURL(createRequire(import.meta.url).resolve("@sluice/server/replay")).href
   const worker = new Worker(THREAD, {
@@ -107,21 +107,21 @@ function outcomeOf(worker: Worker): Promise<Outcome> {
   })
 }
 
-/** Hands the log over. Never resolves: only the thread says that it is done. */
+/** Sends the log to the thread. Never resolves, because only the thread knows when it is done. */
 async function feeding(log: AsyncIterable<Uint8Array>, worker: Worker): Promise<never> {
   let waiting = 0
   let resume = () => {}
   worker.on("message", (said: Said) => {
     if (!("taken" in said)) return
     waiting -= said.taken
-    if (waiting < MOST_WAITING_BYTES) resume()
+    if (waiting < MAX_WAITING_BYTES) resume()
   })
   for await (const chunk of log) {
-    // A copy: what it came in belongs to the socket, and cannot be given away.
+    // A copy, because the chunk belongs to the socket and cannot be transferred.
     const piece = Uint8Array.from(chunk)
     waiting += piece.length
     worker.postMessage(piece, [piece.buffer])
-    if (waiting >= MOST_WAITING_BYTES) {
+    if (waiting >= MAX_WAITING_BYTES) {
       await new Promise<void>((resolve) => {
         resume = resolve
       })

@@ -1,4 +1,4 @@
-// Who replays a log, one at a time: each takes a core for as long as it runs.
+// Runs replays for clients, one at a time, because each uses a core while it runs.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { SluiceError } from "sluice"
@@ -11,11 +11,11 @@ import { type ReplayPlan, readPlan } from "./replay-plan.js"
 import { replayInThread } from "./replay-thread.js"
 
 export interface ReplayLimits {
-  /** Of the log as it is sent, packed if it is. Default: 256 MiB. */
+  /** The most bytes of a log as it is sent, compressed or not. Default: 256 MiB. */
   readonly maxBytes?: number
-  /** From the first byte to the report. Default: five minutes. */
+  /** The time from the first byte to the report. Default: five minutes. */
   readonly deadlineMs?: number
-  /** How long nothing may come. Default: ten seconds. */
+  /** The longest pause between two chunks. Default: ten seconds. */
   readonly idleMs?: number
 }
 
@@ -35,7 +35,7 @@ export class Replays {
     this.#idleMs = limits.idleMs ?? 10_000
   }
 
-  /** Replays the log in the body of a request. What is left of the body after a mistake is read and thrown away. */
+  /** Replays the log in the body of a request. After an error it reads and drops the rest of the body. */
   async run(
     request: IncomingMessage,
     response: ServerResponse,
@@ -59,12 +59,12 @@ export class Replays {
     }
   }
 
-  /** Ends with an error when it is too much, or when nothing comes any more. */
+  /** Passes the body on. Fails if it is too large or if nothing arrives for too long. */
   async *#arriving(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
     const chunks = (request as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
     let size = 0
     for (;;) {
-      // Only while we wait for the client, not while the client waits for us.
+      // The timer runs only while the server waits for the client.
       const idle = setTimeout(() => request.destroy(), this.#idleMs)
       const { value, done } = await chunks.next().finally(() => clearTimeout(idle))
       if (done) return
@@ -100,12 +100,12 @@ async function* behind(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest
 }
 
-/** A client that is still sending would see a broken connection instead of our answer. */
+/** Reads the rest of the body: a client that is still sending would otherwise see a broken connection instead of the answer. */
 async function discard(body: AsyncIterator<Buffer>): Promise<void> {
   try {
     while (!(await body.next()).done);
   } catch {
-    // Too much, or gone: then the connection ends with the answer.
+    // If the body is too large or the client is gone, the connection ends with the answer.
   }
 }
 

@@ -1,6 +1,5 @@
-// An access log to try replay with: six hours of a small API, made up, and the same each time. It tells a story that rules
-// can be tried on: guests who browse, an application in use all day, a partner's job on the hour, a crawler that comes twice,
-// and somebody who guesses passwords.
+// A sample access log for trying replay: six hours of a small API, generated, and the same each time. It has visitors who browse,
+// an application in use all day, a partner's hourly job, a crawler that comes twice, and an attacker who guesses passwords.
 
 const START = Date.UTC(2026, 9, 12, 8)
 const HOURS = 6
@@ -32,14 +31,14 @@ let made: string | undefined
 /** About 5,000 lines in combined format. */
 export function sampleLog(): string {
   made ??= [...guests(), ...application(), ...partner(), ...crawler(), ...guesser()]
-    // As servers write: when the answer is sent, so that a slow request stands behind those that came after it.
+    // Servers write a line when they have answered, so a slow request comes after later ones.
     .sort((a, b) => a.at - b.at)
     .map(({ text }) => `${text}\n`)
     .join("")
   return made
 }
 
-/** Some 250 people, each a few pages in a few minutes; more of them around noon. */
+/** About 250 visitors, each with a few pages in a few minutes, and more of them around noon. */
 function* guests(): Generator<Line> {
   const random = randomFrom(1)
   for (let i = 0; i < 250; i++) {
@@ -55,7 +54,7 @@ function* guests(): Generator<Line> {
   }
 }
 
-/** An application with an account of its own, about three requests a minute. */
+/** An application with its own account, about three requests a minute. */
 function* application(): Generator<Line> {
   const random = randomFrom(2)
   const visitor = { ip: "203.0.113.20", agent: "shop-app/4.2" }
@@ -65,7 +64,7 @@ function* application(): Generator<Line> {
   }
 }
 
-/** Fetches all that is new on the hour, seven a second: within the example rules, and hurt by half of them. */
+/** An hourly job with seven requests a second. The example rules allow it; half their limits would not. */
 function* partner(): Generator<Line> {
   const random = randomFrom(3)
   const visitor = { ip: "203.0.113.80", agent: "partner-sync/1.0" }
@@ -77,7 +76,7 @@ function* partner(): Generator<Line> {
   }
 }
 
-/** Walks through all searches, twice, at fourteen a second. */
+/** A crawler that fetches all searches twice, fourteen a second. */
 function* crawler(): Generator<Line> {
   const random = randomFrom(4)
   const visitor = { ip: "192.0.2.40", agent: "gatherbot/0.9 (+https://bot.example)" }
@@ -89,7 +88,7 @@ function* crawler(): Generator<Line> {
   }
 }
 
-/** A password every two seconds, for five minutes. */
+/** An attacker who tries a password every two seconds for five minutes. */
 function* guesser(): Generator<Line> {
   const random = randomFrom(5)
   const visitor = { ip: "192.0.2.66", agent: "python-requests/2.32" }
@@ -99,7 +98,7 @@ function* guesser(): Generator<Line> {
   }
 }
 
-/** `at` of the line is when the answer was sent; what it says is when the request came, as servers have it. */
+/** A line of the log. `at` is when the answer was sent; the text has the time of the request, as servers write it. */
 function line(
   came: number,
   { ip, agent }: Visitor,
@@ -108,7 +107,7 @@ function line(
   status: number,
   random: () => number,
 ): Line {
-  // One in fifty takes long enough that others are written before it.
+  // One in fifty requests takes so long that others are written before it.
   const took = random() < 0.02 ? 2_000 + random() * 4_000 : random() * 300
   const bytes = 200 + Math.floor(random() * 4_000)
   const text = `${ip} - - [${logTime(came)}] "${method} ${path} HTTP/1.1" ${status} ${bytes} "-" "${agent}"`
@@ -125,7 +124,7 @@ function logTime(at: number): string {
   return `${date}/${name}/${year}:${time.slice(0, 8)} +0000`
 }
 
-/** The same numbers each time, so that everybody sees the same log. */
+/** A generator with a fixed seed, so that every sample log is the same. */
 function randomFrom(seed: number): () => number {
   let state = seed * 7_919
   return () => {

@@ -1,4 +1,4 @@
-// Lists of clients: those never limited, those always denied, and those in a tier.
+// Lists of clients: the allow list, the deny list, and the tiers.
 
 import { SluiceError } from "sluice"
 import type { RuleSetDocument } from "sluice/rules"
@@ -16,13 +16,13 @@ import {
   removeClientQuery,
 } from "../api/schemas.js"
 
-/** One kind of list, wherever it is in a rule set. */
+/** A kind of list, and where it is in a rule set. */
 interface Kind {
   readonly tag: string
   readonly path: string
-  /** What it is, as in "the clients …". */
+  /** Completes the phrase "the clients …". */
   readonly who: string
-  /** Undefined for one that is not there. */
+  /** Undefined if the list does not exist. */
   get(set: RuleSetDocument, name: string): readonly string[] | undefined
   put(set: RuleSetDocument, name: string, clients: readonly unknown[] | undefined): unknown
 }
@@ -57,11 +57,11 @@ export function clientRoutes({ engine, rules }: Core, editor: Editor): Route[] {
       path: "/api-keys/hash",
       role: "editor",
       tag: LISTS.tag,
-      summary: "The name of a client that is known by its API key",
+      summary: "Get the name of a client from its API key",
       description:
         "Rules, lists and keys hold the keyed hash of an API key, never the key. Nothing is kept of it.",
       body: jsonBody(apiKeyBody),
-      answer: { description: "As lists and overrides take it.", schema: clientBody },
+      answer: { description: "The name in the form that lists and overrides use.", schema: clientBody },
       run: ({ body }) => ({ json: { client: `apiKey:${engine.hashApiKey(body.apiKey)}` } }),
     }),
     ...routesOf(LISTS, { rules }, editor),
@@ -81,10 +81,10 @@ export function clientRoutes({ engine, rules }: Core, editor: Editor): Route[] {
       role: "editor",
       tag: TIERS.tag,
       summary: "Remove a tier",
-      description: "Its clients then are in none, or in that of `defaults.tier`.",
+      description: "Its clients then have no tier, or that of `defaults.tier`.",
       query: changeQuery,
       edits: true,
-      answer: { status: 204, description: "It is gone." },
+      answer: { status: 204, description: "Removed." },
       run: (asked) =>
         change(asked, editor, TIERS, (set, name) => {
           existing(TIERS, set, name)
@@ -119,7 +119,7 @@ function routesOf(kind: Kind, { rules }: Pick<Core, "rules">, editor: Editor): R
       query: changeQuery,
       body: listBody(CLIENTS),
       edits: true,
-      answer: { description: "Their names as they are now.", schema: CLIENTS },
+      answer: { description: "The names after the change.", schema: CLIENTS },
       run: (asked) => change(asked, editor, kind, (set, name) => kind.put(set, name, asked.body)),
     }),
     route({
@@ -131,7 +131,7 @@ function routesOf(kind: Kind, { rules }: Pick<Core, "rules">, editor: Editor): R
       query: changeQuery,
       body: jsonBody(clientBody),
       edits: true,
-      answer: { description: "Their names as they are now.", schema: CLIENTS },
+      answer: { description: "The names after the change.", schema: CLIENTS },
       run: (asked) =>
         change(asked, editor, kind, (set, name) => {
           const { client } = asked.body
@@ -144,10 +144,10 @@ function routesOf(kind: Kind, { rules }: Pick<Core, "rules">, editor: Editor): R
       path: `${path}/clients`,
       role: "editor",
       tag,
-      summary: `Take a client off those ${who}`,
+      summary: `Remove a client from those ${who}`,
       query: removeClientQuery,
       edits: true,
-      answer: { description: "Their names as they are now.", schema: CLIENTS },
+      answer: { description: "The names after the change.", schema: CLIENTS },
       run: (asked) =>
         change(asked, editor, kind, (set, name) => {
           const { client } = asked.query

@@ -1,4 +1,4 @@
-// The API description: for programs, and as a page to read.
+// The API description, for programs and as a page.
 
 import { DOCS_STYLE, docsPage } from "../api/docs-page.js"
 import { describeApi, type OpenApi } from "../api/openapi.js"
@@ -7,7 +7,7 @@ import { type Route, route } from "../api/route.js"
 const tag = "Service"
 const page = { schema: { type: "string" } }
 
-/** Routes that describe these, and themselves. Made when somebody asks: few do. */
+/** Makes the routes that describe the given routes and themselves. The description is made at the first request. */
 export function descriptionRoutes(routes: readonly Route[], version: string): Route[] {
   let api: OpenApi | undefined
   const described = (): OpenApi => {
@@ -29,7 +29,7 @@ export function descriptionRoutes(routes: readonly Route[], version: string): Ro
       path: "/docs",
       role: "anyone",
       tag,
-      summary: "This description, to read",
+      summary: "This description as a page",
       answer: { ...page, description: "A page.", types: ["text/html"] },
       run: () => ({ content: docsPage(described()), type: "text/html; charset=utf-8" }),
     }),
@@ -38,7 +38,7 @@ export function descriptionRoutes(routes: readonly Route[], version: string): Ro
       path: "/docs/style.css",
       role: "anyone",
       tag,
-      summary: "What the page looks like",
+      summary: "The style sheet of the page",
       answer: { ...page, description: "A style sheet.", types: ["text/css"] },
       run: () => ({
         content: DOCS_STYLE,

@@ -1,4 +1,4 @@
-// What would become of a request, and why: for people who look, not for proxies that ask.
+// Explains what would happen to a request, for people. It charges nothing.
 
 import { deniedAnswer } from "sluice/internal"
 import type { Explanation } from "sluice/rules"
@@ -13,15 +13,15 @@ const text = { type: "string" }
 
 const REQUEST = {
   type: "object",
-  description: "As POST /v1/explain of the data plane takes it. Every field may be left out.",
+  description: "The same body as POST /v1/explain of the check API. Every field is optional.",
   additionalProperties: false,
   properties: {
     method: text,
     host: text,
-    path: { ...text, description: "With its query, if it has one." },
+    path: { ...text, description: "The path with its query, if any." },
     ip: text,
     user: text,
-    apiKey: { ...text, description: "In clear; it is hashed at once." },
+    apiKey: { ...text, description: "The key in clear text. The service hashes it at once." },
     tier: text,
     client: text,
     domain: text,
@@ -35,7 +35,8 @@ const REQUEST = {
 
 const EXPLANATION = {
   type: "object",
-  description: "Every rule and why it has a say or not, the decision, and what the client would be answered.",
+  description:
+    "Every rule with the reason why it applies or not, the decision, and the answer that the client would get.",
   properties: {
     revision: { type: "integer" },
     request: { type: "object", description: "As the rules see it." },
@@ -47,7 +48,7 @@ const EXPLANATION = {
       properties: {
         status: { type: "integer", description: "200 stands for whatever the application answers." },
         headers: { type: "array", items: { type: "array", items: text } },
-        body: { ...text, description: "Of a denial." },
+        body: { ...text, description: "The body of a denial." },
       },
     },
   },
@@ -60,8 +61,8 @@ export function explainRoutes({ engine }: Core): Route[] {
       path: "/explain",
       role: "reader",
       tag: "Rules",
-      summary: "What would become of a request, and why",
-      description: "Charges nothing, and counts as no decision.",
+      summary: "Explain what would happen to a request",
+      description: "It charges nothing and does not count as a decision.",
       body: partBody(REQUEST),
       answer: { description: "Every rule, and the decision.", schema: EXPLANATION },
       async run({ body }) {
@@ -77,7 +78,7 @@ export function explainRoutes({ engine }: Core): Route[] {
   ]
 }
 
-/** What the client would see of it. */
+/** The answer that the client would get. */
 function responseOf({ decision }: Explanation): object {
   const list = decisionHeaders(decision)
   const headers = list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1] as string]] : []))

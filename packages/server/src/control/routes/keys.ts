@@ -1,4 +1,4 @@
-// Keys: what they have used, and forgetting or blocking them.
+// Keys: reading their usage, resetting and blocking them.
 
 import type { Mode, RuleDecision } from "sluice/rules"
 import type { z } from "zod"
@@ -16,7 +16,7 @@ const description =
 type TierQuery = z.output<typeof tierQuery>
 
 export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
-  /** What is left of a key's limits, found by looking: nothing is charged. */
+  /** Reads the state of a key's limits by peeking, which charges nothing. */
   const stateOf = async ({ params, query }: Asked<TierQuery>) => {
     const { rule, key } = named(params)
     const tier = query.tier === undefined ? {} : { tier: query.tier }
@@ -25,14 +25,14 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
     return { json: shown({ rule, key, mode }, decision) }
   }
   const target = ({ params }: Pick<Asked, "params">) => `${params.rule}/${params.key}`
-  const answer = { description: "What the key has used.", schema: keyState }
+  const answer = { description: "The usage of the key.", schema: keyState }
   return [
     route({
       method: "GET",
       path,
       role: "reader",
       tag,
-      summary: "What a key has used",
+      summary: "Read the usage of a key",
       description,
       query: tierQuery,
       answer,
@@ -43,7 +43,7 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
       path: `${path}/reset`,
       role: "editor",
       tag,
-      summary: "Forget what a key has used",
+      summary: "Reset a key",
       description: "A block stays. A tier with limits of its own has counters of its own.",
       query: tierQuery,
       answer,
@@ -60,8 +60,8 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
       path: `${path}/block`,
       role: "editor",
       tag,
-      summary: "Deny a key for a while",
-      description: "Blocking again sets the time anew.",
+      summary: "Block a key for some time",
+      description: "A second block replaces the first.",
       query: tierQuery,
       body: jsonBody(blockBody),
       answer,
@@ -108,7 +108,7 @@ function shown({ rule, key, mode }: Shown, decision: RuleDecision): KeyState {
       return { name, limit, remaining, resetAfterMs, resetAt, windowMs }
     },
   )
-  // A look takes nothing, so that a limit without room does not deny it.
+  // A peek is allowed even if the limit is used up.
   const hasRoom = mode !== "enforce" || limits.every(({ remaining }) => remaining > 0)
   return {
     rule,

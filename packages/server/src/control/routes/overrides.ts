@@ -1,4 +1,4 @@
-// Overrides: other limits for single clients. One is known by its client and the rules it is for.
+// Overrides: other limits for single clients. An override is identified by its client and its rules.
 
 import { SluiceError } from "sluice"
 import type { OverrideSpec, RuleSetDocument } from "sluice/rules"
@@ -26,7 +26,7 @@ export function overrideRoutes({ rules }: Core, editor: Editor): Route[] {
       path: "/overrides",
       role: "reader",
       tag,
-      summary: "Overrides, of all clients or of one",
+      summary: "List overrides, of all clients or of one",
       query: z.strictObject({ client: which.client.optional(), rule: which.rule }),
       answer: { description: "In the order of the set: the first that fits counts.", schema: list },
       run: ({ query }) => ({
@@ -43,7 +43,7 @@ export function overrideRoutes({ rules }: Core, editor: Editor): Route[] {
       query: changeQuery,
       body: listBody(list),
       edits: true,
-      answer: { description: "The overrides as they are now.", schema: list },
+      answer: { description: "The overrides after the change.", schema: list },
       async run(asked) {
         const saved = await editor.edit(asked, { action: "PUT /overrides" }, (set) =>
           withOverrides(set, asked.body),
@@ -57,7 +57,7 @@ export function overrideRoutes({ rules }: Core, editor: Editor): Route[] {
       role: "editor",
       tag,
       summary: "Add an override",
-      description: "It takes the place of one for the same client and the same rules.",
+      description: "It replaces an override for the same client and the same rules.",
       query: changeQuery,
       body: partBody(OVERRIDE),
       edits: true,
@@ -88,7 +88,7 @@ export function overrideRoutes({ rules }: Core, editor: Editor): Route[] {
       summary: "Remove the overrides of a client",
       query: changeQuery.extend(which),
       edits: true,
-      answer: { status: 204, description: "They are gone." },
+      answer: { status: 204, description: "Removed." },
       async run(asked) {
         const { query } = asked
         const saved = await editor.edit(
@@ -114,7 +114,7 @@ function overridesOf({ overrides }: RuleSetDocument): readonly OverrideSpec[] {
   return overrides ?? []
 }
 
-/** Without the field when there are none: an empty list would be a change of its own. */
+/** Leaves out the field if the list is empty, because an empty list would be a change of its own. */
 function withOverrides({ overrides: _, ...set }: RuleSetDocument, overrides: readonly unknown[]): unknown {
   return overrides.length === 0 ? set : { ...set, overrides }
 }

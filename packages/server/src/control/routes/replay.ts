@@ -1,4 +1,4 @@
-// What rules would have done to requests of the past.
+// Replays access logs through candidate rules.
 
 import { z } from "zod"
 import type { Core } from "../../core.js"
@@ -34,8 +34,8 @@ export function replayRoutes({ rules }: Core, replays: Replays, maxBodyBytes: nu
       path: "/replay/sample",
       role: "reader",
       tag,
-      summary: "An access log to try it with",
-      description: "Six made-up hours of an API behind the example rules.",
+      summary: "Get a sample access log",
+      description: "Six generated hours of an API behind the example rules.",
       answer: {
         description: "A log in combined format.",
         schema: z.string(),

@@ -35,7 +35,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       path: "/rules",
       role: "reader",
       tag,
-      summary: "The whole rule set",
+      summary: "Get the whole rule set",
       description: "As JSON, or as YAML with `Accept: application/yaml`.",
       answer: {
         description: "The rules in force. `etag` names them.",
@@ -70,7 +70,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       query: changeQuery,
       body: partBody(RULE),
       edits: true,
-      answer: { status: 201, description: "The rule as it is now.", schema: RULE },
+      answer: { status: 201, description: "The rule after the change.", schema: RULE },
       async run(asked) {
         const { body } = asked
         const id = String(body.id)
@@ -92,7 +92,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       path: "/rules/:id",
       role: "reader",
       tag,
-      summary: "A rule",
+      summary: "Get a rule",
       answer: { description: "The rule. `etag` is that of the whole set.", schema: RULE },
       run: ({ params }) => ruleAnswer(rules.current, String(params.id)),
     }),
@@ -106,7 +106,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       query: changeQuery,
       body: partBody(RULE),
       edits: true,
-      answer: { description: "The rule as it is now.", schema: RULE },
+      answer: { description: "The rule after the change.", schema: RULE },
       async run(asked) {
         const id = String(asked.params.id)
         const rule = withId(asked.body, id)
@@ -125,11 +125,11 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       role: "editor",
       tag,
       summary: "Change a part of a rule",
-      description: "A merge patch (RFC 7396): null takes a field away, a list is replaced whole.",
+      description: "A merge patch (RFC 7396): null removes a field, and a list replaces the whole list.",
       query: changeQuery,
-      body: patchBody({ type: "object", description: "Fields of a rule; null takes one away." }),
+      body: patchBody({ type: "object", description: "Fields of a rule. Null removes a field." }),
       edits: true,
-      answer: { description: "The rule as it is now.", schema: RULE },
+      answer: { description: "The rule after the change.", schema: RULE },
       async run(asked) {
         const id = String(asked.params.id)
         const patch = withId(asked.body, id)
@@ -145,10 +145,10 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       role: "editor",
       tag,
       summary: "Remove a rule",
-      description: "Refused as long as an override or another rule names it.",
+      description: "Refused while an override or another rule refers to it.",
       query: changeQuery,
       edits: true,
-      answer: { status: 204, description: "It is gone." },
+      answer: { status: 204, description: "Removed." },
       async run(asked) {
         const id = String(asked.params.id)
         const saved = await editor.edit(asked, { action: "DELETE /rules/:id", target: id }, (set) => {
@@ -164,7 +164,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       role: "reader",
       tag,
       summary: "Check a rule set, or a single rule, without putting it in force",
-      description: "With `rule`, a single one is checked as a part of the set in force.",
+      description: "With `rule`, the body is one rule, which is checked as a part of the set in force.",
       query: validateQuery,
       body: documentBody(RULE_SET),
       answer: { description: "Whether it is valid, and every mistake in it.", schema: verdict },
@@ -183,8 +183,8 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       path: "/rules/revisions",
       role: "reader",
       tag,
-      summary: "The history of the rules, newest first",
-      answer: { description: "As many revisions as are kept.", schema: revisionList },
+      summary: "List the revisions, newest first",
+      answer: { description: "The revisions that are kept.", schema: revisionList },
       run: async () => ({ json: await rules.revisions() }),
     }),
     route({
@@ -192,7 +192,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       path: "/rules/revisions/:revision",
       role: "reader",
       tag,
-      summary: "The rule set as it was",
+      summary: "Get an earlier revision",
       answer: {
         description: "Its content.",
         schema: RULE_SET,
@@ -214,7 +214,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
       role: "editor",
       tag,
       summary: "Put an earlier revision in force again",
-      description: "As a new revision: the history only grows.",
+      description: "It becomes a new revision: the history only grows.",
       body: jsonBody(rollbackBody),
       edits: true,
       answer: { description: "The rules now in force.", schema: RULE_SET },
@@ -244,7 +244,7 @@ function ruleAnswer(revision: RuleSetRevision, id: string, status = 200): Answer
   return { status, headers: revisionHeaders(revision), json: existing(revision.document, id) }
 }
 
-/** JSON is YAML too. */
+/** Every JSON text is also YAML. */
 function textOf(body: SentDocument): string {
   return "text" in body ? body.text : JSON.stringify(body.value)
 }
@@ -287,7 +287,7 @@ function replaced(set: RuleSetDocument, id: string, rule: unknown): unknown {
   return { ...set, rules: set.rules.map((known) => (known.id === id ? rule : known)) }
 }
 
-/** A rule keeps the id that its path has: another id would be another rule, with counters of its own. */
+/** A rule keeps the id in its path. Another id would be another rule, with counters of its own. */
 function withId(body: JsonObject, id: string): JsonObject {
   if (body.id === undefined || body.id === id) return { id, ...body }
   throw new SluiceError("BODY_FIELD_INVALID", {

@@ -7,11 +7,11 @@ const path = "/sample-traffic"
 
 const answer = {
   status: 202,
-  description: "It runs.",
+  description: "The traffic runs.",
   schema: z.object({ endsAt: z.number().meta({ description: "Milliseconds since 1970." }) }),
 }
 
-/** Only for a service that runs the example rules on a store of its own: nobody wants made-up requests in real counters. */
+/** Only offered while the service runs the example rules on its own store, so that sample requests never enter real counters. */
 export function sampleRoutes(sample: SampleTraffic | undefined): Route[] {
   if (sample === undefined) return []
   return [
@@ -20,7 +20,7 @@ export function sampleRoutes(sample: SampleTraffic | undefined): Route[] {
       path,
       role: "editor",
       tag,
-      summary: "Send made-up requests for a minute",
+      summary: "Send sample requests for a minute",
       description:
         "There is one such minute at a time. Only while the example rules run on the memory store.",
       answer,
@@ -31,8 +31,8 @@ export function sampleRoutes(sample: SampleTraffic | undefined): Route[] {
       path,
       role: "editor",
       tag,
-      summary: "End the made-up requests",
-      answer: { status: 204, description: "They have ended." },
+      summary: "Stop the sample requests",
+      answer: { status: 204, description: "Stopped." },
       run() {
         sample.stop()
         return { status: 204 }

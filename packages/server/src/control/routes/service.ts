@@ -1,4 +1,4 @@
-// The service itself: whether it lives, whether it takes requests, which version it is.
+// The service itself: liveness, readiness, status and version.
 
 import type { Clock } from "sluice"
 import { z } from "zod"
@@ -16,10 +16,10 @@ export interface Readiness {
 
 const readinessReport = z.object({
   status: z.enum(["ready", "degraded", "draining"]),
-  revision: z.int().meta({ description: "Of the rules that decide." }),
+  revision: z.int().meta({ description: "The revision of the rules in force." }),
 })
 
-/** What the routes need of the service's watch. */
+/** What these routes need from telemetry. */
 export interface ServiceState {
   state(): Pick<StatusReport, "startedAt" | "workers"> & {
     readonly store: Partial<StatusReport["store"]>
@@ -31,7 +31,7 @@ export interface ServiceRoutesOptions {
   readonly watch: ServiceState
   readonly readiness: Readiness | undefined
   readonly version: string
-  /** Whether the service has tokens. */
+  /** Whether clients need a token. */
   readonly byToken: boolean
   readonly sample: SampleTraffic | undefined
   readonly clock: Clock
@@ -45,9 +45,9 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       path: "/livez",
       role: "anyone",
       tag,
-      summary: "Whether the process lives",
-      description: "Does not depend on the store.",
-      answer: { description: "It does.", schema: z.object({ status: z.literal("ok") }) },
+      summary: "Liveness",
+      description: "It does not depend on the store.",
+      answer: { description: "The process is alive.", schema: z.object({ status: z.literal("ok") }) },
       run: () => ({ json: { status: "ok" } }),
     }),
     route({
@@ -55,9 +55,9 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       path: "/readyz",
       role: "anyone",
       tag,
-      summary: "Whether requests should come here",
-      description: "503 while it drains. A store that is away makes it degraded, and ready all the same.",
-      answer: { description: "They should.", schema: readinessReport },
+      summary: "Readiness",
+      description: "503 while the service drains. A failed store makes it degraded, but it stays ready.",
+      answer: { description: "The service is ready.", schema: readinessReport },
       run: () => ({
         status: readiness?.isReady === false ? 503 : 200,
         json: readiness?.report(core) ?? { status: "ready", revision: core.engine.revision },
@@ -68,8 +68,8 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       path: "/session",
       role: "reader",
       tag,
-      summary: "Who is asking",
-      answer: { description: "Whose token it is, and what it may do.", schema: sessionReport },
+      summary: "The name and role of the token",
+      answer: { description: "The name and role of the token.", schema: sessionReport },
       run: ({ actor: { name, role } }) => ({ json: { name, role, byToken } }),
     }),
     route({
@@ -77,9 +77,9 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       path: "/status",
       role: "reader",
       tag,
-      summary: "How the service is",
-      description: "Its rules, its store and its instances, as they are now.",
-      answer: { description: "All of it in one answer.", schema: statusReport },
+      summary: "The status of the service",
+      description: "The current state of its rules, its store and its instances.",
+      answer: { description: "The status.", schema: statusReport },
       run: () => ({ json: statusOf(options) }),
     }),
     route({
@@ -87,9 +87,9 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
       path: "/version",
       role: "reader",
       tag,
-      summary: "Which version this is",
+      summary: "The version of the service",
       answer: {
-        description: "Of the service, of Node.js, and of the rules.",
+        description: "The versions of the service, of Node.js and of the rules.",
         schema: z.object({ version: z.string(), node: z.string(), revision: z.int() }),
       },
       run: () => ({ json: { version, node: process.versions.node, revision: core.engine.revision } }),
@@ -114,7 +114,7 @@ function statusOf({ core, watch, readiness, version, sample, clock }: ServiceRou
       changedBy: current.changedBy,
       stale,
     },
-    // A store with breakers is one that can be away.
+    // Only a store that can fail has breakers.
     store: { kind: store.breakers === undefined ? "memory" : "redis", ...store },
     ...(sample === undefined
       ? {}

@@ -1,4 +1,4 @@
-// What there is to see: metrics, the busiest keys, live events, the audit log.
+// Metrics, the busiest keys, live events and the audit log.
 
 import type { AuditLog } from "../api/audit.js"
 import type { Feed } from "../api/feed.js"
@@ -7,12 +7,12 @@ import { auditList, auditQuery, historyReport, topList, topQuery } from "../api/
 
 const tag = "Watching"
 
-/** What the routes need of the service's watch. */
+/** What these routes need from telemetry. */
 export interface Watching {
-  /** In the text format of Prometheus. */
+  /** The metrics in the text format of Prometheus. */
   metrics(): string
   top(options: { readonly by: "denied" | "used"; readonly limit: number }): readonly object[]
-  /** The last quarter of an hour, second by second. */
+  /** The last 15 minutes, second by second. */
   history(): object
 }
 
@@ -24,9 +24,9 @@ export function watchingRoutes(watch: Watching, feed: Feed, audit: AuditLog): Ro
       role: "reader",
       tag,
       summary: "The busiest keys",
-      description: "The keys denied, or allowed, most often of late.",
+      description: "The keys that were denied, or allowed, most often of late.",
       query: topQuery,
-      answer: { description: "The busiest first.", schema: topList },
+      answer: { description: "The keys, busiest first.", schema: topList },
       run: ({ query }) => ({ json: watch.top(query) }),
     }),
     route({
@@ -34,8 +34,8 @@ export function watchingRoutes(watch: Watching, feed: Feed, audit: AuditLog): Ro
       path: "/history",
       role: "reader",
       tag,
-      summary: "The last quarter of an hour",
-      description: "What `decisions` events have told, in columns: a number for each second.",
+      summary: "The last 15 minutes",
+      description: "The content of the `decisions` events in columns, with one number per second.",
       answer: { description: "Columns, oldest second first.", schema: historyReport },
       run: () => ({ json: watch.history() }),
     }),
@@ -75,9 +75,9 @@ export function watchingRoutes(watch: Watching, feed: Feed, audit: AuditLog): Ro
       path: "/audit",
       role: "admin",
       tag,
-      summary: "Who changed what",
+      summary: "The audit log",
       query: auditQuery,
-      answer: { description: "The newest first.", schema: auditList },
+      answer: { description: "The entries, newest first.", schema: auditList },
       run: async ({ query }) => ({ json: await audit.newest(query.limit) }),
     }),
   ]
