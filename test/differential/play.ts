@@ -78,7 +78,7 @@ function endOfChecks(steps: readonly TraceStep[], start: number, sameTime: boole
   return end
 }
 
-/** `foreign` is not for callers. */
+/** `stale` is not for callers. */
 export function describe({ allowed, now, verdicts, degraded }: Outcome): string {
   const each = verdicts.map(({ allowed, remaining, retryAfter, resetAfter, delay }) => {
     return `${allowed ? "yes" : "no"} remaining ${remaining} retry ${retryAfter} reset ${resetAfter} delay ${delay}`

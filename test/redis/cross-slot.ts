@@ -51,7 +51,7 @@ export function describeCrossSlot(open: () => Store, nodes: () => readonly Redis
             const at = AT + i * 7_654_321
             const charges = ["a", "b", "c"].map((key, j) => counter.charge((i * (j + 2)) % 5, key))
             const { allowed, now, verdicts } = await store.check(charges, at)
-            const told = verdicts.map(({ foreign: _, ...verdict }) => verdict)
+            const told = verdicts.map(({ stale: _, ...verdict }) => verdict)
             answers.push({ allowed, now, told })
             if (i % 4 === 3) await store.refund(charges, at)
             if (i % 7 === 6) await store.charge(charges, at)

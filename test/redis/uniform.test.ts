@@ -46,7 +46,7 @@ function fields(outcomes: readonly Outcome[]) {
   return outcomes.map(({ allowed, degraded, verdicts }) => ({
     allowed,
     degraded,
-    verdicts: verdicts.map(({ foreign: _foreign, ...rest }) => rest),
+    verdicts: verdicts.map(({ stale: _stale, ...rest }) => rest),
   }))
 }
 

@@ -49,11 +49,14 @@ export interface Verdict {
    * The state was written in other terms (a clock more than one window ahead, another window length). Settle it even
    * when the request is denied: otherwise it would be re-read in its old terms for ever and the wait never end.
    */
-  foreign: boolean
+  stale: boolean
 }
 
+/** The state of a key that was never used, long enough for every algorithm. Nobody writes to it. */
+export const EMPTY_STATE = /* @__PURE__ */ new Float64Array(4_096)
+
 export function newVerdict(): Verdict {
-  return { allowed: false, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0, foreign: false }
+  return { allowed: false, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0, stale: false }
 }
 
 /**
@@ -65,7 +68,7 @@ export interface Algorithm {
   /** How many cells one state takes. The sliding log grows and says its smallest. */
   cells(policy: Policy): number
   decide(policy: Policy, cells: Float64Array, at: number, cost: number, now: number, verdict: Verdict): void
-  /** `decide`, then `charge` when allowed; a foreign state is settled when denied. In one step, for the hot path. */
+  /** `decide`, then `charge` when allowed; a stale state is settled when denied. In one step, for the hot path. */
   check(policy: Policy, cells: Float64Array, at: number, cost: number, now: number, verdict: Verdict): void
   /** Adds `cost` without asking. A cost of 0 only settles the state. */
   charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void
@@ -88,7 +91,7 @@ export function checkInTwoSteps(
   verdict: Verdict,
 ): void {
   this.decide(policy, cells, at, cost, now, verdict)
-  if (cost > 0 && (verdict.allowed || verdict.foreign)) {
+  if (cost > 0 && (verdict.allowed || verdict.stale)) {
     this.charge(policy, cells, at, verdict.allowed ? cost : 0, now)
   }
 }

@@ -26,11 +26,11 @@ export const block: Algorithm = {
     verdict.retryAfter = Math.max(left, 0)
     verdict.resetAfter = Math.max(left, 0)
     verdict.delay = 0
-    verdict.foreign = now + left !== cells[at + UNTIL]
+    verdict.stale = now + left !== cells[at + UNTIL]
   },
   check(policy, cells, at, cost, now, verdict) {
     this.decide(policy, cells, at, cost, now, verdict)
-    if (verdict.foreign) this.charge(policy, cells, at, 0, now)
+    if (verdict.stale) this.charge(policy, cells, at, 0, now)
   },
   /** The cost is the duration. A check charges 0, which only settles. */
   charge(_policy, cells, at, cost, now) {

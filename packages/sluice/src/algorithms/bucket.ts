@@ -75,7 +75,7 @@ function decide(
   else if (policy.queue) verdict.delay += ahead
   verdict.resetAfter += ahead
   const isOther = cells[at + TOKEN] !== policy.token || leak !== policy.leak
-  verdict.foreign = (cells[at + TIME] as number) - now > policy.window || (isOther && cells[at + DEBT] !== 0)
+  verdict.stale = (cells[at + TIME] as number) - now > policy.window || (isOther && cells[at + DEBT] !== 0)
 }
 
 /**
@@ -103,7 +103,7 @@ function check(
   const room = full - debt
   const allowed = need <= room
   verdict.allowed = allowed
-  verdict.foreign = false
+  verdict.stale = false
   verdict.retryAfter = allowed ? 0 : waitFor(policy, cost, need - room)
   verdict.delay = allowed && policy.queue ? drainTime(policy, debt) : 0
   if (allowed) debt += need
@@ -131,7 +131,7 @@ function checkOther(
   leak: number,
 ): void {
   decide(policy, cells, at, cost, now, verdict, leak)
-  if (cost === 0 || !(verdict.allowed || verdict.foreign)) return
+  if (cost === 0 || !(verdict.allowed || verdict.stale)) return
   cells[at + DEBT] = verdict.allowed ? (settled[DEBT] as number) : kept
   cells[at + TIME] = settled[TIME] as number
   cells[at + TOKEN] = policy.token
@@ -180,7 +180,7 @@ export function bucketNamed(name: AlgorithmName): Algorithm {
       if (leak === policy.leak) check(policy, cells, at, cost, now, verdict)
       else {
         checkOther(policy, cells, at, cost, now, verdict, leak)
-        if (cost > 0 && (verdict.allowed || verdict.foreign)) cells[at + LEAK] = policy.leak
+        if (cost > 0 && (verdict.allowed || verdict.stale)) cells[at + LEAK] = policy.leak
       }
     },
     charge(policy, cells, at, cost, now) {

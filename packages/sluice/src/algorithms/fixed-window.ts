@@ -15,7 +15,7 @@ function startFor(policy: Policy, time: number): number {
   return policy.anchored ? time : floorTo(time, policy.window)
 }
 
-function isForeign(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+function isStale(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
   const start = cells[at + START] as number
   const length = cells[at + LENGTH] as number
   if (cells[at + COUNT] === 0) return false
@@ -51,7 +51,7 @@ function decide(
   const count = settledCount(policy, cells, at, now)
   const untilEnd = settledStart(policy, cells, at, now, count) + policy.window - now
   const room = policy.limit - count
-  verdict.foreign = isForeign(policy, cells, at, now)
+  verdict.stale = isStale(policy, cells, at, now)
   if (cost > policy.limit) {
     never(verdict, Math.max(room, 0), count === 0 ? 0 : untilEnd)
     return

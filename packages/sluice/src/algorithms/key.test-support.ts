@@ -31,7 +31,7 @@ export class Key {
 
   checkInTwoSteps(cost: number, now: number): Verdict {
     const verdict = this.decide(cost, now)
-    if (cost > 0 && (verdict.allowed || verdict.foreign)) this.charge(verdict.allowed ? cost : 0, now)
+    if (cost > 0 && (verdict.allowed || verdict.stale)) this.charge(verdict.allowed ? cost : 0, now)
     return verdict
   }
 
@@ -71,7 +71,7 @@ export class Key {
   /** A copy with its state brought to `now`, as the store leaves it after a denial in other terms. */
   settled(now: number): Key {
     const copy = this.copy()
-    if (copy.decide(0, now).foreign) copy.charge(0, now)
+    if (copy.decide(0, now).stale) copy.charge(0, now)
     return copy
   }
 

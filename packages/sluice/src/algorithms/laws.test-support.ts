@@ -33,7 +33,7 @@ export const laws: Readonly<Record<string, Law>> = {
     const before = key.cells.slice()
     const ask = (asked: number) => {
       const wrote = key.check(asked, now)
-      if (asked > 0 && (wrote.allowed || wrote.foreign)) key.cells = before.slice()
+      if (asked > 0 && (wrote.allowed || wrote.stale)) key.cells = before.slice()
       else
         equal(
           key.cells.join(),
@@ -47,7 +47,7 @@ export const laws: Readonly<Record<string, Law>> = {
   },
 
   "keeps every later answer when a cost of 0 is charged": (key, { cost, now }, step) => {
-    if (key.decide(0, now).foreign) return
+    if (key.decide(0, now).stale) return
     const settled = key.copy()
     settled.charge(0, now)
     for (const later of moments(key, now, step)) {
@@ -181,8 +181,8 @@ function equal<T>(found: T, expected: T, what: string): void {
 
 /** Compares all that a caller sees. */
 export function equalVerdicts(
-  found: Omit<Verdict, "foreign">,
-  expected: Omit<Verdict, "foreign">,
+  found: Omit<Verdict, "stale">,
+  expected: Omit<Verdict, "stale">,
   what: string,
 ): void {
   equal(found.allowed, expected.allowed, `allowed ${what}`)

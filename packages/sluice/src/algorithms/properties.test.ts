@@ -134,7 +134,7 @@ function comparedWith<State>(model: Model<State>) {
       equalVerdicts(verdict, modelled.decide(terms, act === "check" ? units : 0n, time), "by the model")
       // Stores settle a state kept in other terms, also when they deny.
       if (act === "check" && cost > 0 && verdict.allowed) modelled.charge(terms, units, time)
-      else if (act === "check" && cost > 0 && verdict.foreign) modelled.charge(terms, 0n, time)
+      else if (act === "check" && cost > 0 && verdict.stale) modelled.charge(terms, 0n, time)
       expectUsed(key, now, modelled.used(terms, time))
     })
   }

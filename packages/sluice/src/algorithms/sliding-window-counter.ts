@@ -38,7 +38,7 @@ function offsetForRoom(count: number, size: number, room: number): number {
 }
 
 /** Whether a state was written in other terms: by a clock more than a window ahead, or for another window. */
-function isForeign(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+function isStale(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
   const size = cells[at + SIZE] as number
   return (cells[at + START] as number) - now > policy.window || (size !== policy.bucketSize && size !== 0)
 }
@@ -173,11 +173,11 @@ function decide(
   verdict: Verdict,
 ): void {
   if (isCurrent(policy, cells, at, now)) {
-    verdict.foreign = false
+    verdict.stale = false
     judge(policy, cells, at, cost, now, now, verdict)
     return
   }
-  verdict.foreign = isForeign(policy, cells, at, now)
+  verdict.stale = isStale(policy, cells, at, now)
   const settled = scratchFor(policy)
   settle(policy, cells, at, now, settled, 0)
   judge(policy, settled, 0, cost, settledTime(policy, settled[START] as number, now), now, verdict)

@@ -133,7 +133,7 @@ function decide(
     frees = timeOf(cells, at, entryThatFrees(cells, at, first, excess))
   }
   judgeLog(policy, used, isAhead ? now : newest, frees, cost, now, verdict)
-  verdict.foreign = length > 0 && (isAhead || cells[at + WINDOW] !== policy.window)
+  verdict.stale = length > 0 && (isAhead || cells[at + WINDOW] !== policy.window)
 }
 
 /** What a log means for a cost: its units in the window, its newest time, and the time of the entry that frees enough. */

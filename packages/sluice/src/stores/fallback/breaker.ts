@@ -1,4 +1,4 @@
-// Keeps calls away from a server that does not answer, and finds out by itself when it does again.
+// A circuit breaker: refuses calls to a server that does not answer, and probes it until it answers again.
 
 import { notify } from "../../notify.js"
 import { afterAnswers, withDeadline } from "./deadline.js"
@@ -6,7 +6,7 @@ import type { FailureKind } from "./store-failure.js"
 import type { Timers } from "./timers.js"
 import { backgroundTimers } from "./timers.js"
 
-/** closed: calls pass. open: calls are refused. half-open: it answered a probe, and a few calls may try. */
+/** closed: calls pass. open: calls are refused. half-open: the server answered a probe, and a few calls may try. */
 export type BreakerState = "closed" | "open" | "half-open"
 
 export interface BreakerChange {
@@ -15,14 +15,14 @@ export interface BreakerChange {
 }
 
 export interface BreakerOptions {
-  /** A small call that succeeds when the server can serve. Its time is bounded by `deadlineMs`. */
+  /** A small call that succeeds if the server works. It may take at most `deadlineMs`. */
   probe: () => Promise<void>
   deadlineMs: number
-  /** Failures in a row that open it. Default: 3. */
+  /** Consecutive failures that open the breaker. Default: 3. */
   failures?: number
-  /** The share of the last 20 calls that may fail. Default: 0.5. */
+  /** The share of failures among the last 20 calls that opens the breaker. Default: 0.5. */
   failureRate?: number
-  /** The longest pause between two probes at first; it grows to five times that while the server stays away. Default: 100. */
+  /** The longest pause between two probes. It grows to five times that while probes fail. Default: 100. */
   probeEveryMs?: number
   onChange?: (change: BreakerChange) => void
   /** From 0 to below 1. Default: `Math.random`. */
@@ -30,18 +30,18 @@ export interface BreakerOptions {
   timers?: Timers
 }
 
-/** A refused or lost connection is a fact, not a delay: two are enough. */
+/** Two refused or lost connections open the breaker: they are certain, where a timeout may be a delay. */
 const CONNECTION_FAILURES = 2
 const FAILED_PROBES = 2
-/** After one failed call nothing has to be heard of the server for this long. 250 ms are promised, timers may be late. */
+/** The breaker opens if no call succeeds for this long after a failure. 250 ms are promised; timers may be late. */
 const OPEN_WITHIN_MS = 225
 const PROBE_GROWTH = 5
-/** Calls under way at once while half-open. */
+/** Concurrent calls while half-open. */
 const TRIAL_CALLS = 8
 const RECENT_CALLS = 20
 const RECENT_MASK = 2 ** RECENT_CALLS - 1
 
-/** The server answered, and would answer other calls too: one odd key must not close the door to all. */
+/** Failures that show that the server answers. They concern one key and do not count as failures of the server. */
 const ANSWERS: ReadonlySet<FailureKind> = new Set(["wrong-type", "other"])
 
 export class Breaker {
@@ -53,9 +53,9 @@ export class Breaker {
   readonly #probeEveryMs: number
   #state: BreakerState = "closed"
   #inARow = 0
-  /** The last 20 calls, one bit each, set when it failed. */
+  /** The last 20 calls, one bit each; 1 means failed. */
   #recent = 0
-  /** A call failed and nothing was heard of the server since. */
+  /** Whether a call failed and none succeeded since. */
   #suspect = false
   #failedProbes = 0
   #trials = 0
@@ -78,7 +78,7 @@ export class Breaker {
     return this.#state
   }
 
-  /** Whether a call may go to the server. If so, tell how it went with `succeeded` or `failed`. */
+  /** Whether a call may go to the server. If true, the caller reports the end of the call by `succeeded` or `failed`. */
   tryEnter(): boolean {
     if (this.#state === "closed") return true
     if (this.#state === "open" || this.#trials >= TRIAL_CALLS) return false
@@ -108,7 +108,7 @@ export class Breaker {
     }
   }
 
-  /** Ends probing for good. Calls are refused from now on. */
+  /** Stops probing for good and refuses all calls from now on. */
   close(): void {
     this.#ended = true
     this.#calm()
@@ -116,16 +116,16 @@ export class Breaker {
     this.#state = "open"
   }
 
-  /** Asks at once instead of waiting for traffic to find out. */
+  /** Probes the server after a first failure, instead of waiting for more calls to fail. */
   #doubt(): void {
     this.#suspect = true
     this.#failedProbes = 0
     this.#stopSuspectTimer = afterAnswers(OPEN_WITHIN_MS, this.#timers, () => this.#open())
-    // Now and then a slow answer must not double the load: probes keep their distance.
+    // Probes keep their distance, so that an occasional slow answer does not double the load.
     this.#probeIn(Math.max(0, this.#lastProbe + this.#probeEveryMs - this.#timers.now()))
   }
 
-  /** Something was heard of the server. */
+  /** The server answered. */
   #calm(): void {
     this.#suspect = false
     this.#stopSuspectTimer?.()
@@ -144,7 +144,7 @@ export class Breaker {
   #halfOpen(): void {
     this.#trials = 0
     this.#become("half-open")
-    // Without traffic a second answered probe closes it.
+    // Without traffic, a second successful probe closes the breaker.
     this.#probeIn(this.#probeEveryMs)
   }
 
@@ -161,13 +161,13 @@ export class Breaker {
     notify(this.#options.onChange, { from, to })
   }
 
-  /** Full jitter, so that a fleet does not probe in step. */
+  /** Full jitter, so that the instances of a fleet do not probe at the same time. */
   #pause(): number {
     const growth = Math.min(2 ** this.#failedProbes, PROBE_GROWTH)
     return this.#random() * this.#probeEveryMs * growth
   }
 
-  /** One probe at a time: while one is under way, its end decides about the next. */
+  /** Schedules a probe, unless one is scheduled or running. */
   #probeIn(ms: number): void {
     if (this.#ended || this.#probing || this.#stopProbeTimer !== undefined) return
     this.#stopProbeTimer = this.#timers.schedule(ms, () => {

@@ -3,7 +3,7 @@ import { blockPolicy } from "../../algorithms/block.js"
 import { compilePolicy } from "../../policy.js"
 import { CAPACITY, variants } from "../../testing/contract/policies.js"
 import { type Charge, Namespace } from "../store.js"
-import { allowUncounted, denyUncounted } from "./canned-outcomes.js"
+import { allowedOutcome, deniedOutcome } from "./canned-outcomes.js"
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 const namespace = new Namespace("test")
@@ -13,7 +13,7 @@ describe.each(variants)("$title", ({ limit }) => {
   const chargeOf = (cost: number): Charge => ({ namespace, key: "key", policy, cost })
 
   it("allowed without counting shows an unused key", () => {
-    const outcome = allowUncounted([chargeOf(3)], NOW)
+    const outcome = allowedOutcome([chargeOf(3)], NOW)
     expect(outcome).toMatchObject({ allowed: true, degraded: "allow", now: NOW })
     expect(outcome.verdicts).toMatchObject([
       { allowed: true, remaining: CAPACITY - 3, retryAfter: 0, delay: 0 },
@@ -21,7 +21,7 @@ describe.each(variants)("$title", ({ limit }) => {
   })
 
   it("denied without counting says when to try again", () => {
-    const outcome = denyUncounted([chargeOf(1)], NOW, 1_000_000)
+    const outcome = deniedOutcome([chargeOf(1)], NOW, 1_000_000)
     expect(outcome).toMatchObject({ allowed: false, degraded: "deny", now: NOW })
     expect(outcome.verdicts).toMatchObject([
       { allowed: false, remaining: 0, retryAfter: 1_000_000, delay: 0 },
@@ -30,16 +30,16 @@ describe.each(variants)("$title", ({ limit }) => {
 
   it("a cost that can never fit is denied for ever either way", () => {
     const never = [{ allowed: false, retryAfter: Number.POSITIVE_INFINITY }]
-    expect(allowUncounted([chargeOf(CAPACITY + 1)], NOW)).toMatchObject({ allowed: false, verdicts: never })
-    expect(denyUncounted([chargeOf(CAPACITY + 1)], NOW, 1)).toMatchObject({ allowed: false, verdicts: never })
+    expect(allowedOutcome([chargeOf(CAPACITY + 1)], NOW)).toMatchObject({ allowed: false, verdicts: never })
+    expect(deniedOutcome([chargeOf(CAPACITY + 1)], NOW, 1)).toMatchObject({ allowed: false, verdicts: never })
   })
 
-  it("a look is denied where a charge would be", () => {
-    expect(denyUncounted([chargeOf(0)], NOW, 1).verdicts).toMatchObject([{ allowed: false, remaining: 0 }])
+  it("a check of cost 0 is denied like any other", () => {
+    expect(deniedOutcome([chargeOf(0)], NOW, 1).verdicts).toMatchObject([{ allowed: false, remaining: 0 }])
   })
 })
 
-it("a block that nobody can look up is not given as the reason of a denial", () => {
+it("a denial does not name a block that nobody could look up", () => {
   const charge = { namespace, key: "key", policy: blockPolicy, cost: 0 }
-  expect(denyUncounted([charge], NOW, 1)).toMatchObject({ allowed: false, verdicts: [{ allowed: true }] })
+  expect(deniedOutcome([charge], NOW, 1)).toMatchObject({ allowed: false, verdicts: [{ allowed: true }] })
 })

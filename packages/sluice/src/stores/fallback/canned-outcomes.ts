@@ -1,26 +1,23 @@
-// Outcomes without any counter, for `onStoreFailure: "allow"` and `"deny"`. What needs no counter to be known still
-// holds: a cost above the most that can ever fit is denied for ever, whichever way the rest goes.
+// Outcomes that no counter decides, for `onStoreFailure: "allow"` and `"deny"`. A cost above the most that can ever fit is
+// denied for ever in both, because no counter is needed to know that.
 
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
-import { newVerdict } from "../../algorithms/algorithm.js"
+import { EMPTY_STATE, newVerdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
 import type { Charge, Outcome } from "../store.js"
 
-/** The state of a key never used, long enough for every algorithm. */
-const UNUSED = new Float64Array(4_096)
-
-/** As if every key were unused. */
-export function allowUncounted(charges: readonly Charge[], now: number): Outcome {
-  const verdicts = charges.map((charge) => unusedVerdict(charge.policy, charge.cost, now))
+/** Decides as if no key had ever been used. */
+export function allowedOutcome(charges: readonly Charge[], now: number): Outcome {
+  const verdicts = charges.map((charge) => verdictOnNewKey(charge.policy, charge.cost, now))
   const allowed = verdicts.every((verdict) => verdict.allowed)
   return { allowed, now, verdicts, degraded: "allow" }
 }
 
-/** Nothing passes; `retryAfter` says when to try again, since nobody can know when it would. */
-export function denyUncounted(charges: readonly Charge[], now: number, retryAfter: number): Outcome {
+/** Denies everything. `retryAfter` (µs) is when a client may try again, because the real wait is unknown. */
+export function deniedOutcome(charges: readonly Charge[], now: number, retryAfter: number): Outcome {
   const verdicts = charges.map((charge) => {
-    const verdict = unusedVerdict(charge.policy, charge.cost, now)
-    // No block is known, and none may be named as the reason.
+    const verdict = verdictOnNewKey(charge.policy, charge.cost, now)
+    // No block is known, so the decision must not name a block as its reason.
     if (isBlock(charge.policy)) return verdict
     if (verdict.allowed) verdict.retryAfter = retryAfter
     verdict.allowed = false
@@ -32,8 +29,8 @@ export function denyUncounted(charges: readonly Charge[], now: number, retryAfte
   return { allowed: false, now, verdicts, degraded: "deny" }
 }
 
-function unusedVerdict(policy: Policy, cost: number, now: number): Verdict {
+function verdictOnNewKey(policy: Policy, cost: number, now: number): Verdict {
   const verdict = newVerdict()
-  policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
+  policy.algorithm.decide(policy, EMPTY_STATE, 0, cost, now, verdict)
   return verdict
 }

@@ -1,21 +1,22 @@
-// What was last heard of each key, for the day the store cannot be asked. Bounded and flat: four places per set, the
-// oldest gives way. A key in use writes itself again with every check, so a flood of new keys only displaces idle ones.
+// The last known usage of keys, for the time when the store cannot be asked. Bounded: a key may be in any of the four places
+// of its set, and a new key replaces the oldest of the four. Every check of a key in use writes it again, so a flood of new
+// keys replaces idle keys only.
 
 const WAYS = 4
 
-export class Seeds {
-  /** Units charged, and when, of the entry found last. */
+export class LastUsage {
+  /** Units charged, and when, of the key that `take` found last. */
   units = 0
   time = 0
   readonly #mask: number
-  /** Two words of hash per place, both zero when free. */
+  /** The hash of a key in two words per place; both are zero if the place is free. */
   readonly #hashes: Int32Array
   /** Units and time per place. */
   readonly #values: Float64Array
 
-  constructor(mostKeys: number) {
+  constructor(maxKeys: number) {
     let sets = 1
-    while (sets * WAYS < mostKeys) sets *= 2
+    while (sets * WAYS < maxKeys) sets *= 2
     this.#mask = sets - 1
     this.#hashes = new Int32Array(sets * WAYS * 2)
     this.#values = new Float64Array(sets * WAYS * 2)
@@ -31,7 +32,7 @@ export class Seeds {
         place = i
         break
       }
-      // A free place has the time 0, older than any other.
+      // A free place has the time 0 and so counts as the oldest.
       if ((values[i + 1] as number) < (values[place + 1] as number)) place = i
     }
     hashes[place] = low
@@ -40,7 +41,7 @@ export class Seeds {
     values[place + 1] = time
   }
 
-  /** Finds an entry, leaves its numbers in `units` and `time`, and forgets it. False when there is none. */
+  /** Removes a key and sets `units` and `time` to what was known of it. False if nothing is known. */
   take(low: number, high: number): boolean {
     const hashes = this.#hashes
     const first = (low & this.#mask) * WAYS * 2

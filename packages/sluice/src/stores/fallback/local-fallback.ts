@@ -1,9 +1,9 @@
-// The limiter of this instance alone, for the time the shared store cannot be asked: its share of every limit, starting
-// from what the last shared decisions said.
+// Decides in the memory of this instance while the shared store fails: each key has this instance's share of its limit, and
+// starts from the usage that the last shared decision showed.
 //
-// Local counters are kept when the store is back; they fade by themselves. Should the store fail again within the same
-// window, a key starts with whichever is more, its share of the shared count or its own count of before. So a store that
-// comes and goes costs no more than one that went once: at most the limit by the store and the limit by the instances.
+// Local counters stay when the store is back, and expire by themselves. If the store fails again within the same window, a key
+// starts from the larger of two counts: its share of the shared count, or its own earlier count. So a store that fails
+// repeatedly lets through no more than one that fails once: at most the limit by the store, and the limit by the instances.
 
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
@@ -11,27 +11,27 @@ import { KeyHash } from "../memory/key-hash.js"
 import { MemoryStore } from "../memory/memory-store.js"
 import type { Charge, Outcome } from "../store.js"
 import { Namespace } from "../store.js"
-import { Seeds } from "./last-usage.js"
-import { Shares } from "./policy-share.js"
+import { LastUsage } from "./last-usage.js"
+import { PolicyShares } from "./policy-share.js"
 
 /**
- * A key of which less than an eighth is used is not worth a seed: it makes room for those in heavy use, and lets at most
- * that eighth more through. An older seed of it fades as its count has.
+ * Usage below one eighth of the capacity is not remembered. That leaves room for keys in heavy use, and lets at most that eighth
+ * more through.
  */
-const LEAST_SEED = 8
+const MIN_USAGE_DIVISOR = 8
 
 export interface LocalFallbackOptions {
-  /** Keys whose last shared decision is remembered. */
-  readonly mostSeeds: number
-  /** Keys counted at once. */
-  readonly mostKeys: number
-  /** Told to a request that fits the whole limit but not this instance's share of it, in µs. */
+  /** How many keys' last usage is remembered. */
+  readonly maxRemembered: number
+  /** How many keys are counted at once. */
+  readonly maxKeys: number
+  /** When a request may try again that fits the whole limit but not this instance's share of it, in µs. */
   readonly retryAfter: number
-  /** A clock that never steps, in ms. */
+  /** A clock that never steps, in milliseconds. */
   readonly now: () => number
 }
 
-/** The local twin of a namespace, with a hash that tells its keys from those of others. */
+/** The local copy of a namespace, with a hash that separates its keys from those of others. */
 interface LocalNamespace {
   readonly shared: Namespace
   readonly namespace: Namespace
@@ -43,30 +43,33 @@ export class LocalFallback {
   readonly #now: () => number
   readonly #retryAfter: number
   readonly #store: MemoryStore
-  readonly #seeds: Seeds
-  readonly #shares = new Shares()
+  readonly #lastUsage: LastUsage
+  readonly #shares = new PolicyShares()
   readonly #hash = new KeyHash()
-  /** Namespaces of its own: the shared store may keep its handle on the others. */
+  /** Copies, because the shared store may have set its handle on the originals. */
   readonly #namespaces = new WeakMap<Namespace, LocalNamespace>()
   #lastLocal: LocalNamespace | undefined
-  /** Where the charge located last is. */
+  /** The hash of the charge that `#locate` was called with last. */
   #low = 0
   #high = 0
-  /** The store's time of the last outcome, and when that was here. */
+  /** The time of the last outcome by the store's clock, and by ours. */
   #storeTime = Number.NaN
   #heardAt = 0
-  /** How far the earliest explicit time lay behind the clock, in ms: counters are not tidied away before their time. */
+  /**
+   * How far the earliest explicit time was behind our clock, in ms. The clock of the local store is set back by it, so that the
+   * counters of such calls do not expire too early.
+   */
   #behind = 0
 
   constructor(options: LocalFallbackOptions) {
     this.#now = options.now
     this.#retryAfter = options.retryAfter
-    this.#seeds = new Seeds(options.mostSeeds)
+    this.#lastUsage = new LastUsage(options.maxRemembered)
     const clock = { now: () => options.now() + this.#behind }
-    this.#store = new MemoryStore({ maxKeys: options.mostKeys, clock })
+    this.#store = new MemoryStore({ maxKeys: options.maxKeys, clock })
   }
 
-  /** Notes what a shared decision says of each key. On the path of every check: 0.1 µs for a key in heavy use, else none. */
+  /** Remembers the usage that a shared decision shows for each key. Every check calls it: 0.1 µs for a key in heavy use. */
   remember(charges: readonly Charge[], outcome: Outcome, at: number | undefined): void {
     for (let i = 0; i < charges.length; i++) {
       const charge = charges[i] as Charge
@@ -74,24 +77,24 @@ export class LocalFallback {
       const { policy } = charge
       if (isBlock(policy)) {
         this.#locate(charge)
-        if (verdict.allowed) this.#seeds.take(this.#low, this.#high)
-        else this.#seeds.put(this.#low, this.#high, verdict.retryAfter, at ?? this.#timeOf(outcome))
+        if (verdict.allowed) this.#lastUsage.take(this.#low, this.#high)
+        else this.#lastUsage.put(this.#low, this.#high, verdict.retryAfter, at ?? this.#timeOf(outcome))
         continue
       }
       const units = policy.capacity - verdict.remaining
-      if (units * LEAST_SEED < policy.capacity) continue
+      if (units * MIN_USAGE_DIVISOR < policy.capacity) continue
       this.#locate(charge)
       const now = at ?? this.#timeOf(outcome)
-      this.#seeds.put(this.#low, this.#high, units, timeCharged(policy, verdict, now))
+      this.#lastUsage.put(this.#low, this.#high, units, timeCharged(policy, verdict, now))
     }
   }
 
-  /** Notes blocks that this instance has set. */
+  /** Remembers blocks that this instance has set. */
   rememberBlocks(charges: readonly Charge[], at: number | undefined): void {
     for (const charge of charges) {
       if (!isBlock(charge.policy) || charge.cost === 0) continue
       this.#locate(charge)
-      this.#seeds.put(this.#low, this.#high, charge.cost, at ?? this.#micros())
+      this.#lastUsage.put(this.#low, this.#high, charge.cost, at ?? this.#micros())
     }
   }
 
@@ -120,9 +123,9 @@ export class LocalFallback {
   async reset(charges: readonly Charge[]): Promise<void> {
     for (const charge of charges) {
       this.#locate(charge)
-      this.#seeds.take(this.#low, this.#high)
+      this.#lastUsage.take(this.#low, this.#high)
     }
-    await this.#store.reset(charges.map((charge) => this.#twin(charge, charge.policy)))
+    await this.#store.reset(charges.map((charge) => this.#localCharge(charge, charge.policy)))
   }
 
   mayBlock(namespace: Namespace): boolean {
@@ -133,23 +136,25 @@ export class LocalFallback {
     return this.#store.close()
   }
 
-  /** The same charges on this instance's share, with what is known of their keys charged. */
+  /** The same charges on this instance's shares. Charges the last known usage of their keys first. */
   async #open(charges: readonly Charge[], now: number, instances: number): Promise<Charge[]> {
     const shares: Charge[] = []
     for (const charge of charges) {
-      const share = this.#twin(charge, this.#shares.of(charge.policy, instances))
+      const share = this.#localCharge(charge, this.#shares.of(charge.policy, instances))
       this.#locate(charge)
-      const seed = this.#seeds.take(this.#low, this.#high) ? this.#seedFor(share, now, instances) : undefined
-      // The charge is made before this waits: no other check comes in between.
-      if (seed !== undefined) await this.#store.charge([{ ...share, cost: seed.cost }], seed.time)
+      const missing = this.#lastUsage.take(this.#low, this.#high)
+        ? this.#missingUsage(share, now, instances)
+        : undefined
+      // The memory store charges before it returns its promise, so no other check comes in between.
+      if (missing !== undefined) await this.#store.charge([{ ...share, cost: missing.cost }], missing.time)
       shares.push(share)
     }
     return shares
   }
 
-  /** What of the seed just taken is to be charged: as much as the key does not have on its own. */
-  #seedFor(share: Charge, now: number, instances: number): { cost: number; time: number } | undefined {
-    const { units, time } = this.#seeds
+  /** How much of the usage that was taken last the local counter of the key does not have yet. */
+  #missingUsage(share: Charge, now: number, instances: number): { cost: number; time: number } | undefined {
+    const { units, time } = this.#lastUsage
     const { policy } = share
     const verdict = this.#store.checkSync([{ ...share, cost: 0 }], now).verdicts[0] as Verdict
     if (isBlock(policy)) {
@@ -165,14 +170,14 @@ export class LocalFallback {
     outcome.degraded = "local"
     outcome.verdicts.forEach((verdict, i) => {
       const { cost, policy } = charges[i] as Charge
-      // Too much for the share is not too much for ever: the store may soon be back.
+      // The cost exceeds the share, not the limit, so it is allowed again when the store is back.
       if (verdict.retryAfter === Number.POSITIVE_INFINITY && cost <= policy.capacity)
         verdict.retryAfter = this.#retryAfter
     })
     return outcome
   }
 
-  #twin(charge: Charge, policy: Policy): Charge {
+  #localCharge(charge: Charge, policy: Policy): Charge {
     return {
       namespace: this.#localNamespace(charge.namespace).namespace,
       key: charge.key,
@@ -181,12 +186,12 @@ export class LocalFallback {
     }
   }
 
-  /** Leaves the hash of a charge's namespace and key in `low` and `high`. */
+  /** Sets `#low` and `#high` to the hash of a charge's namespace and key. */
   #locate(charge: Charge): void {
     const namespace = this.#localNamespace(charge.namespace)
     const hash = this.#hash
     if (charge.key !== hash.text) hash.hash(charge.key)
-    // A product on one side only: a key named like its namespace must not cancel out.
+    // Only one side is multiplied, so that a key with the name of its namespace does not cancel it out.
     this.#low = (Math.imul(hash.low, 0x9e3779b1) + namespace.low) | 0
     this.#high = (Math.imul(hash.high, 0x85ebca6b) + namespace.high) | 0
   }
@@ -204,7 +209,7 @@ export class LocalFallback {
     return local
   }
 
-  /** The local time of a shared outcome. The outcomes of one call share theirs, and the clock is read once for them. */
+  /** The local time of a shared outcome. Outcomes of one call have the same time, so the clock is read once for them. */
   #timeOf(outcome: Outcome): number {
     if (outcome.now !== this.#storeTime) {
       this.#storeTime = outcome.now
@@ -225,9 +230,9 @@ export class LocalFallback {
 }
 
 /**
- * The time to charge them at. Buckets and counters drain from now on. A log, and a window that starts with its first
- * request, end when they said they would: a client that keeps asking while denied must not be held any longer. Windows
- * aligned to the clock are taken by our own, which may not agree with the store's on where they begin.
+ * The time at which to charge remembered usage. Buckets and counters drain from now on. A log, and a window that starts with its
+ * first request, end when the store said they would, so that a client that keeps asking is not denied for longer. Aligned windows
+ * follow our clock, which may differ from the store's.
  */
 function timeCharged(policy: Policy, verdict: Verdict, now: number): number {
   const known = policy.anchored || policy.algorithm.name === "sliding-window-log"

@@ -9,12 +9,12 @@ interface Share {
 }
 
 /**
- * One instance's part of each limit: limit and burst divided by the live instances, rounded down so that the parts never
- * add up to more than the whole, and at least 1 so that nobody is shut out. N instances together then let at most
- * limit + N through in a window.
+ * The share of one instance in each limit: limit and burst divided by the number of live instances. Shares are rounded down, so
+ * that they never add up to more than the limit, and are at least 1, so that no instance denies everything. N instances together
+ * allow at most limit + N in a window.
  */
-export class Shares {
-  /** The number of instances rarely changes: the last one's numbers are enough. */
+export class PolicyShares {
+  /** One share per policy, because the number of instances rarely changes. */
   readonly #byPolicy = new WeakMap<Policy, Share>()
 
   of(policy: Policy, instances: number): Policy {
@@ -35,8 +35,8 @@ function shareOf(policy: Policy, instances: number): Policy {
     return overridePolicy(policy, limit, capacity)
   } catch (error) {
     if (!(error instanceof SluiceError) || error.code !== "POLICY_TOO_LARGE") throw error
-    // A huge round limit divided may have no common divisor with its window left. The whole limit over a window that much
-    // longer is the same rate, in numbers no larger than those of the whole policy.
+    // The share of a huge round limit may have no common divisor with the window. The whole limit over a window that is
+    // `instances` times as long is the same rate, in numbers no larger than those of the policy.
     return restorePolicy({ ...savePolicy(policy), capacity, window: policy.window * instances })
   }
 }

@@ -1,23 +1,21 @@
-// Stands between a limiter and a store that may fail: whatever happens to the store, a decision comes back, and it says
-// how it was made.
+// Wraps a store that may fail: a decision always comes back, and it says how it was made.
 //
-// Time: calls without `at` are decided locally by a clock that never steps. Calls with `at` are decided at that time, by
-// the local counters too. Both kinds may meet on one key; its counters then follow the rule of every store that time
-// never runs backwards for a key, and the seed of a key carries the time its last shared decision was made at, `at` or
-// the local clock.
+// Time: local counters decide calls without `at` by a clock that never steps, and calls with `at` at that time. Both kinds may
+// meet on one key. Its counters then follow the rule of every store that time never runs backwards for a key, and the last usage
+// of a key carries the time of its last shared decision, `at` or the local clock.
 
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { SluiceError } from "../../errors.js"
 import { messageOf, notify } from "../../notify.js"
 import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "../store.js"
 import { checkInWaves } from "../waves.js"
-import { allowUncounted, denyUncounted } from "./canned-outcomes.js"
+import { allowedOutcome, deniedOutcome } from "./canned-outcomes.js"
 import { LocalFallback } from "./local-fallback.js"
 import type { FailureKind } from "./store-failure.js"
 import { StoreFailure } from "./store-failure.js"
 import { monotonicNow } from "./timers.js"
 
-/** What decides when the store cannot: nothing (`allow`, `deny`), or this instance's share of the limit (`local`). */
+/** How to decide when the store cannot: allow or deny everything, or count this instance's share of the limit (`local`). */
 export type OnStoreFailure = Degraded
 
 export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
@@ -25,7 +23,7 @@ export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
 export interface StoreFailureEvent {
   readonly operation: StoreOperation
   readonly failure: StoreFailure
-  /** What was done instead. `dropped`: a charge, refund or reset that had no counter to go to. */
+  /** What was done instead. `dropped`: a charge, refund or reset that no local counter took. */
   readonly instead: Degraded | "dropped"
 }
 
@@ -34,28 +32,28 @@ export interface GuardedCheck extends Check {
 }
 
 export interface StoreGuardOptions {
-  /** For calls that do not say. Default: `"local"`. */
+  /** For calls that pass none. Default: `"local"`. */
   onStoreFailure?: OnStoreFailure
-  /** Keys whose last shared decision is remembered, to start from when the store fails. Default: 10,000, about 0.4 MB. */
-  maxSeeds?: number
-  /** Keys counted locally while the store is away. Default: 1,000,000. */
+  /** How many keys' last usage is remembered, to start from when the store fails. Default: 10,000, about 0.4 MB. */
+  maxRemembered?: number
+  /** How many keys are counted locally while the store fails. Default: 1,000,000. */
   maxKeys?: number
-  /** When a denied client should come back if only the return of the store can help. Default: 1,000. */
+  /** The `retryAfterMs` of a denial that ends only when the store is back. Default: 1,000. */
   retryAfterMs?: number
-  /** Told of every call that the store did not answer, also of those that the breaker kept away from it. */
+  /** Called for every call that the store did not answer, also for calls that the breaker refused. */
   onFailure?: (event: StoreFailureEvent) => void
-  /** A clock that never steps, in ms since 1970. Default: the system's monotonic clock. */
+  /** A clock that never steps, in milliseconds since 1970. Default: the system's monotonic clock. */
   clock?: { now(): number }
 }
 
 export interface StoreGuardStats {
   /** Calls that the store did not answer, by reason. */
   readonly failures: Readonly<Partial<Record<FailureKind, number>>>
-  /** Decisions made without it, by kind. */
+  /** Decisions made without the store, by kind. */
   readonly degraded: Readonly<Record<Degraded, number>>
-  /** Failures after which nobody knows whether the charge has happened. */
+  /** Failures after which it is unknown whether the store made the charge. */
   readonly ambiguous: number
-  /** Charges, refunds and resets that had no counter to go to. */
+  /** Charges, refunds and resets that no local counter took. */
   readonly dropped: number
 }
 
@@ -81,8 +79,8 @@ export class StoreGuard implements Store {
     this.#onFailure = options.onFailure
     this.#now = clock === undefined ? monotonicNow : () => clock.now()
     this.#local = new LocalFallback({
-      mostSeeds: options.maxSeeds ?? 10_000,
-      mostKeys: options.maxKeys ?? 1_000_000,
+      maxRemembered: options.maxRemembered ?? 10_000,
+      maxKeys: options.maxKeys ?? 1_000_000,
       retryAfter: this.#retryAfter,
       now: this.#now,
     })
@@ -183,7 +181,7 @@ export class StoreGuard implements Store {
     } catch (error) {
       if (!this.#isLocal("reset", error, onStoreFailure)) return
     }
-    // A key that was reset must not be found used when the store fails later.
+    // Forget the last usage of the key, so that it does not count when the store fails later.
     await this.#local.reset(charges)
   }
 
@@ -195,7 +193,7 @@ export class StoreGuard implements Store {
     try {
       await this.#store.close()
     } finally {
-      // Checks under way still get their answer, from the local counters if need be.
+      // Checks in flight still get their answer, if necessary from the local counters.
       if (this.#underWay > 0) await this.#idle()
       await this.#local.close()
     }
@@ -225,10 +223,10 @@ export class StoreGuard implements Store {
       return this.#mixed(operation, charges, at, onStoreFailure)
     if (way === "local") return this.#local[operation](charges, at, this.instances)
     const now = at ?? Math.round(this.#now() * 1000)
-    return way === "allow" ? allowUncounted(charges, now) : denyUncounted(charges, now, this.#retryAfter)
+    return way === "allow" ? allowedOutcome(charges, now) : deniedOutcome(charges, now, this.#retryAfter)
   }
 
-  /** Charges of rules that fail differently: each is decided its own way, and still all pass or none. */
+  /** Decides charges whose rules differ in `onStoreFailure`: each in its own way, and still all or none. */
   async #mixed(
     operation: "check" | "decide",
     charges: readonly Charge[],
@@ -238,10 +236,10 @@ export class StoreGuard implements Store {
     const now = at ?? Math.round(this.#now() * 1000)
     const ways = charges.map((charge) => charge.onStoreFailure ?? onStoreFailure)
     const of = (way: Degraded) => charges.filter((_, i) => ways[i] === way)
-    const allow = allowUncounted(of("allow"), now).verdicts
-    const deny = denyUncounted(of("deny"), now, this.#retryAfter).verdicts
+    const allow = allowedOutcome(of("allow"), now).verdicts
+    const deny = deniedOutcome(of("deny"), now, this.#retryAfter).verdicts
     const passes = [...allow, ...deny].every((verdict) => verdict.allowed)
-    // What another charge denies must not be counted here.
+    // Local counters charge nothing if another charge denies the request.
     const local = await this.#local[passes ? operation : "decide"](of("local"), at, this.instances)
     const decided = { allow: [...allow], deny: [...deny], local: [...local.verdicts] }
     const verdicts = ways.map((way) => decided[way].shift() as Verdict)
@@ -249,7 +247,7 @@ export class StoreGuard implements Store {
     return { allowed: passes && local.allowed, now: local.now, verdicts, degraded }
   }
 
-  /** Whether the local counters take what the store could not. If not, it is lost, and counted. */
+  /** Whether the local counters take a call that the store could not. If not, the call is counted as dropped. */
   #isLocal(operation: StoreOperation, error: unknown, onStoreFailure: OnStoreFailure): boolean {
     const isLocal = onStoreFailure === "local"
     this.#count(operation, error, isLocal ? "local" : "dropped")
@@ -258,7 +256,7 @@ export class StoreGuard implements Store {
   }
 
   #count(operation: StoreOperation, error: unknown, instead: Degraded | "dropped"): void {
-    // A mistake by the caller is the caller's to know, and a denial never comes here: it is an answer.
+    // A mistake by the caller is not a failure of the store.
     if (error instanceof SluiceError) throw error
     const failure = error instanceof StoreFailure ? error : unexpected(error)
     this.#failures[failure.kind] = (this.#failures[failure.kind] ?? 0) + 1
@@ -267,7 +265,7 @@ export class StoreGuard implements Store {
   }
 }
 
-/** Of several ways to fail, the one that lets the least through. */
+/** Of the ways in which charges fail, the one that lets the least through. */
 function strictest(charges: readonly Charge[], otherwise: OnStoreFailure): OnStoreFailure {
   let way: OnStoreFailure | undefined
   for (const charge of charges) {

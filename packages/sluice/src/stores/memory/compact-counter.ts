@@ -84,7 +84,7 @@ function check(
   const room = policy.limit - current - (previous && weighted(previous, size, offset))
   // One µs after the newest bucket has left the window.
   const gone = 2 * size - offset + 1
-  verdict.foreign = false
+  verdict.stale = false
   verdict.delay = 0
   if (cost <= room) {
     cells[at + COUNTS] = counts + cost

@@ -38,8 +38,8 @@ class Model {
     const { algorithm } = this.#policy
     const state = this.#stateOf(key)
     algorithm.decide(this.#policy, state, 0, cost, now, this.#verdict)
-    const { allowed, foreign } = this.#verdict
-    if (cost > 0 && (allowed || foreign)) algorithm.charge(this.#policy, state, 0, allowed ? cost : 0, now)
+    const { allowed, stale } = this.#verdict
+    if (cost > 0 && (allowed || stale)) algorithm.charge(this.#policy, state, 0, allowed ? cost : 0, now)
     return this.#verdict
   }
 

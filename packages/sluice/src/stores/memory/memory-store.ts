@@ -1,5 +1,5 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
-import { never, newVerdict } from "../../algorithms/algorithm.js"
+import { EMPTY_STATE, never, newVerdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
 import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
@@ -36,8 +36,6 @@ export interface MemoryStoreStats {
 const TIDY_EVERY_MS = 1_000
 /** How soon a client that found no room may come back, in µs. Nobody can know; a second is polite. */
 const FULL_RETRY = 1_000_000
-/** The state of a key never used, long enough for every algorithm. */
-const UNUSED = new Float64Array(4_096)
 
 /** Counters in the memory of this process: bounded, exact, without a timer per key. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
@@ -112,7 +110,7 @@ export class MemoryStore implements SyncStore {
     const table = this.#tables.open(namespace, policy)
     if (table.check(this.#hash, policy, cost, now, verdict)) return verdict
     this.#assertOpen()
-    policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
+    policy.algorithm.decide(policy, EMPTY_STATE, 0, cost, now, verdict)
     if (!verdict.allowed || cost === 0) return verdict
     if (this.#roomFor(1, now)) {
       this.#add(table, policy, cost, now)
@@ -135,10 +133,10 @@ export class MemoryStore implements SyncStore {
     if (!outcome.allowed) this.#uncharge(charges, outcome)
     const absent: Charge[] = []
     charges.forEach((charge, i) => {
-      const { foreign } = verdicts[i] as Verdict
+      const { stale } = verdicts[i] as Verdict
       const isCharged = outcome.allowed && charge.cost > 0
       // A check looks at blocks with a cost of 0, and is the only one that could settle them.
-      if (!isCharged && !(foreign && (charge.cost > 0 || isBlock(charge.policy)))) return
+      if (!isCharged && !(stale && (charge.cost > 0 || isBlock(charge.policy)))) return
       const table = this.#find(charge)
       if (table !== undefined) table.charge(charge.policy, outcome.allowed ? charge.cost : 0, now)
       else if (outcome.allowed) absent.push(charge)
@@ -162,7 +160,7 @@ export class MemoryStore implements SyncStore {
   #judge(charge: Charge, cost: number, now: number, verdict: Verdict): Verdict {
     const { policy } = charge
     const table = this.#find(charge)
-    if (table === undefined) policy.algorithm.decide(policy, UNUSED, 0, cost, now, verdict)
+    if (table === undefined) policy.algorithm.decide(policy, EMPTY_STATE, 0, cost, now, verdict)
     else table.decide(policy, cost, now, verdict)
     return verdict
   }

@@ -104,8 +104,7 @@ export class Table {
       this.algorithm.check(policy, this.cells, this.at, cost, now, verdict)
     } else {
       this.decide(policy, cost, now, verdict)
-      if (cost > 0 && (verdict.allowed || verdict.foreign))
-        this.charge(policy, verdict.allowed ? cost : 0, now)
+      if (cost > 0 && (verdict.allowed || verdict.stale)) this.charge(policy, verdict.allowed ? cost : 0, now)
     }
     return true
   }

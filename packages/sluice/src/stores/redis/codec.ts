@@ -125,7 +125,7 @@ export function decode(requests: readonly Request[], reply: Buffer): (Outcome | 
       judge(policy, cost, now, verdict)
       // Nothing was charged: what would have been allowed shows the state as it is.
       if (!charged && verdict.allowed && cost > 0) judge(policy, 0, now, verdict)
-      verdict.foreign = allowed === 2
+      verdict.stale = allowed === 2
       return verdict
     })
     return { allowed: allowed === 1, now, verdicts, degraded: undefined }

@@ -73,8 +73,8 @@ export async function checkAcross(
 
   const seen = await Promise.all(groups.map((group) => decide(group, terms)))
   if (!seen.every(isAllowed)) {
-    const foreign = groups.filter((_, i) => deniesForeign(seen[i] as Outcome))
-    await Promise.all(foreign.map((group) => settle(group, terms)))
+    const stale = groups.filter((_, i) => deniesStale(seen[i] as Outcome))
+    await Promise.all(stale.map((group) => settle(group, terms)))
     return merge(groups, seen)
   }
 
@@ -155,12 +155,12 @@ async function giveBack(
   }
 }
 
-function deniesForeign(outcome: Outcome): boolean {
-  return !outcome.allowed && outcome.verdicts.some((verdict) => verdict.foreign)
+function deniesStale(outcome: Outcome): boolean {
+  return !outcome.allowed && outcome.verdicts.some((verdict) => verdict.stale)
 }
 
 /**
- * A state written in other terms (see `Verdict.foreign`) is brought to this time by a denied check, not by a dry run:
+ * A state written in other terms (see `Verdict.stale`) is brought to this time by a denied check, not by a dry run:
  * without this it would be denied anew for ever. Should it be admitted by now, that is given back. Where the check would
  * have passed nobody waits for it; the next one that passes does it.
  */
