@@ -6,8 +6,8 @@ import { CandidateRun } from "./tally/candidate-run.js"
 import { ClientTable } from "./tally/client-table.js"
 
 /**
- * Runs a log through candidate rules, on the log's own clock. Reads it as a stream: memory does not grow with its length,
- * only with the number of keys that are counted at once.
+ * Runs a log through candidate rules, with the times of the log. It reads the log as a stream: memory grows with the number of
+ * keys that are counted at once, not with the length of the log.
  */
 export async function replay(chunks: LogChunks, options: ReplayOptions): Promise<ReplayReport> {
   const { rules, secret, ...logOptions } = options
@@ -29,7 +29,7 @@ export async function replay(chunks: LogChunks, options: ReplayOptions): Promise
         for (let i = 0; i < runs.length; i++)
           if ((runs[i] as CandidateRun).decide(request)) clients.denied(request, i, at)
       },
-      // Nobody who looks at a header would leave the word out.
+      // A rule set that uses headers contains this word.
       { ...logOptions, headers: /header|cookie/i.test(JSON.stringify(runs.map(({ document }) => document))) },
     )
     return {

@@ -1,8 +1,8 @@
-// HTML and SVG as text, with everything from outside escaped on its way in.
+// Builds HTML and SVG, and escapes every value that goes in.
 
 import { escapeHtml } from "../../http/escape-html.js"
 
-/** Text that is markup already. */
+/** Text that is already markup. */
 export class Markup {
   readonly text: string
 
@@ -13,7 +13,7 @@ export class Markup {
 
 type Part = string | number | Markup | readonly Markup[]
 
-/** Markup with values in it: html`<td>${name}</td>`. Only what is Markup goes in as it is. */
+/** A template tag: html`<td>${name}</td>`. It escapes every value that is not Markup. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(strings.reduce((text, next, i) => text + shown(parts[i - 1] as Part) + next))
 }

@@ -1,4 +1,4 @@
-// The report as one HTML file: charts are drawn here as SVG, so it needs no script and nothing from elsewhere.
+// Writes the report as one HTML file. Charts are SVG, so the file needs no script and nothing from elsewhere.
 
 import type { CandidateReport, Distinct, ReplayReport } from "../model/report.js"
 import { html, Markup } from "./markup.js"
@@ -6,7 +6,7 @@ import { count, duration, percent, time } from "./shown.js"
 import { STYLE } from "./style.js"
 import { timeline } from "./timeline.js"
 
-/** A page to keep, to send around, or to print. `title` is usually the name of the log. */
+/** The report as a page to keep, send or print. `title` is usually the name of the log. */
 export function replayHtml(report: ReplayReport, title: string): string {
   const { candidates } = report
   return html`<!doctype html>
@@ -82,7 +82,7 @@ function comparison({ candidates, requests, clients }: ReplayReport): Markup {
     number("denied", ({ denied }) => count(denied)),
     number("of requests", ({ denied }) => percent(denied / requests)),
     number("would be denied by shadows", ({ series }) => count(sum(series, "shadowDenied"))),
-    number("clients hurt", ({ hurt }) => distinct(hurt.clients)),
+    number("clients affected", ({ hurt }) => distinct(hurt.clients)),
     number("of clients", ({ hurt }) => percent(hurt.clients.count / clients.count)),
     number("most denied in a minute", ({ worstMinutes }) => count(worstMinutes[0]?.denied ?? 0)),
   ])
@@ -106,7 +106,7 @@ ${table(rules, [
 ${outright.length > 0 ? html`<p>Denied without counting: ${outright.map(([reason, value]) => `${reason} ${count(value)}`).join(", ")}.</p>` : html``}
 ${delayed.count > 0 ? html`<p>${count(delayed.count)} requests would have been held back first, for up to ${duration(delayed.longestMs)}.</p>` : html``}
 ${uncounted > 0 ? html`<p>${count(uncounted)} requests were allowed without counting: there were more keys at once than are held.</p>` : html``}
-<h3>Who would be hurt</h3>
+<h3>Who would be affected</h3>
 <p>${distinct(hurt.clients)} clients would have had a request denied. ${shares(candidate)}</p>
 ${table(hurt.most, [
   { title: "client", value: ({ client }) => client },

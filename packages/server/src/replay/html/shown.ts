@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats numbers and times for people.
 
 export function count(value: number): string {
   return Math.round(value).toLocaleString("en-US")
@@ -21,7 +21,7 @@ const UNITS = [
   ["s", 1_000],
 ] as const
 
-/** In the largest unit that leaves a number above one: `15 min`, `3.5 h`. */
+/** A duration in the largest unit that gives a number above one: `15 min`, `3.5 h`. */
 export function duration(ms: number): string {
   const [unit, length] = UNITS.find(([, length]) => ms >= length) ?? ["ms", 1]
   return `${Math.round((ms / length) * 10) / 10} ${unit}`

@@ -1,4 +1,4 @@
-/** The style of the report: one file, light and dark, fonts of the system, fit to print. */
+/** The style sheet of the report: light and dark, system fonts, printable. */
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --line: #d5dae0; --paper: #fff; --card: #f6f8fa; --requests: #9db4d0; --denied: #c2362b; --shadow: #b7791f }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #9aa5b1; --line: #323a44; --paper: #12161b; --card: #1a2027; --requests: #46617f; --denied: #f0685c; --shadow: #d9a441 } }

@@ -8,11 +8,11 @@ const HEIGHT = 180
 const LEFT = 56
 const BOTTOM = 22
 const TOP = 8
-const MOST_BINS = 240
+const MAX_BINS = 240
 
-/** Requests over time, with what was denied of them at the foot of each bar. */
+/** A bar chart of requests over time. The foot of each bar shows the denied ones. */
 export function timeline({ name, series }: CandidateReport, stepMs: number): Markup {
-  const plot = binned(series, stepMs, MOST_BINS)
+  const plot = binned(series, stepMs, MAX_BINS)
   const most = Math.max(1, ...plot.bins.map(({ requests }) => requests))
   const top = niceAbove(most)
   const step = (WIDTH - LEFT) / plot.bins.length
@@ -55,7 +55,7 @@ function xAxis({ from, binMs, bins }: Bins): Markup[] {
   })
 }
 
-/** 1, 2 or 5 with zeros: the next that is not smaller; even, so that its half is whole. */
+/** The next larger number of the form 1, 2 or 5 times a power of ten that is even, so that half of it is whole. */
 function niceAbove(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   const nice = [1, 2, 5, 10].map((times) => times * power).find((candidate) => candidate >= value) ?? value

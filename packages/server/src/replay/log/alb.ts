@@ -12,7 +12,7 @@ export function albReader(): LogReader {
   const read = (line: string): LoggedRequest | string | undefined => {
     const found = fields.read(line)
     if (!(found instanceof LoggedRequest)) return found
-    // The address of the client comes with its port.
+    // The field holds the client address with its port.
     const request = new LoggedRequest(found.at, withoutPort(found.ip), found.method, found.path)
     request.host = found.host
     request.headers = found.headers

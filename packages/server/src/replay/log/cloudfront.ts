@@ -1,4 +1,4 @@
-// Standard logs of AWS CloudFront: columns between tabs, named by a comment at the head of each file.
+// Standard logs of AWS CloudFront: columns separated by tabs, named in a comment at the top of each file.
 
 import type { LogReader } from "./log-reader.js"
 import { isoTime } from "./log-time.js"

@@ -1,4 +1,4 @@
-// The format of Apache and nginx that most logs are in, read by hand: no regular expression, no list of fields.
+// The combined format of Apache and nginx, which most logs have. It is parsed without regular expressions, for speed.
 //
 //   192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326 "http://referrer/" "agent"
 //
@@ -14,7 +14,7 @@ import { isAddress } from "./read-line.js"
 import { endOfQuoted, known, readRequestLine, unescaped } from "./request-line.js"
 
 export interface CombinedOptions {
-  /** Reads referrer and agent too. Rules that look at no header do without. */
+  /** Whether to read the referrer and the agent too. Only rules that match headers need them. */
   readonly headers: boolean
 }
 
@@ -39,7 +39,7 @@ export function combinedReader(format: "common" | "combined", { headers }: Combi
     if (request === undefined) return "no request like GET /path HTTP/1.1"
     if (!hasStatus(line, end + 2)) return "no status behind the request"
     if (hostFirst) request.host = withoutPort(first)
-    // Between the address and the time: `ident user`, two dashes for nearly everybody.
+    // `ident user` stands between the address and the time; nearly always two dashes.
     if (bracket - afterIp !== 5 || line.charCodeAt(afterIp + 3) !== 45)
       request.user = known(line.slice(line.indexOf(" ", afterIp + 1) + 1, bracket - 1))
     if (headers && format === "combined") request.headers = headersOf(line, end + 1)

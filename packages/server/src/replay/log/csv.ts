@@ -1,4 +1,4 @@
-// CSV with the names of its columns in the first line.
+// CSV with column names in the first line.
 
 import { SluiceError } from "sluice"
 import type { CsvField } from "../model/replay-options.js"
@@ -9,7 +9,7 @@ import { known } from "./request-line.js"
 
 type Columns = Readonly<Partial<Record<CsvField, string>>>
 
-/** Names that say what a column holds. */
+/** Column names by what the column holds. */
 const NAMES: Readonly<Record<CsvField, readonly string[]>> = {
   time: ["time", "timestamp", "@timestamp", "datetime", "date", "at", "ts"],
   ip: ["ip", "client_ip", "clientip", "remote_addr", "remote_ip", "client", "c-ip", "source_ip", "address"],
@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<CsvField, readonly string[]>> = {
 }
 const FIELDS = Object.keys(NAMES) as CsvField[]
 
-/** Fields that lead to a request; one who asks belongs to it. */
+/** The fields of a request. At least one must identify the client. */
 export function csvReader(columns: Columns = {}): LogReader {
   let separator = ","
   let places: Partial<Record<CsvField, number>> | undefined
@@ -48,9 +48,9 @@ export function csvReader(columns: Columns = {}): LogReader {
   return { format: "csv", read }
 }
 
-/** Whether a line can be the first of such a file: it names a time, and something that tells clients or paths apart. */
+/** Whether a line can be the head of such a file: it names a time column, and a client or path column. */
 export function isCsvHeader(line: string): boolean {
-  // JSON of a shape that nobody knows has names such as time and path in it too.
+  // JSON of an unknown shape also contains names such as time and path.
   if (line.startsWith("{") || line.startsWith("[")) return false
   const names = split(line, separatorOf(line)) ?? []
   const has = (field: CsvField) => names.some((name) => NAMES[field].includes(name.trim().toLowerCase()))
@@ -81,7 +81,7 @@ function separatorOf(line: string): string {
   return [",", ";", "\t"].reduce((best, char) => (count(char) > count(best) ? char : best))
 }
 
-/** The values of a line; quoted ones may hold the separator, and quotes written twice. */
+/** Splits a line. A quoted value may contain the separator, and doubled quotes. */
 function split(line: string, separator: string): string[] | undefined {
   if (!line.includes('"')) return line.split(separator)
   const values: string[] = []

@@ -12,13 +12,13 @@ import { readLine } from "./read-line.js"
 import { isRecordHeader, recordReader } from "./record.js"
 import { templateReader } from "./template.js"
 
-/** Lines that are looked at to find out the format. */
+/** How many lines are used to detect the format. */
 export const LINES_TO_DETECT = 50
 
 const NGINX_DEFAULT =
   '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
 
-/** The reader of a log: as asked for, or as its first lines look. */
+/** Returns the reader for the given format, or for the format that the first lines have. */
 export function readerFor(
   lines: readonly string[],
   option: LogFormatOption | undefined,
@@ -69,7 +69,7 @@ function askedFor(option: LogFormatOption, lines: readonly string[], options: Co
   }
 }
 
-/** Formats that say what they are. */
+/** Formats with an unmistakable first line. */
 function marked(lines: readonly string[]): LogReader | undefined {
   const [first = ""] = lines
   if (isRecordHeader(first)) return recordReader()
@@ -81,7 +81,7 @@ function marked(lines: readonly string[]): LogReader | undefined {
   return isCsvHeader(first) ? csvReader() : undefined
 }
 
-/** The one that reads most of the lines, and at least half of them. */
+/** The reader that understands most of the lines, and at least half of them. */
 function bestOf(lines: readonly string[], options: CombinedOptions): LogReader | undefined {
   const combined = lines.some((line) => /" \d{3} (?:\d+|-) "/.test(line)) ? "combined" : "common"
   const readers = [combinedReader(combined, options), albReader(), envoyTextReader(), cloudfrontReader()]

@@ -1,4 +1,4 @@
-// One JSON object a line, as Caddy, Traefik and Envoy write them.
+// One JSON object per line, as Caddy, Traefik and Envoy write it.
 
 import type { LogReader } from "./log-reader.js"
 import { anyTime } from "./log-time.js"
@@ -26,7 +26,7 @@ export function jsonReader(format: JsonFormat): LogReader {
   return { format, read }
 }
 
-/** Which of the formats a line is in. */
+/** Detects the format of a line. */
 export function jsonFormatOf(line: string): JsonFormat | undefined {
   const fields = parseObject(line)
   if (fields === undefined) return undefined
@@ -49,7 +49,7 @@ function isObject(value: unknown): value is Fields {
 }
 
 function readCaddy(fields: Fields): LoggedRequest | string | undefined {
-  // Its log holds more than requests.
+  // Caddy also logs other things than requests.
   if (!isObject(fields.request)) return undefined
   const { request } = fields
   const at = anyTime(fields.ts)
@@ -77,7 +77,7 @@ function readTraefik(fields: Fields): LoggedRequest | string | undefined {
   return read
 }
 
-/** Envoy lets people name the fields; these are the names in its documentation, and those of Istio. */
+/** Field names of Envoy are configurable. These are the names in its documentation and those of Istio. */
 function readEnvoy(fields: Fields): LoggedRequest | string | undefined {
   const at = anyTime(fields.start_time)
   if (Number.isNaN(at)) return "no time in start_time"
@@ -100,7 +100,7 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
-/** `192.0.2.1:50000` and `[2001:db8::1]:50000` without the port. */
+/** Removes the port from `192.0.2.1:50000` and `[2001:db8::1]:50000`. */
 export function withoutPort(address: string | undefined): string | undefined {
   if (address === undefined) return undefined
   if (address.startsWith("[")) return address.slice(1, address.indexOf("]"))

@@ -1,5 +1,5 @@
-// A log as lines: unpacked if it is gzip, cut at line ends. Chunks become text in one go and lines are slices of it, which
-// is several times faster than making a string of each line's bytes.
+// Splits a log into lines, and unpacks it if it is gzip. A chunk is decoded as a whole and lines are slices of it, which is several
+// times faster than decoding each line.
 
 import { isAscii } from "node:buffer"
 import { Readable } from "node:stream"
@@ -14,14 +14,14 @@ export interface LineOptions {
 
 export interface LineCounts {
   readonly lines: number
-  /** Unpacked. */
+  /** Bytes of the log, unpacked. */
   readonly bytes: number
 }
 
-/** Longer lines are no requests; holding them would let one file without line ends take all memory. */
-export const LONGEST_LINE = 1_048_576
+/** Longer lines are dropped, so that a file without line ends cannot fill the memory. */
+export const MAX_LINE_LENGTH = 1_048_576
 
-/** Calls back for each line, without its end. Rejects with the reason of the signal when it is aborted. */
+/** Calls back for each line, without its line end. Rejects with the reason of the signal when that aborts. */
 export async function eachLine(
   chunks: LogChunks,
   onLine: (line: string, number: number) => void,
@@ -56,11 +56,11 @@ async function* countedChunks(chunks: LogChunks, onBytes: (bytes: number) => voi
   }
 }
 
-/** The bytes of a log, unpacked if they are gzip. */
+/** Unpacks a log if it is gzip. */
 export async function* unpacked(chunks: LogChunks): AsyncGenerator<Uint8Array> {
   const source = countedChunks(chunks, () => {})
   let head: Uint8Array = new Uint8Array()
-  // The two bytes that tell gzip may come one by one.
+  // The two bytes that mark gzip may arrive in two chunks.
   while (head.length < 2) {
     const { done, value } = await source.next()
     if (done === true) break
@@ -90,12 +90,12 @@ function damaged(cause: Error): SluiceError {
   return new SluiceError("LOG_IO", { place: "log", expected, cause })
 }
 
-/** Cuts text at line ends, across chunks. */
+/** Splits text into lines across chunks. */
 class LineCutter {
   readonly #onLine: (line: string, number: number) => void
   #rest = ""
   #isAscii = true
-  /** Inside of a line that is too long: the rest of it is dropped. */
+  /** Whether a line is too long, so that the rest of it is dropped. */
   #isSkipping = false
   lines = 0
 
@@ -105,7 +105,7 @@ class LineCutter {
 
   push(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    // Nearly all logs are; the others are decoded line by line, as a character may lie across two chunks.
+    // Nearly all logs are ASCII. Others are decoded line by line, because a character may span two chunks.
     this.#isAscii = isAscii(bytes) && (this.#rest === "" || this.#isAscii)
     const text = bytes.toString("latin1")
     let start = 0
@@ -118,7 +118,7 @@ class LineCutter {
       end = text.indexOf("\n", start)
     }
     this.#rest = start === 0 ? this.#rest + text : text.slice(start)
-    if (this.#rest.length > LONGEST_LINE) {
+    if (this.#rest.length > MAX_LINE_LENGTH) {
       this.#isSkipping = true
       this.#rest = this.#rest.slice(0, 100)
     }
@@ -133,8 +133,8 @@ class LineCutter {
     this.lines++
     if (this.#isSkipping) {
       this.#isSkipping = false
-      // Longer than any: the reader is told by its length.
-      this.#onLine(raw.slice(0, 100).padEnd(LONGEST_LINE + 1), this.lines)
+      // Its length tells the reader that the line is too long.
+      this.#onLine(raw.slice(0, 100).padEnd(MAX_LINE_LENGTH + 1), this.lines)
       return
     }
     let line = raw.charCodeAt(raw.length - 1) === 13 ? raw.slice(0, -1) : raw

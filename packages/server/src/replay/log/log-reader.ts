@@ -2,8 +2,8 @@ import type { LoggedRequest } from "./logged-request.js"
 
 /** Reads the lines of one format. */
 export interface LogReader {
-  /** As reports call it. */
+  /** The name of the format in reports. */
   readonly format: string
-  /** The request of a line; the reason why there is none; or undefined for a line that tells of none, like a comment. */
+  /** Returns the request of a line, the reason why it is unreadable, or undefined for a line without one, such as a comment. */
   read(line: string): LoggedRequest | string | undefined
 }

@@ -1,12 +1,12 @@
-// Times as logs write them, in milliseconds since 1970. NaN for what is no time.
+// Parses the times of logs into milliseconds since 1970. NaN if the text is not a time.
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 const MINUTE = 60_000
 const ZERO = 48
 
 /**
- * `17/May/2015:10:05:03 +0000`, as Apache and nginx write it. Neighbouring lines share their second, and nearly all of them
- * their day, so both are kept; but not what is wrong, as the next line would begin like one that was cut short.
+ * Parses `17/May/2015:10:05:03 +0000`, the form of Apache and nginx. Neighbouring lines mostly have the same second and day, so
+ * the parser remembers both. It does not remember invalid times.
  */
 export class ClfTime {
   #text = ""
@@ -16,7 +16,7 @@ export class ClfTime {
   #zone = ""
   #zoneMs = 0
 
-  /** The time whose 26 characters begin there. */
+  /** Parses the time whose 26 characters begin at `at`. */
   read(line: string, start: number): number {
     if (line.startsWith(this.#text, start) && this.#text !== "") return this.#at
     const at = this.#parse(line, start)
@@ -43,7 +43,7 @@ export class ClfTime {
     const hours = twoDigits(line, start + 12)
     const minutes = twoDigits(line, start + 15)
     const seconds = twoDigits(line, start + 18)
-    // A leap second is written as 60.
+    // 60 is a leap second.
     if (!(hours < 24 && minutes < 60 && seconds <= 60)) return Number.NaN
     return this.#dayAt + ((hours * 60 + minutes) * 60 + seconds) * 1000 - this.#zoneMs
   }
@@ -69,7 +69,7 @@ function zoneOf(text: string): number {
   return (found[1] === "-" ? -minutes : minutes) * MINUTE
 }
 
-/** `2015-05-17T10:05:03.123Z`; with a space for the T, and without a zone taken for UTC. */
+/** Parses `2015-05-17T10:05:03.123Z`, also with a space instead of the T. Without a zone it is UTC. */
 export function isoTime(text: string): number {
   const found = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2}(?:[.,]\d+)?) ?(Z|UTC|[+-]\d{2}:?\d{2})?$/.exec(
     text,
@@ -80,7 +80,7 @@ export function isoTime(text: string): number {
   return Date.parse(`${day}T${(time as string).replace(",", ".")}${utc}`)
 }
 
-/** A count since 1970, in seconds, milliseconds, microseconds or nanoseconds: its size says in which. */
+/** Converts seconds, milliseconds, microseconds or nanoseconds since 1970. The size of the number tells the unit. */
 export function epochTime(value: number): number {
   if (!(value > 0)) return Number.NaN
   if (value < 1e11) return value * 1000
@@ -88,7 +88,7 @@ export function epochTime(value: number): number {
   return value < 1e17 ? value / 1000 : value / 1e6
 }
 
-/** A time in whatever way it is written. */
+/** Parses a time in any of these forms. */
 export function anyTime(value: unknown): number {
   if (typeof value === "number") return epochTime(value)
   if (typeof value !== "string" || value === "") return Number.NaN

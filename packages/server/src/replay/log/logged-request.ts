@@ -1,8 +1,8 @@
 import type { HeaderSource, RuleRequest } from "sluice/rules"
 
 /**
- * One request as a log tells of it. A class, so that all of one log have the same shape, and a small one: thousands wait at
- * any time to be put in order. What few formats have is only there where it is.
+ * A request of a log. Thousands are in memory at a time while they are sorted, so fields that few formats have are set only if
+ * they exist.
  */
 export class LoggedRequest implements RuleRequest {
   /** Milliseconds since 1970. */
@@ -16,7 +16,7 @@ export class LoggedRequest implements RuleRequest {
   declare client?: string | undefined
   declare apiKey?: string | undefined
   declare tier?: string | undefined
-  /** What the caller wanted charged, where the log says it. */
+  /** The cost of the request, if the log has it. */
   declare cost?: number | undefined
   declare domain?: string | undefined
   declare descriptors?: RuleRequest["descriptors"]

@@ -3,8 +3,8 @@ import type { LogReader } from "./log-reader.js"
 import type { LoggedRequest } from "./logged-request.js"
 
 /**
- * Reads a line as `LogReader.read` does, and refuses a request whose address is none: it was taken from the wrong place, and
- * all such requests would count as one client. The decision log holds what callers said, whatever that was.
+ * Reads a line as `LogReader.read` does, and refuses a request without a valid address: the field was misread, and all such
+ * requests would count as one client. The decision log is exempt, because it records what callers sent.
  */
 export function readLine(reader: LogReader, line: string): LoggedRequest | string | undefined {
   const read = reader.read(line)
@@ -14,7 +14,7 @@ export function readLine(reader: LogReader, line: string): LoggedRequest | strin
 
 let last = ""
 
-/** Most lines come from the client of the line before, or from one close to it. */
+/** Remembers the last valid addresses, because neighbouring lines often have the same client. */
 export function isAddress(text: string): boolean {
   if (text === last) return true
   if (isIP(text) === 0) return false

@@ -1,21 +1,21 @@
-// A log of any format as requests in order of time.
+// Reads a log of any format and delivers its requests in order of time.
 
 import { SluiceError } from "sluice"
 import type { LogChunks, LogOptions } from "../model/replay-options.js"
 import type { Disorder, UnreadableLine } from "../model/report.js"
 import { LINES_TO_DETECT, readerFor } from "./detect.js"
-import { eachLine, LONGEST_LINE } from "./lines.js"
+import { eachLine, MAX_LINE_LENGTH } from "./lines.js"
 import type { LogReader } from "./log-reader.js"
 import type { LoggedRequest } from "./logged-request.js"
 import { readLine } from "./read-line.js"
 import { TimeSorter } from "./time-sorter.js"
 
 export interface ReadLogOptions extends LogOptions {
-  /** Whether anybody will look at headers. */
+  /** Whether the rules match headers. */
   readonly headers: boolean
 }
 
-/** What there is to say of a log once it has been read. */
+/** The summary of a log after reading it. */
 export interface LogSummary {
   readonly format: string
   readonly lines: number
@@ -27,9 +27,9 @@ export interface LogSummary {
 
 const DEFAULT_DISORDER_MS = 60_000
 const UNREADABLE_SHOWN = 20
-const LONGEST_SHOWN = 200
+const MAX_SHOWN = 200
 
-/** Calls back for each request, the earliest first. */
+/** Calls back for each request, earliest first. */
 export async function readLog(
   chunks: LogChunks,
   onRequest: (request: LoggedRequest) => void,
@@ -43,7 +43,7 @@ export async function readLog(
 class LogInput {
   readonly #options: ReadLogOptions
   readonly #sorter: TimeSorter
-  /** The first lines, until they tell the format. */
+  /** The first lines, until the format is known. */
   #waiting: string[] | undefined = []
   #reader: LogReader | undefined
   #requests = 0
@@ -62,7 +62,7 @@ class LogInput {
       return
     }
     const read =
-      line.length > LONGEST_LINE ? `longer than ${LONGEST_LINE} bytes` : readLine(this.#reader, line)
+      line.length > MAX_LINE_LENGTH ? `longer than ${MAX_LINE_LENGTH} bytes` : readLine(this.#reader, line)
     if (typeof read === "object") {
       this.#requests++
       this.#sorter.push(read)
@@ -100,7 +100,7 @@ class LogInput {
   #refuse(line: string, number: number, reason: string): void {
     this.#unreadable++
     if (this.#first.length >= UNREADABLE_SHOWN) return
-    const text = line.length > LONGEST_SHOWN ? `${line.slice(0, LONGEST_SHOWN).trimEnd()}…` : line
+    const text = line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN).trimEnd()}…` : line
     this.#first.push({ line: number, reason, text })
   }
 }

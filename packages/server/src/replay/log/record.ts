@@ -1,9 +1,9 @@
-// The decision log of the service: one JSON object a line with short names, behind a first line that says what it is.
+// The decision log of the service: a first line that names the format, then one JSON object with short names per line.
 
 import type { LogReader } from "./log-reader.js"
 import { LoggedRequest } from "./logged-request.js"
 
-/** One decision. What is not known is left out. */
+/** One decision. Unknown fields are left out. */
 export interface RecordedDecision {
   /** Milliseconds since 1970. */
   readonly t: number
@@ -13,19 +13,19 @@ export interface RecordedDecision {
   readonly p?: string | undefined
   readonly i?: string | undefined
   readonly u?: string | undefined
-  /** Another name of the client. */
+  /** Another identifier of the client. */
   readonly c?: string | undefined
   /** The keyed hash of the API key. */
   readonly k?: string | undefined
   /** The tier. */
   readonly r?: string | undefined
-  /** What the caller wanted charged, where it said so. */
+  /** The cost that the caller asked for, if any. */
   readonly w?: number | undefined
   /** Headers that the configuration names. */
   readonly x?: Readonly<Record<string, string>> | undefined
   /** The domain and the descriptors of an Envoy request. */
   readonly d?: readonly [string, LoggedRequest["descriptors"]] | undefined
-  /** The rule that denied, or the reason; left out when allowed. */
+  /** The rule or the reason of a denial. Left out if allowed. */
   readonly n?: string | undefined
 }
 

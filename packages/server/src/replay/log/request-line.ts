@@ -1,11 +1,11 @@
-// What stands between the quotes of an access log: `GET /path HTTP/1.1`.
+// Parses the request line in an access log: `GET /path HTTP/1.1`.
 
 import { LoggedRequest } from "./logged-request.js"
 
-/** Of nearly all requests. Not made anew for each of millions of lines. */
+/** The usual methods. Reusing these strings saves memory with millions of lines. */
 const METHODS = ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"]
 
-/** The request between two places of a line, or undefined: broken TLS handshakes leave bytes or nothing there. */
+/** Parses the request between two positions. Undefined if there is none: failed TLS handshakes leave bytes or nothing. */
 export function readRequestLine(
   line: string,
   start: number,
@@ -17,7 +17,7 @@ export function readRequestLine(
   const method = space < 0 || space >= end ? undefined : methodOf(line, start, space)
   if (method === undefined) return undefined
   const last = line.lastIndexOf(" ", end - 1)
-  // HTTP/0.9 has no version at its end.
+  // An HTTP/0.9 request has no version.
   const pathEnd = last > space && line.startsWith("HTTP/", last + 1) ? last : end
   const target = unescaped(line.slice(space + 1, pathEnd))
   if (target === "") return undefined
@@ -34,7 +34,7 @@ function methodOf(line: string, start: number, end: number): string | undefined 
   return /^[A-Z_-]+$/.test(method) ? method : undefined
 }
 
-/** `http://host/path`, as proxies and ALB write it; `host:port` of a CONNECT has no path. */
+/** Splits `http://host/path`, the form of proxies and ALB. The `host:port` of a CONNECT has no path. */
 function absolute(target: string, at: number, ip: string | undefined, method: string) {
   const found = /^[a-z]+:\/\/([^/?#]*)(.*)$/i.exec(target)
   const path = found === null ? (method === "CONNECT" ? undefined : target) : found[2] || "/"
@@ -43,7 +43,7 @@ function absolute(target: string, at: number, ip: string | undefined, method: st
   return request
 }
 
-/** `\x22` and `\"` as nginx and Apache write what would end the quotes. */
+/** Decodes `\x22` and `\"`, by which nginx and Apache escape quotes. */
 export function unescaped(text: string): string {
   if (!text.includes("\\")) return text
   return text.replace(/\\(?:x([0-9A-Fa-f]{2})|(.))/g, (_, hex: string | undefined, char: string) =>
@@ -51,7 +51,7 @@ export function unescaped(text: string): string {
   )
 }
 
-/** The end of what stands in quotes from there on: their closing one, not one behind a backslash. -1 without. */
+/** The position of the closing quote, ignoring escaped ones. -1 if there is none. */
 export function endOfQuoted(line: string, start: number): number {
   let end = line.indexOf('"', start)
   while (end > start && line.charCodeAt(end - 1) === 92 && isEscape(line, end - 1, start))
@@ -59,14 +59,14 @@ export function endOfQuoted(line: string, start: number): number {
   return end
 }
 
-/** Whether a backslash escapes what is behind it, and is not escaped itself. */
+/** Whether the character is escaped by a backslash that is not escaped itself. */
 function isEscape(line: string, at: number, start: number): boolean {
   let count = 0
   while (at - count >= start && line.charCodeAt(at - count) === 92) count++
   return count % 2 === 1
 }
 
-/** What a log has for nothing. */
+/** The sign for an empty field. */
 export function known(text: string | undefined): string | undefined {
   return text === undefined || text === "" || text === "-" ? undefined : text
 }

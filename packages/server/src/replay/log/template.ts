@@ -1,5 +1,5 @@
-// Formats that are text with variables in between, as a `log_format` of nginx is: compiled once to a list of literals, and
-// read by looking for each of them behind the one before.
+// Reads formats that consist of literals and variables, such as a `log_format` of nginx. The format is compiled once to a list of
+// literals, and each line is read by finding them one after the other.
 
 import { SluiceError } from "sluice"
 import type { LogReader } from "./log-reader.js"
@@ -9,13 +9,13 @@ import { endOfQuoted, known, readRequestLine, unescaped } from "./request-line.j
 
 interface Piece {
   readonly name: string
-  /** What stands behind the value; empty at the end of the line. */
+  /** The literal after the value. Empty at the end of the line. */
   readonly until: string
 }
 
 const TIMES = ["time_local", "time_iso8601", "msec"]
 
-/** Reads lines of a `log_format`. `isWhole` is false for formats that others may go on behind. */
+/** Makes a reader for a `log_format`. `isWhole` is false if lines may have more fields at the end. */
 export function templateReader(
   format: string,
   template: string,
@@ -41,7 +41,7 @@ export function templateReader(
   return { format, read }
 }
 
-/** Times, and requests without quotes, hold spaces themselves: what ends them is looked for behind those. */
+/** Times and unquoted requests contain spaces, so their end is searched after those. */
 function leastLength(line: string, at: number, name: string, until: string): number {
   if (name === "time_local") return 26
   if (name !== "request" || until.startsWith('"')) return 0
@@ -54,7 +54,7 @@ function endOf(line: string, at: number, until: string): number {
   return until.charCodeAt(0) === 34 ? quotedEnd(line, at, until) : line.indexOf(until, at)
 }
 
-/** A quote inside of quotes is escaped. */
+/** Quotes inside a quoted value are escaped. */
 function quotedEnd(line: string, at: number, until: string): number {
   const end = endOfQuoted(line, at)
   return end >= 0 && line.startsWith(until, end) ? end : -1
@@ -105,7 +105,7 @@ function assembled(values: ReadonlyMap<string, string>, at: number, ip: string |
   return new LoggedRequest(at, ip, known(values.get("request_method")), unescaped(path))
 }
 
-/** `$http_user_agent` is the header `user-agent`. */
+/** The header of a variable: `$http_user_agent` is `user-agent`. */
 function headersOf(values: ReadonlyMap<string, string>): Record<string, string | undefined> {
   const headers: Record<string, string | undefined> = {}
   for (const [name, value] of values) {
@@ -116,7 +116,7 @@ function headersOf(values: ReadonlyMap<string, string>): Record<string, string |
   return headers
 }
 
-/** Who the proxy itself has seen is the last in X-Forwarded-For. */
+/** The last address in X-Forwarded-For is the one that the proxy itself has seen. */
 export function lastOf(forwarded: string | undefined): string | undefined {
   return known(forwarded?.slice(forwarded.lastIndexOf(",") + 1).trim())
 }

@@ -1,19 +1,19 @@
-// Puts requests in order of time that come a little out of it: servers write a line when a request ends, and several of
-// them write at once. Requests are held by the second until nothing earlier is expected, so order costs one look-up each.
+// Sorts requests by time. Logs are slightly out of order, because servers write a line when a request ends and several servers
+// write at once. Requests are grouped by second and held until no earlier one is expected, so each costs one look-up.
 
 import type { Disorder } from "../model/report.js"
 import type { LoggedRequest } from "./logged-request.js"
 
-/** Requests held at once. Of a log that has more than this in its window, less is put in order. */
-const MOST_HELD = 65_536
+/** The most requests in memory. A log with more in its window is sorted over a shorter time. */
+const MAX_HELD = 65_536
 
 export class TimeSorter {
   readonly #sink: (request: LoggedRequest) => void
   readonly #windowSeconds: number
-  readonly #mostHeld: number
+  readonly #maxHeld: number
   readonly #seconds = new Map<number, LoggedRequest[]>()
   #held = 0
-  /** Seconds before this one have been handed on. */
+  /** All seconds before this one are delivered. */
   #open = Number.NEGATIVE_INFINITY
   #newest = Number.NEGATIVE_INFINITY
   #previous = Number.NEGATIVE_INFINITY
@@ -23,10 +23,10 @@ export class TimeSorter {
   #longest = 0
   #late = 0
 
-  constructor(sink: (request: LoggedRequest) => void, windowMs: number, mostHeld = MOST_HELD) {
+  constructor(sink: (request: LoggedRequest) => void, windowMs: number, maxHeld = MAX_HELD) {
     this.#sink = sink
     this.#windowSeconds = Math.ceil(windowMs / 1000)
-    this.#mostHeld = mostHeld
+    this.#maxHeld = maxHeld
   }
 
   push(request: LoggedRequest): void {
@@ -43,10 +43,10 @@ export class TimeSorter {
     } else this.#pushInto(second, request)
     if (at < this.#newest) this.#longest = Math.max(this.#longest, this.#newest - at)
     else this.#newest = at
-    if (++this.#held > this.#mostHeld) this.#makeRoom()
+    if (++this.#held > this.#maxHeld) this.#makeRoom()
   }
 
-  /** Hands on all that is left. */
+  /** Delivers all remaining requests. */
   end(): void {
     this.#handOn(Number.POSITIVE_INFINITY)
   }
@@ -68,11 +68,11 @@ export class TimeSorter {
     let oldest = Number.POSITIVE_INFINITY
     for (const second of this.#seconds.keys()) oldest = Math.min(oldest, second)
     this.#handOn(oldest + 1)
-    // More of a second that is still going on are not late.
+    // Requests of a second that is not delivered yet are not late.
     if (this.#seconds.size === 0) this.#open = oldest
   }
 
-  /** All seconds before this one, in order. */
+  /** Delivers all seconds before this one, in order. */
   #handOn(before: number): void {
     if (before <= this.#open) return
     this.#open = before
@@ -83,7 +83,7 @@ export class TimeSorter {
       const requests = this.#seconds.get(second) as LoggedRequest[]
       this.#seconds.delete(second)
       this.#held -= requests.length
-      // Stable: requests of the same time stay as they were written.
+      // The sort is stable, so requests of the same time keep their order.
       if (!isSorted(requests)) requests.sort((a, b) => a.at - b.at)
       for (const request of requests) this.#sink(request)
     }

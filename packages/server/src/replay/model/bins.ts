@@ -1,11 +1,11 @@
-// A series as a picture needs it: so many bins of the same length, empty ones too.
+// Turns a series into bins of equal length for a chart.
 
 import type { SeriesStep } from "./report.js"
 
 export interface Bins {
   readonly from: number
   readonly binMs: number
-  /** Without gaps. */
+  /** All bins, empty ones included. */
   readonly bins: readonly SeriesStep[]
 }
 
@@ -13,7 +13,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-/** Lengths that people think in: others would cut hours and days anywhere, and draw waves that are not there. */
+/** Usual lengths of time. Others would not divide hours and days evenly, and the chart would show false waves. */
 const NICE = [
   ...[1, 2, 5, 10, 15, 30].map((times) => times * SECOND),
   ...[1, 2, 5, 10, 15, 30].map((times) => times * MINUTE),
@@ -21,7 +21,7 @@ const NICE = [
   ...[1, 2, 7, 14, 28, 91, 364].map((times) => times * DAY),
 ]
 
-/** At most so many bins from the first step to the last. */
+/** Divides a series into at most `most` bins. */
 export function binned(series: readonly SeriesStep[], stepMs: number, most: number): Bins {
   const first = series[0]?.at ?? 0
   const end = (series.at(-1)?.at ?? first) + stepMs

@@ -1,10 +1,10 @@
 import type { RuleSetDocument } from "sluice/rules"
 
-/** Rules to try. */
+/** A rule set to try. */
 export interface Candidate {
-  /** What the report calls it: the name of its file. */
+  /** The name in the report, usually the file name. */
   readonly name: string
-  /** Parsed, or YAML or JSON text. */
+  /** A parsed rule set, or YAML or JSON text. */
   readonly ruleSet: RuleSetDocument | string
 }
 
@@ -23,24 +23,24 @@ export const LOG_FORMATS = [
 
 export type LogFormatName = (typeof LOG_FORMATS)[number]
 
-/** What a column of a CSV file may hold. */
+/** What a CSV column may hold. */
 export type CsvField = "time" | "ip" | "method" | "path" | "host" | "user" | "apiKey" | "tier"
 
 export type LogFormatOption =
   | LogFormatName
   /** A `log_format` of nginx: `'$remote_addr [$time_local] "$request" $status'`. */
   | { readonly nginx: string }
-  /** Which column holds what, where their names do not say. */
+  /** The columns by what they hold, if their names do not tell. */
   | { readonly csv: Readonly<Partial<Record<CsvField, string>>> }
 
 export interface LogOptions {
-  /** Default: found out from the first lines. */
+  /** Default: detected from the first lines. */
   readonly format?: LogFormatOption | undefined
-  /** Lines up to this much too late are put in order. Default: 60 seconds. */
+  /** Lines that are at most this late are sorted. Default: 60 seconds. */
   readonly disorderMs?: number | undefined
-  /** After every chunk. Bytes are those of the input, packed if it is. */
+  /** Called after every chunk. `bytes` counts the input as it is, compressed or not. */
   readonly onProgress?: ((progress: ReplayProgress) => void) | undefined
-  /** Ends it: the promise rejects with the reason of the signal. */
+  /** Ends the replay. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -50,11 +50,11 @@ export interface ReplayProgress {
 }
 
 export interface ReplayOptions extends LogOptions {
-  /** At least one. Each runs on counters of its own. */
+  /** At least one candidate. Each has its own counters. */
   readonly rules: readonly Candidate[]
-  /** Keys the hashes of API keys, where rules name clients by such a hash. */
+  /** The secret for hashes of API keys, if rules name clients by such a hash. */
   readonly secret?: string | undefined
 }
 
-/** The bytes of a log: plain or gzip. */
+/** The bytes of a log, plain or gzip. */
 export type LogChunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>

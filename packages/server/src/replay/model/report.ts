@@ -1,18 +1,18 @@
-/** What a replay found. Plain data: as JSON it is the machine-readable report. */
+/** The result of a replay. As JSON it is the machine-readable report. */
 export interface ReplayReport {
-  /** How the log was read: `combined`, `nginx`, `caddy` … */
+  /** The format of the log: `combined`, `nginx`, `caddy` … */
   readonly format: string
   readonly lines: number
-  /** Of the log, unpacked. */
+  /** The size of the log, unpacked. */
   readonly bytes: number
-  /** Lines that were read as requests: all but empty, commented and unreadable ones. */
+  /** Lines with a request: all but empty lines, comments and unreadable ones. */
   readonly requests: number
   readonly unreadable: { readonly count: number; readonly first: readonly UnreadableLine[] }
-  /** The earliest and the latest request, in milliseconds since 1970; undefined without any. */
+  /** The times of the earliest and the latest request, in milliseconds since 1970. Undefined without requests. */
   readonly from: number | undefined
   readonly to: number | undefined
   readonly disorder: Disorder
-  /** Different clients: users where the log names them, addresses elsewhere. */
+  /** Distinct clients: users if the log names them, addresses otherwise. */
   readonly clients: Distinct
   /** The length of one step of every `series`, in milliseconds: a second, and longer for a log of more than 25 minutes. */
   readonly stepMs: number
@@ -27,19 +27,19 @@ export interface UnreadableLine {
   readonly text: string
 }
 
-/** Lines that are earlier than one before them. */
+/** Lines with an earlier time than a line before them. */
 export interface Disorder {
-  /** How many step back in time. */
+  /** How many there are. */
   readonly lines: number
-  /** The longest way back, in milliseconds. */
+  /** The largest step back in time, in milliseconds. */
   readonly longestMs: number
-  /** Those too late to be put in order: decided when they came, so near them the result is not exact. */
+  /** How many were too late to sort. The replay decided them in the order of the log, so the result is inexact around them. */
   readonly late: number
 }
 
 export interface Distinct {
   readonly count: number
-  /** False when there were too many to hold: then the count is an estimate, within 2% as a rule. */
+  /** False if there were too many to count exactly. The count is then an estimate, usually within 2 %. */
   readonly exact: boolean
 }
 
@@ -48,32 +48,32 @@ export interface CandidateReport {
   readonly name: string
   readonly allowed: number
   readonly denied: number
-  /** Allowed because there were more keys at once than are held. */
+  /** Allowed because the store was full of keys. */
   readonly uncounted: number
-  /** Allowed, and held back by a queueing leaky bucket first. */
+  /** Allowed after a delay by a queueing leaky bucket. */
   readonly delayed: { readonly count: number; readonly longestMs: number }
-  /** In the order of the set. */
+  /** In the order of the rule set. */
   readonly rules: readonly RuleReport[]
-  /** Denials that no limit made: lists, missing keys, paths that are refused. By reason. */
+  /** Denials by other reasons than a limit: lists, missing keys, refused paths. */
   readonly deniedOutright: Readonly<Record<string, number>>
-  /** Who would be hurt. */
+  /** The clients that would be denied. */
   readonly hurt: HurtReport
-  /** In order of time, one entry for each step that has requests. */
+  /** One entry per step with requests, in order of time. */
   readonly series: readonly SeriesStep[]
-  /** The minutes with the most denials, the worst first; at most 10. */
+  /** The minutes with the most denials, worst first. At most 10. */
   readonly worstMinutes: readonly SeriesStep[]
 }
 
 export interface RuleReport {
   readonly id: string
   readonly mode: "enforce" | "shadow" | "off"
-  /** Requests that the rule was asked about. */
+  /** Requests that matched the rule. */
   readonly requests: number
-  /** Requests it denied. When several rules deny one request, each has it. */
+  /** Requests that the rule denied. A request that several rules deny counts for each. */
   readonly denied: number
-  /** Requests that it would have denied, being in shadow, or that its candidate limits would have. */
+  /** Requests that the rule would have denied, if it is in shadow mode or has candidate limits. */
   readonly shadowDenied: number
-  /** The keys that it denied most, shadows too, the most denied first; at most 20. */
+  /** The keys with the most denials, shadow denials included, most denied first. At most 20. */
   readonly keys: readonly DeniedKey[]
 }
 
@@ -83,11 +83,11 @@ export interface DeniedKey {
 }
 
 export interface HurtReport {
-  /** Different clients with at least one request denied. */
+  /** Distinct clients with at least one denial. */
   readonly clients: Distinct
-  /** Clients by the share of their requests that was denied. The bounds are upper ones, the last is 1. */
+  /** Clients by the share of their requests that was denied. `upTo` is an upper bound; the last is 1. */
   readonly shares: readonly { readonly upTo: number; readonly clients: number }[]
-  /** The clients with the most denials, the most denied first; at most 20. */
+  /** The clients with the most denials, most denied first. At most 20. */
   readonly most: readonly HurtClient[]
 }
 
@@ -96,7 +96,7 @@ export interface HurtClient {
   readonly client: string
   readonly requests: number
   readonly denied: number
-  /** When the first and the last of them were denied, in milliseconds since 1970. */
+  /** The times of the first and the last denial, in milliseconds since 1970. */
   readonly firstDenied: number
   readonly lastDenied: number
 }
@@ -106,6 +106,6 @@ export interface SeriesStep {
   readonly at: number
   readonly requests: number
   readonly denied: number
-  /** By rules in shadow, and by candidate limits. */
+  /** Denials by rules in shadow mode and by candidate limits. */
   readonly shadowDenied: number
 }

@@ -1,5 +1,5 @@
-// The most a client ever asked for in one window, as an algorithm would count it: the smallest limit that would never have
-// denied it. That holds exactly, because a client that is never denied has all of its requests charged.
+// Measures the peak of a client: the most that it requested in one window, as an algorithm counts it. That is the smallest limit
+// that would never have denied the client. It is exact, because a client that is never denied is charged for all its requests.
 
 export type RecommendedAlgorithm =
   | "sliding-window-counter"
@@ -16,7 +16,7 @@ export const RECOMMENDED_ALGORITHMS = [
 
 export interface PeakMeter {
   readonly peak: number
-  /** A request, not earlier than the one before. Microseconds since 1970. */
+  /** Counts a request, in microseconds since 1970. Times must not decrease. */
   request(micros: number): void
 }
 
@@ -26,7 +26,7 @@ export function peakMeter(algorithm: RecommendedAlgorithm, windowMicros: number)
       return new FixedPeak(windowMicros)
     case "sliding-window-counter":
       return new CounterPeak(windowMicros)
-    // A bucket that holds a window's worth lets pass whatever the exact log does, so its peak is always enough.
+    // A bucket with a burst of one window allows everything that the exact log allows, so the log's peak is always enough.
     default:
       return new LogPeak(windowMicros)
   }
@@ -77,18 +77,18 @@ class CounterPeak implements PeakMeter {
   }
 }
 
-/** Different times held of one client. With more in a window, those within a 512th of it become one: its last. */
-const MOST_TIMES = 1_024
+/** The most distinct times per client. If a window has more, times within 1/512 of it are merged into the last one. */
+const MAX_TIMES = 1_024
 const SLOTS = 512
 
 class LogPeak implements PeakMeter {
   readonly #window: number
   #times: number[] = []
   #counts: number[] = []
-  /** Before this place, times have left the window. */
+  /** The index of the first time inside the window. */
   #first = 0
   #used = 0
-  /** Times within one slot are held as one; 1 holds each. */
+  /** Times within one slot are merged. 1 keeps each time. */
   #slot = 1
   peak = 0
 
@@ -103,7 +103,7 @@ class LogPeak implements PeakMeter {
     while (now - (this.#times[this.#first] as number) >= this.#window)
       this.#used -= this.#counts[this.#first++] as number
     if (this.#used > this.peak) this.peak = this.#used
-    if (this.#times.length > MOST_TIMES) this.#shrink()
+    if (this.#times.length > MAX_TIMES) this.#shrink()
   }
 
   #put(time: number, count: number): void {
@@ -125,7 +125,7 @@ class LogPeak implements PeakMeter {
   #shrink(): void {
     const times = this.#times.slice(this.#first)
     const counts = this.#counts.slice(this.#first)
-    if (times.length > MOST_TIMES / 2) this.#slot = this.#window / SLOTS
+    if (times.length > MAX_TIMES / 2) this.#slot = this.#window / SLOTS
     this.#times = []
     this.#counts = []
     this.#first = 0

@@ -1,21 +1,21 @@
-// A peak meter for every key. Where there are too many keys, for an even sample of them: those whose hash ends in enough
-// zeros, so that a key is either followed from its first request to its last, or not at all.
+// A peak meter for every key. If there are too many keys, it follows an even sample: the keys whose hash ends in enough zeros. So a
+// key is followed from its first request to its last, or not at all.
 
 import type { Distinct } from "../model/report.js"
 import { DistinctCount, low, setHash } from "../tally/distinct-count.js"
 import type { PeakMeter } from "./peak-meter.js"
 
-const MOST_KEYS = 200_000
+const MAX_KEYS = 200_000
 
 export class PeakTable {
   readonly #meterOf: () => PeakMeter
   readonly #most: number
   readonly #meters = new Map<string, PeakMeter>()
   readonly #all = new DistinctCount()
-  /** One of 2^n keys is followed. */
+  /** One in 2^n keys is followed. */
   #sampling = 0
 
-  constructor(meterOf: () => PeakMeter, most = MOST_KEYS) {
+  constructor(meterOf: () => PeakMeter, most = MAX_KEYS) {
     this.#meterOf = meterOf
     this.#most = most
   }
@@ -38,7 +38,7 @@ export class PeakTable {
       : { count: this.#all.estimate, exact: false }
   }
 
-  /** The lowest first. */
+  /** The peaks, lowest first. */
   get peaks(): number[] {
     return [...this.#meters.values()].map(({ peak }) => peak).sort((a, b) => a - b)
   }

@@ -9,19 +9,19 @@ import { peakMeter, RECOMMENDED_ALGORITHMS, type RecommendedAlgorithm } from "./
 import { PeakTable } from "./peak-table.js"
 
 export interface RecommendOptions extends LogOptions {
-  /** What clients are told apart by, as in a rule. Default: `ip`. */
+  /** How clients are identified, as in a rule. Default: `ip`. */
   readonly keyBy?: RuleSpec["keyBy"] | undefined
-  /** Default: a minute. */
+  /** Default: one minute. */
   readonly window?: Duration | undefined
-  /** The share of clients that may ever be denied. Default: 0.001. */
+  /** The share of clients that the limit may deny. Default: 0.001. */
   readonly share?: number | undefined
-  /** Which requests it is about. Default: all. */
+  /** Which requests to consider. Default: all. */
   readonly match?: RuleSpec["match"] | undefined
   /** Default: `sliding-window-counter`, as in rules. */
   readonly algorithm?: RecommendedAlgorithm | undefined
-  /** How requests tell who they are from, as in a rule set. */
+  /** How requests identify their client, as in a rule set. */
   readonly identity?: RuleSetDocument["identity"] | undefined
-  /** Of the rule that is written. Default: `recommended`. */
+  /** The id of the recommended rule. Default: `recommended`. */
   readonly id?: string | undefined
 }
 
@@ -30,21 +30,21 @@ export interface Recommendation extends LogSummary {
   readonly to: number | undefined
   readonly windowMs: number
   readonly share: number
-  /** Different keys. */
+  /** Distinct keys. */
   readonly clients: Distinct
-  /** Requests that do not match, or lack the key. */
+  /** Requests that do not match or have no key. */
   readonly notCounted: number
-  /** The most that a client asked for in one window: of half of them at most `p50`, and so on. */
+  /** Percentiles of the clients' peaks: half of the clients never exceeded `p50` in a window, and so on. */
   readonly peaks: Peaks
-  /** How many clients had which peak: from one bound, exclusive, to the next. */
+  /** How many clients had which peak, from one bound (exclusive) to the next. */
   readonly histogram: readonly { readonly upTo: number; readonly clients: number }[]
-  /** The smallest one that keeps to the share. */
+  /** The smallest limit that denies at most the given share of clients. */
   readonly limit: number
-  /** Clients that it would have denied at least once. */
+  /** Clients that the limit would have denied at least once. */
   readonly denied: { readonly clients: number; readonly share: number }
   /** The rule, in shadow mode. */
   readonly ruleSet: RuleSetDocument
-  /** The same as a file, with comments. */
+  /** The rule as a commented YAML file. */
   readonly yaml: string
 }
 
@@ -58,7 +58,7 @@ export interface Peaks {
   readonly max: number
 }
 
-/** Suggests a limit from real traffic: the smallest that would have denied no more than a share of the clients, ever. */
+/** Recommends a limit from real traffic: the smallest one that would have denied at most the given share of clients. */
 export async function recommend(chunks: LogChunks, options: RecommendOptions = {}): Promise<Recommendation> {
   const { keyBy = "ip", window = "1m", share = 0.001, algorithm = "sliding-window-counter" } = options
   checkShare(share)
@@ -115,7 +115,7 @@ export async function recommend(chunks: LogChunks, options: RecommendOptions = {
   }
 }
 
-/** The key of a request as the real engine takes it: a check that only looks, and keeps nothing. */
+/** Reads the key of a request with the real engine, by a check that charges nothing. */
 class KeyFinder {
   readonly #engine: RuleEngine
   readonly #options = { at: 0, cost: 0 }
@@ -138,7 +138,7 @@ function identityOf({ identity }: RecommendOptions): Pick<RuleSetDocument, "iden
   return identity === undefined ? {} : { identity }
 }
 
-/** By nearest rank: the smallest that so many do not exceed. */
+/** A percentile by nearest rank. */
 function peaksOf(peaks: readonly number[]): Peaks {
   const at = (share: number) => peaks[Math.max(0, Math.ceil(share * peaks.length) - 1)] ?? 0
   return {
@@ -175,7 +175,7 @@ function yamlOf({
   const day = (ms: number | undefined) => (ms === undefined ? "?" : new Date(ms).toISOString().slice(0, 16))
   const about = [
     `From ${requests} requests of ${clients.count} clients, ${day(from)} to ${day(to)} UTC:`,
-    `${denied.clients} of them (${percent(denied.share)}) would ever have been denied; asked for: at most ${percent(share)}.`,
+    `${denied.clients} of them (${percent(denied.share)}) would have been denied at least once; the goal was at most ${percent(share)}.`,
     "In shadow it reports and never blocks. When the reports are as expected: mode: enforce.",
   ]
   return `${about.map((line) => `# ${line}\n`).join("")}${stringify(ruleSet)}`
@@ -192,7 +192,7 @@ const UNITS = [
   ["s", 1_000],
 ] as const
 
-/** As rules write it: in the largest unit that it is a whole number of. */
+/** Writes a duration in the largest unit that gives a whole number, as rules do. */
 function durationText(ms: number): string {
   const unit = UNITS.find(([, length]) => ms % length === 0)
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`

@@ -1,4 +1,4 @@
-// One candidate rule set on the log: the real engine on a store of its own, and what it decided added up.
+// Runs one candidate rule set on the log: the real engine on its own store, with counts of its decisions.
 
 import { memoryStore } from "sluice"
 import {
@@ -15,7 +15,7 @@ import type { CandidateReport, HurtReport, RuleReport } from "../model/report.js
 import { Series } from "./series.js"
 import { WorstMinutes } from "./worst-minutes.js"
 
-/** Keys whose denials are counted exactly at least; see TopKeys. */
+/** How many keys are counted exactly. See TopKeys. */
 const KEYS_COUNTED = 10_000
 const KEYS_SHOWN = 20
 
@@ -48,14 +48,14 @@ export class CandidateRun {
     this.#engine = createRuleEngine({
       rules: this.document,
       clock,
-      // A full table must not look like a limit.
+      // A full store must not look like a limit.
       store: memoryStore({ clock, onFull: "allow" }),
       ...(secret === undefined ? {} : { secret }),
     })
     for (const { id } of this.document.rules) this.#rules.set(id, { requests: 0, denied: 0, shadowDenied: 0 })
   }
 
-  /** Decides a request at its own time. Whether it was denied. */
+  /** Decides a request at its own time. True if it is denied. */
   decide(request: LoggedRequest): boolean {
     this.#options.at = request.at
     const decision = this.#engine.checkSync(
@@ -108,7 +108,7 @@ export class CandidateRun {
       const outcome = rules[i] as (typeof rules)[number]
       const tally = this.#rules.get(outcome.rule)
       if (tally === undefined) continue
-      // A rule with candidate limits was asked already.
+      // A rule with candidate limits is counted already.
       if (outcome.candidate === undefined) tally.requests++
       if (outcome.allowed) continue
       if (outcome.mode === "shadow") tally.shadowDenied++

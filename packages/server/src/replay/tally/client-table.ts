@@ -1,21 +1,21 @@
-// Who asked, and what each candidate denied them, in bounded memory.
+// Counts requests and denials by client, in bounded memory.
 
 import type { RuleRequest } from "sluice/rules"
 import type { Distinct, HurtClient, HurtReport } from "../model/report.js"
 import { DistinctCount } from "./distinct-count.js"
 import { RequestCounts } from "./request-counts.js"
 
-/** Hurt clients kept when there are too many; twice as many are held. */
-const MOST_HURT = 100_000
+/** How many denied clients are kept when there are too many. Up to twice as many are in memory. */
+const MAX_HURT = 100_000
 const SHOWN = 20
-/** Upper bounds of the share denied. */
+/** Upper bounds of the denied share. */
 const SHARES = [0.01, 0.1, 0.5, 1]
 
-/** Who a request is from. */
+/** The client of a request. */
 type Asking = Pick<RuleRequest, "user" | "ip" | "client">
 
 interface Denials {
-  /** As it was counted. */
+  /** The name under which it was counted. */
   readonly name: string
   denied: number
   readonly first: number
@@ -28,7 +28,7 @@ export class ClientTable {
 
   constructor(candidates: number, most: { readonly clients?: number; readonly hurt?: number } = {}) {
     this.#requests = new RequestCounts(most.clients)
-    this.#hurt = Array.from({ length: candidates }, () => new HurtClients(most.hurt ?? MOST_HURT))
+    this.#hurt = Array.from({ length: candidates }, () => new HurtClients(most.hurt ?? MAX_HURT))
   }
 
   /** Counts a request of its client. */
@@ -47,7 +47,7 @@ export class ClientTable {
   hurtBy(candidate: number): HurtReport {
     const { all = [], clients = { count: 0, exact: true } } = this.#hurt[candidate] ?? {}
     const hurt = all.map(([client, { name, denied, first, last }]): HurtClient => {
-      // Of one that came when there were too many, only the denials are known.
+      // If a client came when there were too many, only its denials are known.
       const requests = Math.max(denied, this.#requests.of(name))
       return { client, requests, denied, firstDenied: first, lastDenied: last }
     })
@@ -61,7 +61,7 @@ export class ClientTable {
   }
 }
 
-/** The clients that one candidate has denied. */
+/** The clients that one candidate denied. */
 class HurtClients {
   readonly #most: number
   #denials = new Map<string, Denials>()
@@ -81,7 +81,7 @@ class HurtClients {
     }
     if (this.#denials.size >= 2 * this.#most) this.#drop()
     this.#beyond?.add(client)
-    // A copy: a slice would keep the whole chunk of the log that it was cut from.
+    // A copy, because a slice would keep its whole chunk of the log in memory.
     const name = Buffer.from(nameOf(asking)).toString()
     this.#denials.set(client, { name, denied: 1, first: at, last: at })
   }
@@ -96,7 +96,7 @@ class HurtClients {
       : { count: this.#beyond.estimate, exact: false }
   }
 
-  /** Those with the fewest denials make way. */
+  /** Drops the clients with the fewest denials. */
   #drop(): void {
     if (this.#beyond === undefined) {
       this.#beyond = new DistinctCount()
@@ -106,12 +106,12 @@ class HurtClients {
   }
 }
 
-/** By the bare name where it can: putting `ip:` in front of each took a tenth of a replay. */
+/** Uses the bare address if possible: adding `ip:` to each took a tenth of the time of a replay. */
 function nameOf({ user, ip, client }: Asking): string {
   return user !== undefined ? `user:${user}` : (ip ?? `client:${client}`)
 }
 
-/** As reports name it: the user where the log names one, or the address. */
+/** The name in reports: the user if the log has one, or the address. */
 function clientOf({ user, ip, client }: Asking): string {
   if (user !== undefined) return `user:${user}`
   return ip === undefined ? `client:${client ?? "unknown"}` : `ip:${ip}`

@@ -1,5 +1,5 @@
-// How many different texts there were, in 16 KB whatever their number: HyperLogLog, with linear counting where there are
-// few. Its standard error is 0.8%.
+// Estimates the number of distinct strings in 16 KB of memory, by HyperLogLog with linear counting for small numbers. The standard
+// error is 0.8 %.
 
 const BITS = 14
 const REGISTERS = 2 ** BITS
@@ -13,7 +13,7 @@ export class DistinctCount {
     this.addHash()
   }
 
-  /** The text that was hashed last. */
+  /** The string that was hashed last. */
   addHash(): void {
     const register = low & (REGISTERS - 1)
     const rank = Math.clz32(high) + 1
@@ -33,11 +33,11 @@ export class DistinctCount {
   }
 }
 
-/** The hash of the last text, in two halves of 32 bits: a pair made for every request would be garbage at once. */
+/** The hash of the last string in two halves of 32 bits. Returning a new pair for each request would create garbage. */
 export let low = 0
 export let high = 0
 
-/** FNV-1a twice, each half mixed once more, as the top bits of FNV of short texts are poor. */
+/** Two FNV-1a hashes, each mixed once more, because the top bits of FNV are poor for short strings. */
 export function setHash(text: string): void {
   let first = 0x811c9dc5
   let second = 0xc9dc5118

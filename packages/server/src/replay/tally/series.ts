@@ -1,5 +1,5 @@
-// What happened when, in a bounded number of steps: they begin with a second and grow with the time that the log spans, so
-// that an hour and a year both make a picture.
+// Counts over time in a bounded number of steps. Steps begin with one second and grow with the span of the log, so that an hour and
+// a year both make a readable chart.
 
 import type { SeriesStep } from "../model/report.js"
 
@@ -7,7 +7,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-/** Each is a multiple of the one before, so that steps can be joined. */
+/** The lengths of steps. Each is a multiple of the one before, so that steps can be merged. */
 const LADDER = [
   SECOND,
   5 * SECOND,
@@ -20,8 +20,8 @@ const LADDER = [
   6 * HOUR,
   DAY,
 ]
-/** A day of minutes, and a few more. */
-const MOST_STEPS = 1_500
+/** A day in minutes, and a few more. */
+const MAX_STEPS = 1_500
 
 interface Row {
   readonly at: number
@@ -38,7 +38,7 @@ export class Series {
   #row: Row = { at: Number.NaN, requests: 0, denied: 0, shadowDenied: 0 }
 
   add(at: number, denied: number, shadowDenied: number): void {
-    // NaN is never within a step.
+    // NaN compares false, so it starts a new step.
     if (!(at >= this.#row.at && at < this.#row.at + this.#stepMs)) this.#row = this.#rowAt(at)
     const row = this.#row
     row.requests++
@@ -50,7 +50,7 @@ export class Series {
     return this.#stepMs
   }
 
-  /** In order of time. */
+  /** The steps in order of time. */
   get steps(): SeriesStep[] {
     return [...this.#rows.values()].sort((a, b) => a.at - b.at)
   }
@@ -58,7 +58,7 @@ export class Series {
   #rowAt(at: number): Row {
     this.#first = Math.min(this.#first, at)
     this.#last = Math.max(this.#last, at)
-    while (this.#last - this.#first >= MOST_STEPS * this.#stepMs) this.#join()
+    while (this.#last - this.#first >= MAX_STEPS * this.#stepMs) this.#join()
     const start = Math.floor(at / this.#stepMs) * this.#stepMs
     let row = this.#rows.get(start)
     if (row === undefined) {
@@ -68,7 +68,7 @@ export class Series {
     return row
   }
 
-  /** Goes on with longer steps. Beyond days they double. */
+  /** Merges steps into longer ones. Beyond days the length doubles. */
   #join(): void {
     this.#stepMs = LADDER.find((step) => step > this.#stepMs) ?? this.#stepMs * 2
     const rows = [...this.#rows.values()]

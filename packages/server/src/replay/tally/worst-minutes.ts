@@ -1,10 +1,9 @@
-// The minutes with the most denials. A log in order needs one minute at a time; a few thousand are held, for lines that
-// come late.
+// Finds the minutes with the most denials. A sorted log needs only one minute at a time; a few thousand are kept for late lines.
 
 import type { SeriesStep } from "../model/report.js"
 
 const MINUTE = 60_000
-const MOST_HELD = 4_096
+const MAX_HELD = 4_096
 export const WORST_SHOWN = 10
 
 interface Minute {
@@ -27,7 +26,7 @@ export class WorstMinutes {
     this.#minute.shadowDenied += shadowDenied
   }
 
-  /** The worst first; of two alike, the earlier. */
+  /** The worst minutes first. Of two equal ones, the earlier comes first. */
   get worst(): SeriesStep[] {
     return this.#worstOf([...this.#minutes.values()])
   }
@@ -35,16 +34,16 @@ export class WorstMinutes {
   #minuteAt(start: number): Minute {
     const held = this.#minutes.get(start)
     if (held !== undefined) return held
-    if (this.#minutes.size >= MOST_HELD) this.#letGo()
+    if (this.#minutes.size >= MAX_HELD) this.#dropOlder()
     const minute = { at: start, requests: 0, denied: 0, shadowDenied: 0 }
     this.#minutes.set(start, minute)
     return minute
   }
 
-  /** The older half is over, but for lines that are very late. */
-  #letGo(): void {
+  /** Drops the older half. Only very late lines could still change it. */
+  #dropOlder(): void {
     const minutes = [...this.#minutes.values()].sort((a, b) => a.at - b.at)
-    const kept = minutes.splice(MOST_HELD / 2)
+    const kept = minutes.splice(MAX_HELD / 2)
     this.#worst = this.#worstOf(minutes)
     this.#minutes = new Map(kept.map((minute) => [minute.at, minute]))
   }
