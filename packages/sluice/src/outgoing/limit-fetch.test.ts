@@ -50,7 +50,7 @@ const URL_A = "https://a.example/a"
 const URL_B = "https://b.example/b"
 const bucket = { algorithm: "token-bucket", limit: 10, window: "1s", burst: 1 } as const
 
-describe("its own limit", () => {
+describe("the limiter", () => {
   it("sends a call at once while there is room", async () => {
     const { call, clock, sent } = setUp()
     expect(await (await call(URL_A)).text()).toBe("answer")
@@ -109,7 +109,7 @@ describe("its own limit", () => {
   })
 })
 
-describe("what the API asks for", () => {
+describe("a pause that the API asks for", () => {
   it.each<[string, Answer]>([
     ["429 with seconds", { status: 429, headers: { "retry-after": "2" } }],
     ["429 with a date", { status: 429, headers: { "retry-after": "Thu, 01 Jan 2026 00:00:02 GMT" } }],

@@ -1,4 +1,4 @@
-// Calls to somebody else's API, no faster than it wants them.
+// A fetch that calls other people's APIs no faster than they allow.
 
 import type { Clock } from "../clock.js"
 import { systemClock } from "../clock.js"
@@ -7,8 +7,7 @@ import type { Limiter } from "../limiter.js"
 import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody } from "../middleware/core/problem.js"
 import { sfInteger, wholeSeconds } from "../middleware/headers/structured-field.js"
 import { checkFields, checkType, hasMethods } from "../options.js"
-import { waitAsked } from "./limit-fetch-advice.js"
-import { Holds } from "./limit-fetch-hold.js"
+import { Pauses, requestedPauseMs } from "./api-pauses.js"
 
 /** A call that is about to be made. */
 export interface OutgoingCall {
@@ -20,35 +19,34 @@ export interface OutgoingCall {
 }
 
 export interface LimitFetchOptions {
-  /** What is counted and held together. Default: the host of the URL. */
+  /** Calls with the same key share a limit and are paused together. Default: the host of the URL. */
   key?: string | ((call: OutgoingCall) => string)
-  /** Units that a call takes. Default: 1. */
+  /** Units that a call costs. Default: 1. */
   cost?: number | ((call: OutgoingCall) => number | Promise<number>)
-  /** A call that could not be sent within so many milliseconds is answered 429 at once, by itself. Default: no bound. */
+  /** A call that would wait longer than this gets a 429 at once, without being sent. Default: no limit. */
   maxWaitMs?: number
   /**
-   * How often a call is sent again that was answered 429, or 503 with `retry-after`. Only if its body can be sent again
-   * (a stream cannot), and after 503 only if its method is idempotent. Default: 0.
+   * How often to repeat a call after a 429, or a 503 with `retry-after`. A call is repeated only if its body can be sent
+   * again (a stream cannot), and after a 503 only if its method is idempotent. Default: 0.
    */
   retries?: number
-  /** The limiter's clock, if you gave it one. */
+  /** The clock of the limiter, if it has its own. */
   clock?: Clock
 }
 
 type FetchInput = string | URL | Request
 type Fetch = (input: FetchInput, init?: RequestInit) => Promise<Response>
-/** What a call that was not made is answered by. */
+/** Why a call was not sent. */
 type Denied = Pick<Decision, "retryAfterMs" | "deniedBy" | "limits">
 
 const FIELDS = ["key", "cost", "maxWaitMs", "retries", "clock"]
-/** Methods that may be sent twice without harm. */
 const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
-/** After a 429 that does not say how long to wait; doubled with each try. */
-const PATIENCE_MS = 1_000
+/** The pause after a 429 that names none. It doubles with each try. */
+const DEFAULT_PAUSE_MS = 1_000
 
 /**
- * A `fetch` that waits for its turn. It also heeds what the API answers: after `retry-after`, and when rate limit headers
- * say that nothing is left, further calls of the same key wait until then.
+ * Returns a `fetch` that waits until the limiter allows the call. It also follows the API's own limits: after `retry-after`,
+ * and when rate limit headers say that nothing is left, it pauses all calls with the same key for that long.
  */
 export function limitFetch(
   fetch: Fetch,
@@ -58,7 +56,7 @@ export function limitFetch(
   checkOptions(fetch, limiter, options)
   const { maxWaitMs = Number.POSITIVE_INFINITY, retries = 0 } = options
   const clock = clockOf(options.clock)
-  const holds = new Holds(clock)
+  const pauses = new Pauses(clock)
 
   return async (input, init) => {
     const call = callOf(input, init)
@@ -67,35 +65,35 @@ export function limitFetch(
     const signal = init?.signal ?? (isRequest(input) ? input.signal : undefined)
     const deadline = clock.now() + maxWaitMs
     for (let tries = 1; ; tries++) {
-      const denial = await turn(key, cost, deadline, signal)
+      const denial = await waitForTurn(key, cost, deadline, signal)
       if (denial !== undefined) return denialResponse(denial)
       const response = await fetch(input, init)
-      const asked = waitAsked(response.status, response.headers, clock.now())
-      holds.hold(key, asked ?? PATIENCE_MS * 2 ** (tries - 1))
-      if (tries > retries || !mayRepeat(response, asked, input, init, call)) return response
-      // The API's own answer is better than one made here.
-      if (clock.now() + holds.leftMs(key) > deadline) return response
+      const pauseMs = requestedPauseMs(response.status, response.headers, clock.now())
+      pauses.pause(key, pauseMs ?? DEFAULT_PAUSE_MS * 2 ** (tries - 1))
+      if (tries > retries || !mayRepeat(response, pauseMs, input, init, call)) return response
+      // Return the API's own response instead of a 429 of ours.
+      if (clock.now() + pauses.leftMs(key) > deadline) return response
       await response.body?.cancel()
     }
   }
 
-  /** Waits for the API's leave and then for the limiter's. Returns what denied the call if that would take too long. */
-  async function turn(
+  /** Waits for the end of the key's pause, then for the limiter. Returns the denial if that would take too long. */
+  async function waitForTurn(
     key: string,
     cost: number | undefined,
     deadline: number,
     signal: AbortSignal | undefined,
   ): Promise<Denied | undefined> {
     for (;;) {
-      if (!(await holds.end(key, deadline, signal))) return { retryAfterMs: holds.leftMs(key) }
+      if (!(await pauses.wait(key, deadline, signal))) return { retryAfterMs: pauses.leftMs(key) }
       const decision = await limiter.wait(key, {
         ...(cost === undefined ? {} : { cost }),
         ...(signal === undefined ? {} : { signal }),
         maxWaitMs: Math.max(0, deadline - clock.now()),
       })
       if (!decision.allowed) return decision
-      if (holds.leftMs(key) === 0) return undefined
-      // An answer that came while it waited asks for a pause; what was charged is for a call that is not made now.
+      if (pauses.leftMs(key) === 0) return undefined
+      // Meanwhile another response asked for a pause. Refund the charge: the call is not sent now.
       await limiter.refund(key, cost, decision)
     }
   }
@@ -131,12 +129,12 @@ function clockOf(clock: Clock = systemClock): Required<Clock> {
   return { now: () => clock.now(), schedule: (ms, callback) => schedule.call(clock, ms, callback) }
 }
 
-/** Not by `instanceof`: servers put a `Request` of their own in the place of the global one. */
+/** Not by `instanceof`: some servers replace the global `Request` class. */
 function isRequest(input: FetchInput): input is Request {
   return typeof input === "object" && "url" in input
 }
 
-/** Throws the same TypeError as `fetch` where the URL cannot be read. */
+/** Throws the same TypeError as `fetch` for an invalid URL. */
 function callOf(input: FetchInput, init: RequestInit | undefined): OutgoingCall {
   const request = isRequest(input) ? input : undefined
   const base = (globalThis as { location?: { href?: string } }).location?.href
@@ -144,7 +142,7 @@ function callOf(input: FetchInput, init: RequestInit | undefined): OutgoingCall 
   return {
     url,
     method: (init?.method ?? request?.method ?? "GET").toUpperCase(),
-    // Few keys and costs look at them.
+    // Built on access: few keys and costs depend on headers.
     get headers() {
       return new Headers(init?.headers ?? request?.headers)
     },
@@ -159,17 +157,17 @@ function keyOf({ key }: LimitFetchOptions, call: OutgoingCall): string {
 
 function mayRepeat(
   response: Response,
-  asked: number | undefined,
+  pauseMs: number | undefined,
   input: FetchInput,
   init: RequestInit | undefined,
   call: OutgoingCall,
 ): boolean {
   const { status } = response
-  const isRefusal = status === 429 || (status === 503 && asked !== 0 && IDEMPOTENT.has(call.method))
+  const isRefusal = status === 429 || (status === 503 && pauseMs !== 0 && IDEMPOTENT.has(call.method))
   return isRefusal && isReplayable(input, init)
 }
 
-/** Whether the body can be sent a second time. One inside a `Request`, and any stream, is gone after the first. */
+/** Whether the body can be sent again. A stream, and the body inside a `Request`, can be read only once. */
 function isReplayable(input: FetchInput, init: RequestInit | undefined): boolean {
   const body: unknown = init?.body
   if (body === undefined || body === null) return !isRequest(input) || input.body === null
@@ -183,7 +181,7 @@ function isReplayable(input: FetchInput, init: RequestInit | undefined): boolean
   )
 }
 
-/** What the caller gets for a call that was not made: the answer that the API would have given. */
+/** The response to a call that was not sent: what the API would have responded. */
 function denialResponse(denial: Denied): Response {
   const headers: Record<string, string> = { "content-type": PROBLEM_CONTENT_TYPE }
   if (denial.retryAfterMs !== Number.POSITIVE_INFINITY) {

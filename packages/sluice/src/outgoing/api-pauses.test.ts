@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest"
 import type { HeaderDecision, HeaderStyle } from "../middleware/headers/headers.js"
 import { headerWriter } from "../middleware/headers/headers.js"
-import { waitAsked } from "./limit-fetch-advice.js"
+import { ManualClock } from "../testing/manual-clock.js"
+import { Pauses, requestedPauseMs } from "./api-pauses.js"
 
 const NOW = Date.UTC(2026, 0, 1)
+const NEVER = Number.POSITIVE_INFINITY
 
 function wait(status: number, headers: Record<string, string>): number | undefined {
-  return waitAsked(status, new Headers(headers), NOW)
+  return requestedPauseMs(status, new Headers(headers), NOW)
 }
 
 describe("retry-after", () => {
@@ -113,4 +115,60 @@ describe("rate limit headers", () => {
       expect(wait(200, headers)).toBe(42_000)
     },
   )
+})
+
+describe("Pauses", () => {
+  it("removes keys whose pause is over, and no others", () => {
+    const clock = new ManualClock()
+    const pauses = new Pauses(clock)
+    pauses.pause("long", 1e9)
+    for (let i = 0; i < 100_000; i++) {
+      pauses.pause(`key ${i}`, 10)
+      clock.advance(1)
+    }
+    expect(pauses.size).toBeLessThan(2_000)
+    expect(pauses.leftMs("long")).toBe(1e9 - 100_000)
+  })
+
+  it("keeps every paused key, however many", () => {
+    const pauses = new Pauses(new ManualClock())
+    for (let i = 0; i < 5_000; i++) pauses.pause(`key ${i}`, 10)
+    expect(pauses.size).toBe(5_000)
+  })
+
+  it("waits for the extended end of a pause", async () => {
+    const clock = new ManualClock()
+    const pauses = new Pauses(clock)
+    pauses.pause("key", 100)
+    let isOver = false
+    const waiting = pauses.wait("key", NEVER, undefined).then((value) => {
+      isOver = true
+      return value
+    })
+    pauses.pause("key", 150)
+    clock.advance(100)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isOver).toBe(false)
+    clock.advance(50)
+    expect(await waiting).toBe(true)
+    expect(clock.pending).toBe(0)
+  })
+
+  it("does not wait for a pause that ends after the deadline", async () => {
+    const clock = new ManualClock()
+    const pauses = new Pauses(clock)
+    pauses.pause("key", 100)
+    expect(await pauses.wait("key", clock.now() + 99, undefined)).toBe(false)
+    expect(clock.pending).toBe(0)
+    const waiting = pauses.wait("key", clock.now() + 100, undefined)
+    clock.advance(100)
+    expect(await waiting).toBe(true)
+  })
+
+  it("ignores a pause of 0 or NaN", () => {
+    const pauses = new Pauses(new ManualClock())
+    pauses.pause("key", 0)
+    pauses.pause("key", Number.NaN)
+    expect(pauses.size).toBe(0)
+  })
 })
