@@ -1,9 +1,9 @@
 import { checkFields } from "../../options.js"
-import { checkTallyOptions, TALLY_FIELDS, TallyCounter, type TallyOptions } from "./tally.js"
+import { COUNTER_FIELDS, type CounterOptions, checkCounterOptions, WindowCounter } from "./window-counter.js"
 
-export type ExpressRateLimitStoreOptions = TallyOptions
+export type ExpressRateLimitStoreOptions = CounterOptions
 
-/** The `Store` of express-rate-limit, in its own words; a user of this file need not have it installed. */
+/** The `Store` of express-rate-limit, declared here so that the package need not be installed. */
 export interface ExpressRateLimitStore {
   readonly localKeys: boolean
   readonly prefix: string
@@ -12,20 +12,20 @@ export interface ExpressRateLimitStore {
   get(key: string): Promise<{ totalHits: number; resetTime: Date | undefined } | undefined>
   decrement(key: string): Promise<void>
   resetKey(key: string): Promise<void>
-  /** Only with counters of its own: a given store may hold those of others. */
+  /** Missing when a store is given: it may hold the counters of others. */
   resetAll?(): Promise<void>
   shutdown(): Promise<void>
 }
 
 /**
- * A store for applications that stay with express-rate-limit: `rateLimit({ store: expressRateLimitStore({ store }) })`.
- * Limiters that share a store need a `prefix` each.
+ * A store for express-rate-limit: `rateLimit({ store: expressRateLimitStore({ store }) })`.
+ * Each limiter that shares a store needs its own `prefix`.
  */
 export function expressRateLimitStore(options: ExpressRateLimitStoreOptions = {}): ExpressRateLimitStore {
-  checkFields(options, TALLY_FIELDS, "expressRateLimitStore")
-  checkTallyOptions(options, "expressRateLimitStore")
+  checkFields(options, COUNTER_FIELDS, "expressRateLimitStore")
+  checkCounterOptions(options, "expressRateLimitStore")
   const prefix = options.prefix ?? "sluice-erl"
-  const counter = new TallyCounter({ ...options, prefix })
+  const counter = new WindowCounter({ ...options, prefix })
   let windowMs = 60_000
   return {
     localKeys: counter.isLocal,
@@ -34,14 +34,14 @@ export function expressRateLimitStore(options: ExpressRateLimitStoreOptions = {}
       windowMs = settings.windowMs
     },
     async increment(key) {
-      const { count, resetAt } = await counter.add(key, windowMs)
+      const { count, resetAt } = await counter.increment(key, windowMs)
       return { totalHits: count, resetTime: new Date(resetAt) }
     },
     async get(key) {
-      const { count, resetAt } = await counter.look(key, windowMs)
+      const { count, resetAt } = await counter.read(key, windowMs)
       return count === 0 ? undefined : { totalHits: count, resetTime: new Date(resetAt) }
     },
-    decrement: (key) => counter.takeBack(key, windowMs),
+    decrement: (key) => counter.decrement(key, windowMs),
     resetKey: (key) => counter.reset(key, windowMs),
     shutdown: () => counter.close(),
     ...(counter.isLocal ? { resetAll: () => counter.resetAll() } : {}),
