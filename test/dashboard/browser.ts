@@ -1,4 +1,4 @@
-// A real Chromium that looks at the dashboard, and keeps account of what no page of it may ever do.
+// Opens the dashboard in a real Chromium and collects errors that no page may cause.
 
 import { mkdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -20,40 +20,40 @@ export interface View {
   readonly reducedMotion?: boolean
 }
 
-/** A page, and what went wrong on it so far. */
-export interface Looked {
+/** A page, and its errors so far. */
+export interface OpenPage {
   readonly page: Page
   /** Errors in the console, exceptions, violations of the content security policy, and requests to any other host. */
-  readonly troubles: readonly string[]
+  readonly errors: readonly string[]
 }
 
-/** A tab of a browser that has no other. */
+/** The only tab of a browser context. */
 interface Tab {
   readonly context: BrowserContext
   readonly page: Page
   /** Whether it was opened with the default view, which most tests use. */
   readonly isPlain: boolean
-  /** What the test that uses it allows and finds. */
-  account: { readonly host: string; readonly troubles: string[] }
+  /** The host that the current test allows, and the errors that it collects. */
+  account: { readonly host: string; readonly errors: string[] }
 }
 
 const SIZE = { width: 1280, height: 900 }
 
 let browser: Promise<Browser> | undefined
 const tabs = new Set<Tab>()
-/** A wiped tab for the next test. A new one takes a second of processor time, most of it for new processes. */
+/** A cleared tab for the next test. A new one takes a second of processor time, most of it for new processes. */
 let spare: Tab | undefined
 
-/** Opens `url` in a browser that remembers nothing. */
-export async function look(url: string, view: View = {}): Promise<Looked> {
+/** Opens `url` in a browser without stored data. */
+export async function openPage(url: string, view: View = {}): Promise<OpenPage> {
   const isPlain = Object.keys(view).length === 0
   const tab = (isPlain ? spare : undefined) ?? (await openTab(view, isPlain))
   if (tab === spare) spare = undefined
   tabs.add(tab)
-  const troubles: string[] = []
-  tab.account = { host: new URL(url).host, troubles }
+  const errors: string[] = []
+  tab.account = { host: new URL(url).host, errors }
   await tab.page.goto(url)
-  return { page: tab.page, troubles }
+  return { page: tab.page, errors }
 }
 
 async function openTab(view: View, isPlain: boolean): Promise<Tab> {
@@ -67,17 +67,17 @@ async function openTab(view: View, isPlain: boolean): Promise<Tab> {
   context.on("request", (request) => {
     const asked = new URL(request.url())
     if (asked.host !== tab.account.host && asked.protocol !== "blob:")
-      tab.account.troubles.push(`asked another host: ${request.url()}`)
+      tab.account.errors.push(`asked another host: ${request.url()}`)
   })
-  context.on("weberror", (error) => tab.account.troubles.push(`exception: ${error.error().message}`))
+  context.on("weberror", (error) => tab.account.errors.push(`exception: ${error.error().message}`))
   context.on("console", (message) => {
-    // An answer that is no success is on the console whatever the page does with it.
+    // Chromium logs every error answer, also those that the page handles.
     const isAnswer = /Failed to load resource/.test(message.text())
-    if (message.type() === "error" && !isAnswer) tab.account.troubles.push(`console: ${message.text()}`)
+    if (message.type() === "error" && !isAnswer) tab.account.errors.push(`console: ${message.text()}`)
   })
-  // Also those that are not on the console.
+  // Chromium does not log every violation.
   await context.exposeBinding("sluiceViolation", (_, text: string) => {
-    tab.account.troubles.push(`policy: ${text}`)
+    tab.account.errors.push(`policy: ${text}`)
   })
   await context.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) => {
@@ -86,9 +86,9 @@ async function openTab(view: View, isPlain: boolean): Promise<Tab> {
     })
   })
   const page = await context.newPage()
-  // A machine that runs all tests at once is slow.
-  page.setDefaultTimeout(20_000)
-  const tab: Tab = { context, page, isPlain, account: { host: "", troubles: [] } }
+  // The machine may be busy with other tests.
+  page.setDefaultTimeout(40_000)
+  const tab: Tab = { context, page, isPlain, account: { host: "", errors: [] } }
   return tab
 }
 
@@ -106,7 +106,7 @@ export async function closePages(): Promise<void> {
   else await kept.context.close()
 }
 
-/** Takes everything out of a tab that a test has put there. False when that fails, as on a page that did not load. */
+/** Clears everything that a test left in a tab. False if that fails, as on a page that did not load. */
 async function isWiped({ context, page }: Tab): Promise<boolean> {
   try {
     await page.unrouteAll({ behavior: "ignoreErrors" })
@@ -124,7 +124,7 @@ async function isWiped({ context, page }: Tab): Promise<boolean> {
   }
 }
 
-/** Ends the browser before its process ends, which would end it as well: test files of one worker share a browser. */
+/** Closes the browser. Tests need not call it: the test files of a worker share a browser, which ends with the worker. */
 export async function closeBrowser(): Promise<void> {
   await closePages()
   await (await browser)?.close()
@@ -132,8 +132,8 @@ export async function closeBrowser(): Promise<void> {
   spare = undefined
 }
 
-/** What axe finds serious or critical on the page as it is, a line each. */
-export async function barriers(page: Page): Promise<string[]> {
+/** The serious and critical accessibility violations that axe finds on the page, one text each. */
+export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const found = await page.evaluate(async () => {
     interface Violation {
@@ -169,14 +169,14 @@ export async function pasteText(page: Page | Locator, text: string): Promise<voi
   }, text)
 }
 
-/** Keeps a picture for people to look at, artifacts/dashboard/<name>.png, when SLUICE_PICTURES is set: no test reads it. */
+/** Saves artifacts/dashboard/<name>.png if SLUICE_PICTURES is set. People look at it; no test reads it. */
 export async function picture(page: Page, name: string, { fullPage = true } = {}): Promise<void> {
   if (!process.env.SLUICE_PICTURES) return
   mkdirSync(ARTIFACTS, { recursive: true })
   await page.screenshot({ path: `${ARTIFACTS}${name}.png`, fullPage })
 }
 
-/** Whether something is wider than the page, so that it has to be moved sideways. */
+/** Whether the page scrolls sideways. */
 export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 }

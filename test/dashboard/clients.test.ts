@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
-import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closePages, look, type Page } from "./browser.js"
+import { closePages, openPage, type Page, violations } from "./browser.js"
+import { buildPage, startTestService, type TestService } from "./test-service.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -20,19 +20,19 @@ rules:
 const KEY = "ip:192.0.2.1"
 const SIGN_IN = { method: "POST", path: "/login", ip: "192.0.2.1" }
 
-let bed: Bed
+let server: TestService
 
 beforeAll(buildPage, 120_000)
 beforeEach(async () => {
-  bed = await startBed({ rules: RULES })
+  server = await startTestService({ rules: RULES })
 })
 afterEach(async () => {
   await closePages()
-  await bed.close()
+  await server.close()
 })
 
 async function lookAtKey(): Promise<Page> {
-  const { page } = await look(`${bed.url}/#/clients/login/${encodeURIComponent(KEY)}`)
+  const { page } = await openPage(`${server.url}/#/clients/login/${encodeURIComponent(KEY)}`)
   await page.getByRole("heading", { level: 1, name: KEY }).waitFor()
   return page
 }
@@ -43,28 +43,28 @@ interface KeyState {
   readonly limits: readonly { readonly limit: number; readonly remaining: number }[]
 }
 
-const keyState = () => bed.ask("GET", `/keys/login/${encodeURIComponent(KEY)}`) as Promise<KeyState>
+const keyState = () => server.ask("GET", `/keys/login/${encodeURIComponent(KEY)}`) as Promise<KeyState>
 
 describe("the busiest keys", () => {
-  it("are listed by how often they were denied and allowed, and lead to each of them", async () => {
-    await bed.check(SIGN_IN, 12)
-    await bed.check({ ...SIGN_IN, ip: "192.0.2.2" }, 6)
-    const { page, troubles } = await look(`${bed.url}/#/clients`)
+  it("are listed by their denied and allowed requests, with links to their pages", async () => {
+    await server.check(SIGN_IN, 12)
+    await server.check({ ...SIGN_IN, ip: "192.0.2.2" }, 6)
+    const { page, errors } = await openPage(`${server.url}/#/clients`)
     const denied = page.getByRole("region", { name: "Most denied" }).getByRole("row")
     await denied.nth(2).waitFor()
     expect(await denied.allTextContents()).toEqual(["KeyRuleRequests", `${KEY}login7`, "ip:192.0.2.2login1"])
     await denied.getByRole("link", { name: KEY }).click()
     await page.getByRole("heading", { level: 1, name: KEY }).waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("say what to expect while there are none", async () => {
-    const { page } = await look(`${bed.url}/#/clients`)
+  it("are explained while there are none", async () => {
+    const { page } = await openPage(`${server.url}/#/clients`)
     await page.getByRole("heading", { name: "Nobody was denied recently" }).waitFor()
   })
 
-  it("are not needed to look at a key", async () => {
-    const { page } = await look(`${bed.url}/#/clients`)
+  it("are not needed to find a key", async () => {
+    const { page } = await openPage(`${server.url}/#/clients`)
     await page.getByRole("combobox", { name: "Rule" }).selectOption("login")
     await page.getByRole("textbox", { name: "Key" }).fill(KEY)
     await page.keyboard.press("Enter")
@@ -73,15 +73,15 @@ describe("the busiest keys", () => {
 })
 
 describe("a key", () => {
-  it("shows what is used of each limit, as it is now", async () => {
-    await bed.check(SIGN_IN, 2)
+  it("shows the current usage of each limit", async () => {
+    await server.check(SIGN_IN, 2)
     const page = await lookAtKey()
     await page.getByText("2 of 5 used").waitFor()
     await page.getByText("allowed", { exact: true }).waitFor()
-    await bed.check(SIGN_IN, 3)
+    await server.check(SIGN_IN, 3)
     await page.getByText("5 of 5 used").waitFor()
     await page.getByText("limit reached", { exact: true }).waitFor()
-    // Over time as well: it stood lower a moment ago.
+    // The chart shows the lower usage of a moment ago.
     const chart = page.getByRole("slider", { name: "Usage of each limit" })
     await eventually(async () => (await chart.getAttribute("aria-valuetext"))?.includes("100%"))
     await chart.focus()
@@ -92,7 +92,7 @@ describe("a key", () => {
   })
 
   it("is reset with one click", async () => {
-    await bed.check(SIGN_IN, 5)
+    await server.check(SIGN_IN, 5)
     const page = await lookAtKey()
     await page.getByText("5 of 5 used").waitFor()
     await page.getByRole("button", { name: "Reset" }).click()
@@ -100,12 +100,12 @@ describe("a key", () => {
     expect((await keyState()).limits[0]?.remaining).toBe(5)
   })
 
-  it("is blocked for as long as was chosen, and no longer once that is taken back", async () => {
+  it("is blocked for the chosen time, and can be unblocked", async () => {
     const page = await lookAtKey()
     await page.getByRole("button", { name: "Block" }).click()
     const dialog = page.getByRole("dialog", { name: "Block this key" })
     await dialog.getByLabel("For how long").selectOption("1 hour")
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await dialog.getByRole("button", { name: "Block" }).click()
     await page.getByText("blocked", { exact: true }).waitFor()
     const { allowed, blockedForMs } = await keyState()
@@ -116,7 +116,7 @@ describe("a key", () => {
     expect((await keyState()).blockedForMs).toBeUndefined()
   })
 
-  it("leaves the key alone when the dialog is closed with Escape, and gives the focus back", async () => {
+  it("is not blocked if Escape closes the dialog, which returns the focus", async () => {
     const page = await lookAtKey()
     await page.getByRole("button", { name: "Block" }).focus()
     await page.keyboard.press("Enter")
@@ -137,23 +137,23 @@ describe("an override", () => {
     await dialog.getByRole("button", { name: "Save" }).click()
   }
 
-  it("gives a client other limits, in force at once, and can be removed", async () => {
+  it("gives a client its own limits at once, and can be removed", async () => {
     const page = await lookAtKey()
     await saveOverride(page, "50")
-    // The state and its chart name the limit as well, as soon as they have been asked for again.
+    // The state and its chart also name the limit, once they are loaded again.
     await page.getByRole("listitem").filter({ hasText: "login 50/1h" }).waitFor()
     await page.getByText("0 of 50 used").waitFor()
-    const [revision] = (await bed.ask("GET", "/rules/revisions")) as { comment: string }[]
+    const [revision] = (await server.ask("GET", "/rules/revisions")) as { comment: string }[]
     expect(revision?.comment).toBe("as agreed")
     await page.getByRole("button", { name: "Remove" }).click()
     await page.getByText("None. The limits of the rule apply.").waitFor()
     await page.getByText("0 of 5 used").waitFor()
-    expect(await bed.ask("GET", "/overrides")).toEqual([])
+    expect(await server.ask("GET", "/overrides")).toEqual([])
   })
 
-  it("takes nothing away but itself", async () => {
+  it("can be removed without removing others", async () => {
     const other = { client: KEY, rule: "everybody", limits: "unlimited" }
-    await bed.ask("POST", "/overrides", other)
+    await server.ask("POST", "/overrides", other)
     const page = await lookAtKey()
     await saveOverride(page, "50")
     await page
@@ -161,32 +161,32 @@ describe("an override", () => {
       .filter({ hasText: "50/1h" })
       .getByRole("button", { name: "Remove" })
       .click()
-    await eventually(async () => ((await bed.ask("GET", "/overrides")) as unknown[]).length === 1)
-    expect(await bed.ask("GET", "/overrides")).toEqual([other])
+    await eventually(async () => ((await server.ask("GET", "/overrides")) as unknown[]).length === 1)
+    expect(await server.ask("GET", "/overrides")).toEqual([other])
   })
 
-  it("is not saved over somebody else's change, and is once that was seen", async () => {
+  it("does not overwrite the change of somebody else unseen", async () => {
     const page = await lookAtKey()
     await page.getByRole("button", { name: "Override" }).waitFor()
-    await bed.ask("PATCH", "/rules/login", { description: "meanwhile" })
+    await server.ask("PATCH", "/rules/login", { description: "meanwhile" })
     await saveOverride(page, "50")
     await page.getByText("Somebody else changed the rules, so nothing was saved.", { exact: false }).waitFor()
-    expect(await bed.ask("GET", "/overrides")).toEqual([])
+    expect(await server.ask("GET", "/overrides")).toEqual([])
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click()
     await page.getByText("0 of 50 used").waitFor()
   })
 
-  it("says of what is wrong with it what the service says", async () => {
+  it("shows the mistakes that the service reports", async () => {
     const page = await lookAtKey()
     await page.getByRole("button", { name: "Override" }).click()
     await page.getByLabel("5/1h: window").fill("soon")
     await page.getByRole("button", { name: "Save" }).click()
     await page.getByText("limits[0].window must be", { exact: false }).first().waitFor()
-    expect(await bed.ask("GET", "/overrides")).toEqual([])
+    expect(await server.ask("GET", "/overrides")).toEqual([])
   })
 
-  it("is not offered for a key that is no single client's", async () => {
-    const { page } = await look(`${bed.url}/#/clients/everybody/global`)
+  it("is not offered for a key that does not identify a client", async () => {
+    const { page } = await openPage(`${server.url}/#/clients/everybody/global`)
     await page.getByText("This key does not identify a single client", { exact: false }).waitFor()
   })
 })

@@ -1,23 +1,23 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
 import { startRedis } from "../support/redis/single.js"
-import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closePages, look, type Page, picture } from "./browser.js"
+import { closePages, openPage, type Page, picture, violations } from "./browser.js"
+import { buildPage, startTestService, type TestService } from "./test-service.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const beds: { close(): Promise<void> }[] = []
+const servers: { close(): Promise<void> }[] = []
 
-async function bed(...options: Parameters<typeof startBed>): Promise<Bed> {
-  const started = await startBed(...options)
-  beds.push(started)
+async function server(...options: Parameters<typeof startTestService>): Promise<TestService> {
+  const started = await startTestService(...options)
+  servers.push(started)
   return started
 }
 
 beforeAll(buildPage, 120_000)
 afterEach(async () => {
   await closePages()
-  for (const started of beds.splice(0)) await started.close()
+  for (const started of servers.splice(0)) await started.close()
 })
 
 /** A figure of the page as a number: `31/s` is 31. */
@@ -29,12 +29,12 @@ async function figure(page: Page, name: string): Promise<number> {
 const SIGN_IN = { method: "POST", path: "/login", ip: "192.0.2.1" }
 
 describe("the overview of a fresh start", () => {
-  it("offers sample traffic, and its charts move once that comes", async () => {
-    const { url, service } = await bed()
-    const { page, troubles } = await look(url)
+  it("offers sample traffic, and shows it in its charts", async () => {
+    const { url, service } = await server()
+    const { page, errors } = await openPage(url)
     await page.getByRole("heading", { name: "No requests yet" }).waitFor()
     await picture(page, "overview-empty")
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await page.getByRole("button", { name: "Send sample traffic" }).click()
     await page.getByText("Sample traffic until", { exact: false }).waitFor()
     await page.getByRole("heading", { name: "Requests per second" }).waitFor()
@@ -44,12 +44,12 @@ describe("the overview of a fresh start", () => {
     await page.getByRole("button", { name: "Send sample traffic" }).waitFor()
     const { denied } = service.watch.history().requests
     expect(denied.some((count) => count > 0)).toBe(true)
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("offers none where the rules are somebody's own", async () => {
-    const { url } = await bed({ rules: "version: 1\nrules: []\n" })
-    const { page } = await look(url)
+  it("offers no sample traffic with the user's own rules", async () => {
+    const { url } = await server({ rules: "version: 1\nrules: []\n" })
+    const { page } = await openPage(url)
     await page.getByRole("heading", { name: "No requests yet" }).waitFor()
     await page.getByText("revision 1").waitFor()
     expect(await page.getByRole("button", { name: "Send sample traffic" }).count()).toBe(0)
@@ -58,34 +58,34 @@ describe("the overview of a fresh start", () => {
 
 describe("the overview under load", () => {
   it("follows the service second by second, and shows what it counted", async () => {
-    const started = await bed()
-    const { page, troubles } = await look(started.url)
+    const started = await server()
+    const { page, errors } = await openPage(started.url)
     await page.getByText("Live", { exact: true }).waitFor()
     for (let i = 0; i < 10; i++) await started.check(SIGN_IN, 100)
     const row = page.getByRole("row", { name: /^login/ })
     await row.waitFor()
-    // 5 of the 1,000 are allowed. All of it is within the ten seconds that a rate is taken over.
+    // 5 of the 1,000 are allowed. All are within the ten seconds of a rate.
     await eventually(async () => (await figure(page, "Denied")) >= 99, { within: 20_000 })
     await eventually(async () => /99(\.5)?\/s|100\/s/.test((await row.textContent()) ?? ""), {
       within: 20_000,
     })
     await page.getByRole("link", { name: "ip:192.0.2.1" }).waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("knows what happened before it was opened", async () => {
-    const started = await bed()
+  it("shows what happened before it was opened", async () => {
+    const started = await server()
     await started.check(SIGN_IN, 50)
     await eventually(() => started.service.watch.history().rules.length > 0)
-    const { page } = await look(started.url)
+    const { page } = await openPage(started.url)
     const line = page.getByRole("img", { name: "Denied by login: 45 in 15 minutes" })
     await line.waitFor()
   })
 
-  it("shows one rule alone when it is chosen, and says what its chart shows to who cannot see it", async () => {
-    const started = await bed()
+  it("shows a chosen rule alone, and describes its chart to screen readers", async () => {
+    const started = await server()
     await started.check(SIGN_IN, 50)
-    const { page } = await look(started.url)
+    const { page } = await openPage(started.url)
     await page.getByRole("link", { name: "login", exact: true }).click()
     await page.getByRole("heading", { name: "Rule login: decisions per second" }).waitFor()
     const chart = page.getByRole("slider", { name: "Rule login: decisions per second" })
@@ -101,9 +101,9 @@ describe("the overview under load", () => {
     await page.getByRole("heading", { name: "Requests per second" }).waitFor()
   })
 
-  it("tells of a new revision of the rules at once", async () => {
-    const started = await bed()
-    const { page } = await look(started.url)
+  it("shows a new revision of the rules at once", async () => {
+    const started = await server()
+    const { page } = await openPage(started.url)
     await page.getByText("revision 1").waitFor()
     await started.ask("PATCH", "/rules/login", { description: "changed" })
     await page.getByText("revision 2").waitFor()
@@ -125,8 +125,8 @@ describe("a service that is not reachable", () => {
   }
 
   it("is not called ready, has no rates, and leaves a gap in the charts", async () => {
-    const started = await bed()
-    const { page } = await look(started.url)
+    const started = await server()
+    const { page } = await openPage(started.url)
     await page.getByText("Live", { exact: true }).waitFor()
     await started.check(SIGN_IN, 100)
     await eventually(async () => (await figure(page, "Denied")) > 0, { within: 20_000 })
@@ -141,7 +141,7 @@ describe("a service that is not reachable", () => {
     expect(lost.every((text) => /Denied: –/.test(text))).toBe(true)
     await page.getByText(/^as of /).waitFor()
     await picture(page, "overview-lost")
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await started.start()
     await page.getByText("Ready", { exact: true }).waitFor()
     // What happened before is still there, the gap too, and then what the new service decides.
@@ -153,12 +153,12 @@ describe("a service that is not reachable", () => {
 })
 
 describe("a store that goes away", () => {
-  it("is said in words, with its breaker, and over once it is back", async () => {
+  it("is reported with the state of the breaker until it answers again", async () => {
     const redis = await startRedis()
-    beds.push({ close: () => redis.stop() })
-    const started = await bed({ config: { store: { url: `redis://127.0.0.1:${redis.port}` } } })
-    beds.reverse()
-    const { page } = await look(started.url)
+    servers.push({ close: () => redis.stop() })
+    const started = await server({ config: { store: { url: `redis://127.0.0.1:${redis.port}` } } })
+    servers.reverse()
+    const { page } = await openPage(started.url)
     await page.getByText("closed", { exact: true }).waitFor()
     await redis.pause()
     await eventually(
@@ -170,7 +170,7 @@ describe("a store that goes away", () => {
     )
     await page.getByText("Degraded", { exact: true }).first().waitFor()
     await picture(page, "overview-store-away")
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     redis.resume()
     await eventually(
       async () => {

@@ -1,9 +1,9 @@
-// What every page owes everybody: no barrier, no trouble, both languages, both themes, a phone.
+// Every page is accessible, causes no errors, and works in both languages, in both themes and on a phone.
 
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
-import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closePages, isTooWide, look, type Page, picture } from "./browser.js"
+import { closePages, isTooWide, openPage, type Page, picture, violations } from "./browser.js"
+import { buildPage, startTestService, type TestService } from "./test-service.js"
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -17,42 +17,42 @@ const PAGES = {
   "#/replay": ["Replay", "回放"],
 } as const
 
-let bed: Bed
+let server: TestService
 
 beforeAll(async () => {
   buildPage()
-  bed = await startBed()
-  await bed.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 8)
-  await bed.check({ method: "GET", path: "/v1/items", headers: { "x-api-key": "a" } }, 30)
+  server = await startTestService()
+  await server.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 8)
+  await server.check({ method: "GET", path: "/v1/items", headers: { "x-api-key": "a" } }, 30)
 }, 120_000)
 afterEach(closePages)
-afterAll(() => bed.close())
+afterAll(() => server.close())
 
 async function settled(page: Page, name: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name }).first().waitFor()
-  // Whatever is still on its way says so.
+  // Parts that are still loading show a .loading element.
   await page.waitForFunction(() => document.querySelector(".loading") === null)
 }
 
 it.each(Object.entries(PAGES))(
-  "%s has no barrier in either theme, fits a phone, speaks Chinese, and gives no trouble",
+  "%s is accessible in both themes, fits a phone, is translated, and causes no errors",
   async (hash, [english, chinese]) => {
-    const { page, troubles } = await look(`${bed.url}/${hash}`)
+    const { page, errors } = await openPage(`${server.url}/${hash}`)
     await settled(page, english)
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await picture(page, `${nameOf(hash)}-light`)
     await page.emulateMedia({ colorScheme: "dark" })
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await picture(page, `${nameOf(hash)}-dark`)
     await page.setViewportSize({ width: 360, height: 740 })
-    // Charts take their new size a moment later.
+    // Charts adapt to the new size a moment later.
     await eventually(async () => !(await isTooWide(page)))
     await picture(page, `${nameOf(hash)}-phone`)
     await page.getByRole("combobox", { name: "Language" }).selectOption("zh")
     await settled(page, chinese)
     expect(await isTooWide(page)).toBe(false)
     await picture(page, `${nameOf(hash)}-phone-zh`)
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   },
 )
 

@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
-import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closePages, isTooWide, look, type Page, picture } from "./browser.js"
+import { closePages, isTooWide, openPage, type Page, picture, violations } from "./browser.js"
+import { buildPage, startTestService, type TestService } from "./test-service.js"
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 60_000 })
 
-let bed: Bed
+let server: TestService
 beforeAll(async () => {
   buildPage()
-  bed = await startBed()
+  server = await startTestService()
 }, 60_000)
 afterEach(closePages)
-afterAll(() => bed.close())
+afterAll(() => server.close())
 
-const open = (query = "", view = {}) => look(`${bed.url}/#/playground${query}`, view)
+const open = (query = "", view = {}) => openPage(`${server.url}/#/playground${query}`, view)
 
 /** The chart of an algorithm. */
 function chart(page: Page, name: string) {
@@ -20,21 +20,21 @@ function chart(page: Page, name: string) {
 }
 
 describe("the playground", () => {
-  it("shows the boundary burst of the fixed window to who comes first, and that the exact log has none", async () => {
-    const { page, troubles } = await open()
+  it("first shows the boundary burst of the fixed window, which the exact log denies", async () => {
+    const { page, errors } = await open()
     await chart(page, "fixed-window").waitFor()
     expect(await chart(page, "fixed-window").getAttribute("aria-label")).toContain(
       "busiest 10 s: 20, 10 over the limit",
     )
     expect(await chart(page, "sliding-window-log").getAttribute("aria-label")).toContain("busiest 10 s: 10;")
-    // The bracket over the burst, with its number.
+    // The busiest window is marked, with its number of requests.
     await chart(page, "fixed-window").locator(".bracket").getByText("20").waitFor()
     expect(await chart(page, "sliding-window-log").locator(".bracket").count()).toBe(0)
     await picture(page, "playground")
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("makes another shape, limit or window at once, and keeps them in the address", async () => {
+  it("applies another shape, limit or window at once, and keeps them in the address", async () => {
     const { page } = await open()
     await page.getByText("Steady").click()
     await page.getByRole("spinbutton", { name: "Limit" }).fill("40")
@@ -47,14 +47,14 @@ describe("the playground", () => {
     expect(await chart(page, "token-bucket").getAttribute("aria-label")).toBe(before)
   })
 
-  it("refuses a limit that is none, and goes on with the last one", async () => {
+  it("refuses an invalid limit, and keeps the last valid one", async () => {
     const { page } = await open()
     await page.getByRole("spinbutton", { name: "Limit" }).fill("0")
     await page.getByText("A whole number from 1 to 100.").waitFor()
     await page.getByText("10 per 10 seconds").waitFor()
   })
 
-  it("takes traffic drawn with the pointer", async () => {
+  it("accepts traffic drawn with the pointer", async () => {
     const { page } = await open("?shape=steady")
     await page.getByRole("button", { name: "Clear" }).click()
     await page.getByText("0 requests in a minute").waitFor()
@@ -65,13 +65,13 @@ describe("the playground", () => {
     await page.mouse.down()
     await page.mouse.move(box.x + box.width - 2, box.y + box.height / 3, { steps: 3 })
     await page.mouse.up()
-    // Ten in each of 120 slots, without gaps however fast the hand was.
+    // Ten requests in each of 120 slots, without gaps.
     await page.getByText("1,200 requests in a minute").waitFor()
     expect(await page.getByRole("radio", { name: "Drawn" }).isChecked()).toBe(true)
     expect(await chart(page, "sliding-window-log").getAttribute("aria-label")).toContain("60 of 1200 allowed")
   })
 
-  it("takes traffic drawn with the keyboard alone", async () => {
+  it("accepts traffic drawn with the keyboard", async () => {
     const { page } = await open()
     await page.getByRole("button", { name: "Clear" }).focus()
     await page.keyboard.press("Enter")
@@ -82,7 +82,7 @@ describe("the playground", () => {
     await page.getByText("5 requests in a minute").waitFor()
   })
 
-  it("says which algorithms decide alike, and compares those that are chosen", async () => {
+  it("tells which algorithms decide the same, and compares the chosen ones", async () => {
     const { page } = await open("?shape=random")
     await page.getByRole("checkbox", { name: "gcra" }).check()
     await page.getByText("same decisions as token-bucket").waitFor()
@@ -98,7 +98,7 @@ describe("the playground", () => {
     ])
   })
 
-  it("plays the minute, and stops where somebody takes the time line", async () => {
+  it("plays the minute, and stops when the user moves the time", async () => {
     const { page } = await open()
     const time = page.getByRole("slider", { name: "Time" })
     await page.getByRole("button", { name: "Play" }).click()
@@ -106,29 +106,29 @@ describe("the playground", () => {
     await time.fill("10000")
     await page.getByRole("button", { name: "Play" }).waitFor()
     expect(await time.getAttribute("aria-valuetext")).toBe("10.0 s")
-    // Ten seconds in: both bursts are within the window of the fixed one.
+    // After ten seconds, both bursts are within one window.
     const fixed = page.getByRole("listitem").filter({ has: chart(page, "fixed-window") })
     await fixed.getByText("20 in the window, 0 remaining").waitFor()
-    // A mouse reads it too: between two bursts.
+    // The mouse moves the time too, here to a time between two bursts.
     const width = Number(await chart(page, "fixed-window").getAttribute("width"))
     await chart(page, "fixed-window").hover({ position: { x: (width * 25) / 60, y: 40 } })
     await fixed.getByText("0 in the window, 10 remaining").waitFor()
     expect(await time.getAttribute("aria-valuetext")).toMatch(/^2[45]\.\d s$/)
   })
 
-  it.each(["light", "dark"] as const)("has no barriers in %s", async (theme) => {
-    const { page, troubles } = await open("?shape=waves", { theme })
+  it.each(["light", "dark"] as const)("has no serious accessibility violation in %s", async (theme) => {
+    const { page, errors } = await open("?shape=waves", { theme })
     await chart(page, "gcra").or(chart(page, "fixed-window")).first().waitFor()
-    expect(await barriers(page)).toEqual([])
-    expect(troubles).toEqual([])
+    expect(await violations(page)).toEqual([])
+    expect(errors).toEqual([])
   })
 
   it("fits a phone, in Chinese", async () => {
-    const { page, troubles } = await open("", { width: 360, language: "zh-CN" })
+    const { page, errors } = await open("", { width: 360, language: "zh-CN" })
     await page.getByRole("heading", { level: 1, name: "演练场" }).waitFor()
     await chart(page, "fixed-window").waitFor()
     expect(await isTooWide(page)).toBe(false)
     await picture(page, "playground-phone-zh")
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 })

@@ -1,24 +1,26 @@
-// How the places inside of Rules and Try it look and read: in both themes, both languages, on a phone, and to who may only
-// look. The pages themselves are in pages.test.ts.
+// The views inside Rules and Try it: in both themes, both languages, on a phone, and for a reader.
+// pages.test.ts covers the pages themselves.
 
 import { createHash } from "node:crypto"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
-import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
-import { barriers, closePages, isTooWide, look, type Page, picture, type View } from "./browser.js"
+import { closePages, isTooWide, openPage, type Page, picture, type View, violations } from "./browser.js"
+import { buildPage, EXAMPLE_RULES, startTestService, type TestService } from "./test-service.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-let bed: Bed
+let server: TestService
 beforeAll(async () => {
   buildPage()
-  bed = await startBed({ rules: EXAMPLE_RULES })
-  await bed.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 9)
-  await bed.ask("PATCH", "/rules/login?comment=incident%2042", { description: "Slow down password guessing" })
+  server = await startTestService({ rules: EXAMPLE_RULES })
+  await server.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 9)
+  await server.ask("PATCH", "/rules/login?comment=incident%2042", {
+    description: "Slow down password guessing",
+  })
 }, 60_000)
 afterEach(closePages)
-afterAll(() => bed.close())
+afterAll(() => server.close())
 
-/** Each place, and what it takes to get there and see that it has come. */
+/** Each view with its address, and the steps to reach it. */
 const PLACES: readonly (readonly [name: string, path: string, arrive: (page: Page) => Promise<void>])[] = [
   [
     "rule-form",
@@ -62,27 +64,27 @@ const PLACES: readonly (readonly [name: string, path: string, arrive: (page: Pag
   ],
 ]
 
-/** Every place of a view, in one browser. */
+/** Opens all views in one browser. */
 async function walk(
   view: View,
   name: string,
   see: (page: Page, place: string) => Promise<void>,
 ): Promise<void> {
-  const { page, troubles } = await look(bed.url, view)
+  const { page, errors } = await openPage(server.url, view)
   for (const [place, path, arrive] of PLACES) {
-    // Another query is another document, so that no place has what was typed in the one before.
-    await page.goto(`${bed.url}/?${place}#/${path}`)
+    // Another query loads the page again, so that drafts of the previous view are gone.
+    await page.goto(`${server.url}/?${place}#/${path}`)
     await arrive(page)
     await picture(page, `${place}-${name}`)
     await see(page, place)
   }
-  expect(troubles).toEqual([])
+  expect(errors).toEqual([])
 }
 
 describe("Rules and Try it", () => {
-  it.each(["light", "dark"] as const)("have no serious barrier: %s", async (theme) => {
+  it.each(["light", "dark"] as const)("have no serious accessibility violation: %s", async (theme) => {
     await walk({ theme }, theme, async (page, place) => {
-      expect([place, ...(await barriers(page))]).toEqual([place])
+      expect([place, ...(await violations(page))]).toEqual([place])
     })
   })
 
@@ -92,10 +94,10 @@ describe("Rules and Try it", () => {
     })
   })
 
-  it("speak Chinese", async () => {
+  it("are in Chinese", async () => {
     await walk({ language: "zh-CN" }, "zh", async (page, place) => {
       const english = (await page.locator("main").innerText()).match(/\b(?:the|of|and|is|with|has|may)\b/g)
-      // What people wrote into rules, and what the service answers to programs, is not the page's to translate.
+      // The page does not translate the content of rules, nor the answers of the service.
       if (place === "rules-history") expect([place, english]).toEqual([place, null])
       expect(await page.locator("nav").first().innerText()).toMatch(/\p{Script=Han}/u)
       expect(await page.locator("main").innerText()).toMatch(/\p{Script=Han}{4}/u)
@@ -103,18 +105,18 @@ describe("Rules and Try it", () => {
   })
 })
 
-describe("who may only look", () => {
+describe("a reader", () => {
   const token = "a-token-for-somebody-who-only-looks"
   const hash = createHash("sha256").update(token).digest("hex")
 
-  it("sees the rules and their history, and no way to change them", async () => {
-    const own = await startBed({
+  it("sees the rules, but no way to change them", async () => {
+    const own = await startTestService({
       rules: EXAMPLE_RULES,
       token,
       config: { control: { tokens: [{ name: "ann", role: "reader", hash }] } },
     })
     try {
-      const { page } = await look(`${own.url}/#/rules`)
+      const { page } = await openPage(`${own.url}/#/rules`)
       await page.locator("input").fill(token)
       await page.keyboard.press("Enter")
       await page.getByRole("link", { name: "search" }).waitFor()

@@ -1,17 +1,17 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
-import { closePages, type Looked, look, type Page, picture, type View } from "./browser.js"
+import { closePages, type OpenPage, openPage, type Page, picture, type View } from "./browser.js"
+import { buildPage, EXAMPLE_RULES, startTestService, type TestService } from "./test-service.js"
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 60_000 })
 
-let bed: Bed
+let server: TestService
 beforeAll(() => buildPage(), 60_000)
 beforeEach(async () => {
-  bed = await startBed({ rules: EXAMPLE_RULES })
+  server = await startTestService({ rules: EXAMPLE_RULES })
 })
 afterEach(async () => {
   await closePages()
-  await bed.close()
+  await server.close()
 })
 
 interface Rule {
@@ -21,17 +21,18 @@ interface Rule {
   readonly limits: readonly { readonly limit: number }[]
 }
 
-const rule = async (id: string) => (await bed.ask("GET", `/rules/${id}`)) as Rule
+const rule = async (id: string) => (await server.ask("GET", `/rules/${id}`)) as Rule
 const revisions = async () =>
-  (await bed.ask("GET", "/rules/revisions")) as { revision: number; comment?: string }[]
+  (await server.ask("GET", "/rules/revisions")) as { revision: number; comment?: string }[]
 
-const open = (path: string, view: View = {}): Promise<Looked> => look(`${bed.url}/#/rules${path}`, view)
+const open = (path: string, view: View = {}): Promise<OpenPage> =>
+  openPage(`${server.url}/#/rules${path}`, view)
 
-/** A list of rules that has come. */
-async function openList(): Promise<Looked> {
-  const looked = await open("")
-  await looked.page.getByRole("link", { name: "login" }).waitFor()
-  return looked
+/** Opens the list of rules and waits until it is loaded. */
+async function openList(): Promise<OpenPage> {
+  const opened = await open("")
+  await opened.page.getByRole("link", { name: "login" }).waitFor()
+  return opened
 }
 
 async function review(page: Page): Promise<ReturnType<Page["getByRole"]>> {
@@ -40,8 +41,8 @@ async function review(page: Page): Promise<ReturnType<Page["getByRole"]>> {
 }
 
 describe("the list of rules", () => {
-  it("shows each with its state, and finds those that are searched for", async () => {
-    const { page, troubles } = await openList()
+  it("shows each rule with its mode, and searches them", async () => {
+    const { page, errors } = await openList()
     const rows = page.getByRole("row")
     await page.getByText("3 rules", { exact: true }).waitFor()
     expect(await rows.filter({ hasText: "search" }).innerText()).toContain("shadow")
@@ -51,17 +52,17 @@ describe("the list of rules", () => {
     await page.getByRole("searchbox").fill("nothing like it")
     await page.getByRole("button", { name: "Show all rules" }).click()
     await page.getByText("3 rules", { exact: true }).waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("shows what each decided in the last minute, as it happens", async () => {
+  it("shows the last minute of each rule, live", async () => {
     const { page } = await openList()
     await page.getByText("Live", { exact: true }).waitFor()
-    await bed.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 9)
+    await server.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 9)
     await page.getByRole("img", { name: "5 allowed, 4 denied in the last minute" }).waitFor()
   })
 
-  it("makes a rule in shadow count with one click", async () => {
+  it("enforces a rule in shadow mode with one click", async () => {
     const { page } = await openList()
     await page.getByRole("button", { name: "Enforce search now" }).click()
     await page.getByText("search is now enforced.").waitFor()
@@ -70,8 +71,8 @@ describe("the list of rules", () => {
     expect(await page.getByRole("button", { name: "Enforce search now" }).count()).toBe(0)
   })
 
-  it("makes the candidate of a rule count with one click", async () => {
-    await bed.ask("PATCH", "/rules/login", { candidate: { limits: [{ limit: 3, window: "15m" }] } })
+  it("enforces the candidate limits of a rule with one click", async () => {
+    await server.ask("PATCH", "/rules/login", { candidate: { limits: [{ limit: 3, window: "15m" }] } })
     const { page } = await openList()
     await page.getByRole("button", { name: "Enforce the candidate limits of login now" }).click()
     await page.getByText("login is now enforced.").waitFor()
@@ -79,15 +80,15 @@ describe("the list of rules", () => {
     expect(await rule("login")).not.toHaveProperty("candidate")
   })
 
-  it("follows what others change", async () => {
+  it("follows the changes of others", async () => {
     const { page } = await openList()
     await page.getByText("Live", { exact: true }).waitFor()
-    await bed.ask("PATCH", "/rules/login", { description: "Changed by somebody else" })
+    await server.ask("PATCH", "/rules/login", { description: "Changed by somebody else" })
     await page.getByText("Changed by somebody else").waitFor()
   })
 
-  it("says what to do when there are no rules", async () => {
-    await bed.ask("PUT", "/rules", { version: 1, rules: [] })
+  it("tells what to do when there are no rules", async () => {
+    await server.ask("PUT", "/rules", { version: 1, rules: [] })
     const { page } = await open("")
     await page.getByRole("heading", { name: "No rules yet" }).waitFor()
     expect(await page.getByRole("link", { name: "New rule" }).count()).toBe(2)
@@ -95,8 +96,8 @@ describe("the list of rules", () => {
 })
 
 describe("the form of a rule", () => {
-  it("says what is wrong at the field, and saves what is right after a look at the difference", async () => {
-    const { page, troubles } = await open("/rule/login")
+  it("shows a mistake at its field, and saves a valid rule after a review", async () => {
+    const { page, errors } = await open("/rule/login")
     const limit = page.getByLabel("Limit", { exact: true })
     await limit.fill("0")
     await page.getByText("must be an integer ≥ 1, got 0").waitFor()
@@ -112,10 +113,10 @@ describe("the form of a rule", () => {
     expect((await rule("login")).limits[0]?.limit).toBe(7)
     expect((await revisions())[0]).toMatchObject({ revision: 2, comment: "as agreed" })
     await page.getByText("No changes").waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("keeps what is not saved while one looks at another page, and names it in the list", async () => {
+  it("keeps unsaved changes while another page is open, and marks the rule in the list", async () => {
     const { page } = await open("/rule/login")
     await page.getByLabel("Description").fill("Not finished")
     await page.getByRole("link", { name: "All rules" }).click()
@@ -128,20 +129,20 @@ describe("the form of a rule", () => {
     expect(await page.getByText("not saved").count()).toBe(0)
   })
 
-  it("says in the dialog when the service does not save", async () => {
+  it("tells in the dialog that the service did not save", async () => {
     const { page } = await open("/rule/login")
     await page.getByLabel("Description").fill("Mine")
     const dialog = await review(page)
-    await bed.stop()
+    await server.stop()
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.getByRole("alert").getByText("The service cannot be reached.").waitFor()
-    await bed.start()
+    await server.start()
     await dialog.getByRole("button", { name: "Save" }).click()
     await page.getByText("login is saved and in force.").waitFor()
     expect((await rule("login")).description).toBe("Mine")
   })
 
-  it("keeps what it has no fields for", async () => {
+  it("keeps the fields that it does not show", async () => {
     const { page } = await open("/rule/api")
     await page.getByText("Also set, and kept unchanged: tiers.").waitFor()
     await page.getByLabel("Description").fill("Other words")
@@ -150,7 +151,7 @@ describe("the form of a rule", () => {
     expect(await rule("api")).toMatchObject({ description: "Other words", tiers: { pro: {} } })
   })
 
-  it("makes a new rule, in shadow at first", async () => {
+  it("creates a new rule in shadow mode", async () => {
     const { page } = await openList()
     await page.getByRole("link", { name: "New rule" }).click()
     await page.getByLabel("Id").fill("login")
@@ -173,34 +174,34 @@ describe("the form of a rule", () => {
     })
   })
 
-  it("deletes a rule after asking, unless something still needs it", async () => {
-    await bed.ask("POST", "/overrides", { client: "user:1", rule: "login", limits: "unlimited" })
+  it("deletes a rule after confirmation, unless something refers to it", async () => {
+    await server.ask("POST", "/overrides", { client: "user:1", rule: "login", limits: "unlimited" })
     const { page } = await open("/rule/login")
     await page.getByRole("button", { name: "Delete" }).click()
     const dialog = page.getByRole("dialog")
     await dialog.getByRole("button", { name: "Delete" }).click()
     await dialog.getByRole("alert").getByText("overrides[0].rule").waitFor()
-    const heard = page.waitForResponse(`${bed.url}/rules`)
-    await bed.ask("PUT", "/overrides", [])
+    const heard = page.waitForResponse(`${server.url}/rules`)
+    await server.ask("PUT", "/overrides", [])
     await heard
     await dialog.getByRole("button", { name: "Delete" }).click()
     await page.getByText("login is deleted.").waitFor()
     await page.getByText("2 rules", { exact: true }).waitFor()
   })
 
-  it("tells of a rule that is not there", async () => {
+  it("tells that a rule does not exist", async () => {
     const { page } = await open("/rule/nobody")
     await page.getByRole("heading", { name: "There is no rule nobody" }).waitFor()
   })
 })
 
-describe("an edit that somebody else was faster than", () => {
+describe("a change after somebody else saved first", () => {
   const theirs = { description: "Theirs" }
 
-  it("is told who it was and what differs, and can still be saved over it", async () => {
+  it("shows who saved what, and can overwrite it", async () => {
     const { page } = await open("/rule/login")
     await page.getByLabel("Description").fill("Mine")
-    await bed.ask("PATCH", "/rules/login?comment=incident%2042", theirs)
+    await server.ask("PATCH", "/rules/login?comment=incident%2042", theirs)
     await page.getByText("Somebody else changed the rules: revision 2 is in force.").waitFor()
     const dialog = await review(page)
     await dialog.getByRole("button", { name: "Save" }).click()
@@ -216,10 +217,10 @@ describe("an edit that somebody else was faster than", () => {
     expect((await rule("login")).description).toBe("Mine")
   })
 
-  it("goes well with a change of another rule, which stays", async () => {
+  it("keeps the change of another rule", async () => {
     const { page } = await open("/rule/login")
     await page.getByLabel("Description").fill("Mine")
-    await bed.ask("PATCH", "/rules/api", theirs)
+    await server.ask("PATCH", "/rules/api", theirs)
     const dialog = await review(page)
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.getByText("They did not change this rule. Their changes: changed api").waitFor()
@@ -228,21 +229,21 @@ describe("an edit that somebody else was faster than", () => {
     expect([(await rule("login")).description, (await rule("api")).description]).toEqual(["Mine", "Theirs"])
   })
 
-  it("is not taken for the change of another rule when an earlier one of several was of the same", async () => {
+  it("is in conflict if any of several revisions changed the same rule", async () => {
     const { page } = await open("/rule/login")
     await page.getByLabel("Description").fill("Mine")
-    await bed.ask("PATCH", "/rules/login", theirs)
-    await bed.ask("PATCH", "/rules/api", theirs)
+    await server.ask("PATCH", "/rules/login", theirs)
+    await server.ask("PATCH", "/rules/api", theirs)
     const dialog = await review(page)
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.getByText("saved revision 3").waitFor()
     await dialog.getByText("They changed the same content.").waitFor()
   })
 
-  it("of a new rule goes well with whatever else has changed", async () => {
+  it("adds a new rule without a conflict", async () => {
     const { page } = await open("/new")
     await page.getByLabel("Id").fill("uploads")
-    await bed.ask("DELETE", "/rules/search")
+    await server.ask("DELETE", "/rules/search")
     const dialog = await review(page)
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.getByText("Their changes: removed search.").waitFor()
@@ -251,10 +252,10 @@ describe("an edit that somebody else was faster than", () => {
     expect((await rule("uploads")).mode).toBe("shadow")
   })
 
-  it("can be dropped for theirs", async () => {
+  it("can be discarded", async () => {
     const { page } = await open("/rule/login")
     await page.getByLabel("Description").fill("Mine")
-    await bed.ask("PATCH", "/rules/login", theirs)
+    await server.ask("PATCH", "/rules/login", theirs)
     const dialog = await review(page)
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.getByRole("button", { name: "Discard mine" }).click()
@@ -263,10 +264,10 @@ describe("an edit that somebody else was faster than", () => {
     expect((await revisions()).length).toBe(2)
   })
 
-  it("brings back a rule that they deleted, if that is wanted", async () => {
+  it("can create a rule again that they deleted", async () => {
     const { page } = await open("/rule/login")
     await page.getByLabel("Description").fill("Mine")
-    await bed.ask("DELETE", "/rules/login")
+    await server.ask("DELETE", "/rules/login")
     const dialog = await review(page)
     await dialog.getByRole("button", { name: "Save" }).click()
     await dialog.getByText("They deleted this rule.").waitFor()
@@ -277,10 +278,10 @@ describe("an edit that somebody else was faster than", () => {
 })
 
 describe("the history", () => {
-  it("shows who changed what, and goes back to an earlier revision as a new one", async () => {
-    await bed.ask("PATCH", "/rules/login?comment=too%20strict", { mode: "off" })
-    await bed.ask("DELETE", "/rules/search")
-    const { page, troubles } = await open("/history")
+  it("shows who changed what, and rolls back to an earlier revision as a new one", async () => {
+    await server.ask("PATCH", "/rules/login?comment=too%20strict", { mode: "off" })
+    await server.ask("DELETE", "/rules/search")
+    const { page, errors } = await open("/history")
     const row = page.getByRole("row").filter({ hasText: "too strict" })
     expect(await row.innerText()).toContain("changed login")
     await page.getByRole("button", { name: "Compare revision 1" }).click()
@@ -291,6 +292,6 @@ describe("the history", () => {
     await page.getByText("Revision 4 is in force, with the content of revision 1.").waitFor()
     expect((await rule("login")).mode).toBeUndefined()
     await page.getByRole("row").filter({ hasText: "it was a mistake" }).getByText("in force").waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import config from "../../vitest.config.js"
 
 const { include: _, ...test } = config.test ?? {}
 
-/** `npm run screenshots`: the pictures of the docs, made by what tests the dashboard. */
+/** `npm run screenshots` takes the pictures of the docs with the helpers of the dashboard's tests. */
 export default mergeConfig(
   { ...config, test },
   defineConfig({

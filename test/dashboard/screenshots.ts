@@ -1,27 +1,27 @@
-// The pictures of the docs: a service with a minute of sample traffic, looked at as anybody would.
+// Takes the pictures of the docs, of a service with a minute of sample traffic.
 
 import { mkdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, it } from "vitest"
 import { eventually } from "../support/eventually.js"
-import { type Bed, buildPage, startBed } from "./bed.js"
-import { closeBrowser, look, type Page, type View } from "./browser.js"
+import { closeBrowser, openPage, type Page, type View } from "./browser.js"
+import { buildPage, startTestService, type TestService } from "./test-service.js"
 
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url))
 const WIDE = { width: 1280, height: 800 }
-/** The rules are the last on the page. */
+/** High enough for the table of rules at the end of the page. */
 const TALL = { width: 1280, height: 1070 }
 
-let bed: Bed
+let server: TestService
 
 beforeAll(async () => {
   mkdirSync(IMAGES, { recursive: true })
   buildPage()
-  bed = await startBed()
+  server = await startTestService()
 })
 afterAll(async () => {
   await closeBrowser()
-  await bed.close()
+  await server.close()
 })
 
 async function take(
@@ -30,8 +30,8 @@ async function take(
   view: View,
   prepare = async (_page: Page) => {},
 ): Promise<void> {
-  const { page } = await look(`${bed.url}/${hash}`, view)
-  // Charts show the minute there is.
+  const { page } = await openPage(`${server.url}/${hash}`, view)
+  // The charts show one minute.
   await page.evaluate(() => localStorage.setItem("sluice.span", "1"))
   await page.reload()
   await page.getByRole("heading", { level: 1 }).waitFor()
@@ -41,11 +41,11 @@ async function take(
 }
 
 it("takes the pictures of the docs", async () => {
-  await bed.ask("POST", "/sample-traffic")
-  // Until it ends by itself: then the last minute is full of it.
+  await server.ask("POST", "/sample-traffic")
+  // Wait until shortly before its end, so that the last minute has traffic throughout.
   await eventually(
     async () => {
-      const { sampleTraffic } = (await bed.ask("GET", "/status")) as { sampleTraffic: { endsAt?: number } }
+      const { sampleTraffic } = (await server.ask("GET", "/status")) as { sampleTraffic: { endsAt?: number } }
       return (sampleTraffic.endsAt ?? Number.POSITIVE_INFINITY) - Date.now() < 8_000
     },
     { within: 90_000, every: 1_000 },
@@ -53,12 +53,12 @@ it("takes the pictures of the docs", async () => {
   await take("dashboard-overview", "#/overview", TALL)
   await take("dashboard-overview-dark", "#/overview", { ...TALL, theme: "dark" })
   await take("dashboard-phone", "#/overview", { width: 390, height: 800 })
-  await bed.ask("POST", "/sample-traffic")
-  const [busiest] = (await bed.ask("GET", "/top?by=denied&limit=1")) as { rule: string; key: string }[]
+  await server.ask("POST", "/sample-traffic")
+  const [busiest] = (await server.ask("GET", "/top?by=denied&limit=1")) as { rule: string; key: string }[]
   const key = `${busiest?.rule}/${encodeURIComponent(String(busiest?.key))}`
   await take("dashboard-key", `#/clients/${key}`, WIDE, async (page) => {
     const chart = page.getByRole("slider")
-    // Some of it over time.
+    // Wait for some samples.
     await eventually(async () => Number(await chart.getAttribute("aria-valuemax")) > 20, { within: 60_000 })
   })
   await take("dashboard-rules", "#/rules", WIDE)

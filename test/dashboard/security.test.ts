@@ -1,17 +1,17 @@
-// What somebody else may have written (a description, a client's name, a line of a log) is shown as it is, on every page,
-// and never becomes a part of the page.
+// Pages show text from other people (a description, the name of a client, a line of a log) as text,
+// never as markup.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { hashToken } from "../../packages/server/src/control/index.js"
-import { type Bed, buildPage, startBed } from "./bed.js"
-import { closePages, type Looked, look, type Page, pasteText } from "./browser.js"
+import { closePages, type OpenPage, openPage, type Page, pasteText } from "./browser.js"
+import { buildPage, startTestService, type TestService } from "./test-service.js"
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 60_000 })
 
-/** Would run in a page that takes text for markup, and in one whose policy lets inline handlers run. */
+/** Runs in a page that inserts text as markup and allows inline handlers. */
 const MARKUP = '<img src=x onerror="window.hurt=1">'
 const SCRIPT = '"><script>window.hurt=1</script>'
-/** Who is signed in: on every page. */
+/** The name of the user, which every page shows. */
 const NAME = `${MARKUP} the admin`
 const TOKEN = "security-token-of-16+"
 
@@ -31,26 +31,26 @@ const RULES = {
   deny: [`user:${MARKUP}2`],
 }
 
-let bed: Bed
+let server: TestService
 beforeAll(async () => {
   buildPage()
   const tokens = [{ name: NAME, role: "admin" as const, hash: hashToken(TOKEN) }]
-  bed = await startBed({ token: TOKEN, config: { control: { tokens } } })
-  await bed.ask("PUT", `/rules?comment=${encodeURIComponent(MARKUP)}`, RULES)
-  await bed.check({ method: "POST", path: "/login", user: MARKUP }, 5)
+  server = await startTestService({ token: TOKEN, config: { control: { tokens } } })
+  await server.ask("PUT", `/rules?comment=${encodeURIComponent(MARKUP)}`, RULES)
+  await server.check({ method: "POST", path: "/login", user: MARKUP }, 5)
 }, 60_000)
-afterAll(() => bed.close())
+afterAll(() => server.close())
 
-/** A page for somebody who is signed in. */
-async function open(hash: string): Promise<Looked> {
-  const looked = await look(`${bed.url}/docs`)
-  await looked.page.evaluate((token) => sessionStorage.setItem("sluice.token", token), TOKEN)
-  await looked.page.goto(`${bed.url}/${hash}`)
-  await looked.page.getByRole("heading", { level: 1 }).waitFor()
-  return looked
+/** Opens a page as a signed-in user. */
+async function open(hash: string): Promise<OpenPage> {
+  const opened = await openPage(`${server.url}/docs`)
+  await opened.page.evaluate((token) => sessionStorage.setItem("sluice.token", token), TOKEN)
+  await opened.page.goto(`${server.url}/${hash}`)
+  await opened.page.getByRole("heading", { level: 1 }).waitFor()
+  return opened
 }
 
-/** Whatever in the page came from text: elements that no page of ours has, and what they would have done. */
+/** Elements and handlers that only injected markup can have created. */
 function intruders(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found = [
@@ -65,11 +65,11 @@ function intruders(page: Page): Promise<string[]> {
   })
 }
 
-describe("text of strangers", () => {
-  // One page for all: what a page leaves behind would be found on the next.
-  let { page, troubles }: Looked = {} as Looked
+describe("text from other people", () => {
+  // One tab for all pages, so that injected elements of one page are found on the next.
+  let { page, errors }: OpenPage = {} as OpenPage
   beforeAll(async () => {
-    ;({ page, troubles } = await open("#/overview"))
+    ;({ page, errors } = await open("#/overview"))
   })
   afterAll(closePages)
 
@@ -89,15 +89,15 @@ describe("text of strangers", () => {
   ]
 
   it.each(pages)("is text on %s", async (_, hash, shown) => {
-    await page.goto(`${bed.url}/${hash}`)
+    await page.goto(`${server.url}/${hash}`)
     await page.getByRole("heading", { level: 1 }).waitFor()
     await page.getByText(shown, { exact: true }).first().waitFor()
     expect(await intruders(page)).toEqual([])
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("is text in what a log and a file's name say", async () => {
-    await page.goto(`${bed.url}/#/replay`)
+  it("is text in log lines and file names", async () => {
+    await page.goto(`${server.url}/#/replay`)
     await page.reload()
     await page.getByText("Log file").click()
     const line = `192.0.2.9 - ${MARKUP.replaceAll(/[ "]/g, "_")} [01/Jan/2026:10:00:00 +0000] "POST /login HTTP/1.1" 200 5 "-" "${SCRIPT.replaceAll('"', "'")}"\n`
@@ -115,11 +115,11 @@ describe("text of strangers", () => {
     await page.getByRole("table", { name: "Unreadable lines" }).getByText(MARKUP).waitFor()
     await page.getByRole("table", { name: "Side by side" }).getByText(SCRIPT).waitFor()
     expect(await intruders(page)).toEqual([])
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("is text in what the service answers to a mistake", async () => {
-    await page.goto(`${bed.url}/#/replay`)
+  it("is text in the error messages of the service", async () => {
+    await page.goto(`${server.url}/#/replay`)
     await page.reload()
     await page.getByRole("button", { name: "Copy of the rules in force" }).click()
     await pasteText(page, `version: 1\nrules:\n  - id: '${MARKUP}'\n    limits: unlimited\n`)
@@ -129,35 +129,35 @@ describe("text of strangers", () => {
       .filter({ hasText: `rule "${MARKUP}": id must be` })
       .waitFor()
     expect(await intruders(page)).toEqual([])
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 })
 
 describe("the page", () => {
   afterEach(closePages)
 
-  it("holds nothing inline: no script, no style, no handler, no address of another host", async () => {
-    const text = await (await fetch(bed.url)).text()
+  it("has nothing inline (no script, style or handler) and no address of another host", async () => {
+    const text = await (await fetch(server.url)).text()
     expect(text).toContain("<script")
     expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:|data:/i)
   })
 
-  it("runs nothing inline even if it were there, and its account of troubles would say so", async () => {
-    const { page, troubles } = await open("#/overview")
+  it("does not run injected inline code, and the test would notice it", async () => {
+    const { page, errors } = await open("#/overview")
     await page.evaluate((markup) => document.body.insertAdjacentHTML("beforeend", markup), MARKUP)
-    await vi.waitFor(() => expect(troubles.join("\n")).toContain("policy: script-src-attr"))
+    await vi.waitFor(() => expect(errors.join("\n")).toContain("policy: script-src-attr"))
     expect(await intruders(page)).toHaveLength(2)
     expect(await page.evaluate(() => "hurt" in window)).toBe(false)
   })
 
-  it("asks no other host, even if it wanted to, and its account of troubles would say so", async () => {
-    const { page, troubles } = await open("#/overview")
+  it("cannot ask another host, and the test would notice it", async () => {
+    const { page, errors } = await open("#/overview")
     const asked = await page.evaluate(() =>
       fetch("http://192.0.2.1/")
         .then(() => "asked")
         .catch(() => "refused"),
     )
     expect(asked).toBe("refused")
-    await vi.waitFor(() => expect(troubles.join("\n")).toContain("policy: connect-src"))
+    await vi.waitFor(() => expect(errors.join("\n")).toContain("policy: connect-src"))
   })
 })

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
-import { type Bed, buildPage, startBed } from "./bed.js"
-import { barriers, closePages, look, type Page, picture } from "./browser.js"
+import { closePages, openPage, type Page, picture, violations } from "./browser.js"
+import { buildPage, startTestService, type TestService } from "./test-service.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -13,18 +13,18 @@ const DIST = fileURLToPath(new URL("../../packages/dashboard/dist/", import.meta
 const READER = { name: "ann", role: "reader", token: "a-token-for-reading" } as const
 const EDITOR = { name: "bob", role: "editor", token: "a-token-for-editing" } as const
 
-const beds: Bed[] = []
+const servers: TestService[] = []
 
-async function bed(...options: Parameters<typeof startBed>): Promise<Bed> {
-  const started = await startBed(...options)
-  beds.push(started)
+async function server(...options: Parameters<typeof startTestService>): Promise<TestService> {
+  const started = await startTestService(...options)
+  servers.push(started)
   return started
 }
 
 beforeAll(buildPage, 120_000)
 afterEach(async () => {
   await closePages()
-  await Promise.all(beds.splice(0).map((started) => started.close()))
+  await Promise.all(servers.splice(0).map((started) => started.close()))
 })
 
 async function signIn(page: Page, token: string): Promise<void> {
@@ -47,7 +47,7 @@ describe("the page as it is built", () => {
     expect(sizeOf(files.filter(isEditor))).toBeLessThan(150 * 1_024)
   })
 
-  it("holds nothing inline, and no address of another host", () => {
+  it("has nothing inline, and no address of another host", () => {
     const html = readFileSync(join(DIST, "index.html"), "utf8")
     expect(html).not.toMatch(/<style|style=|javascript:|\son\w+=|https?:/)
     expect(html).not.toMatch(/<script(?![^>]*\ssrc=)/)
@@ -55,18 +55,18 @@ describe("the page as it is built", () => {
 })
 
 describe("a service without tokens", () => {
-  it("shows its page to this machine at once, live", async () => {
-    const { url } = await bed()
-    const { page, troubles } = await look(url)
+  it("shows the page without a sign-in, with live events", async () => {
+    const { url } = await server()
+    const { page, errors } = await openPage(url)
     await heading(page, "Overview").waitFor()
     await page.getByText("Live", { exact: true }).waitFor()
     await page.getByText("this machine").waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("leads to every page by its links, and back", async () => {
-    const { url } = await bed()
-    const { page, troubles } = await look(url)
+  it("has links to every page, and the way back works", async () => {
+    const { url } = await server()
+    const { page, errors } = await openPage(url)
     for (const name of ["Rules", "Try it", "Clients", "Playground", "Replay"]) {
       await page.getByRole("navigation").getByRole("link", { name }).click()
       await heading(page, name).waitFor()
@@ -74,12 +74,12 @@ describe("a service without tokens", () => {
     }
     await page.goBack()
     await heading(page, "Playground").waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("is used with the keyboard: the first stop skips to the page", async () => {
-    const { url } = await bed()
-    const { page } = await look(url)
+  it("has a first stop for the keyboard that skips to the content", async () => {
+    const { url } = await server()
+    const { page } = await openPage(url)
     await heading(page, "Overview").waitFor()
     await page.keyboard.press("Tab")
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content")
@@ -89,13 +89,13 @@ describe("a service without tokens", () => {
 })
 
 describe("sign-in", () => {
-  const withTokens = () => bed({ config: { control: { tokens: [READER, EDITOR] } } })
+  const withTokens = () => server({ config: { control: { tokens: [READER, EDITOR] } } })
 
-  it("is asked for where there are tokens, refuses a wrong one, and tells who is in", async () => {
+  it("is required if there are tokens, refuses a wrong token, and shows who is signed in", async () => {
     const { url } = await withTokens()
-    const { page, troubles } = await look(url)
+    const { page, errors } = await openPage(url)
     await heading(page, "Sign in to Sluice").waitFor()
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await page.getByText("it prints the file that holds its token", { exact: false }).waitFor()
     await picture(page, "sign-in")
     await signIn(page, "not-a-known-token")
@@ -104,12 +104,12 @@ describe("sign-in", () => {
     await heading(page, "Overview").waitFor()
     await page.getByText("bob", { exact: true }).waitFor()
     await page.getByText("editor", { exact: true }).waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("lasts over a reload of the tab, and ends with signing out", async () => {
+  it("survives a reload of the tab, and ends with signing out", async () => {
     const { url } = await withTokens()
-    const { page } = await look(url)
+    const { page } = await openPage(url)
     await signIn(page, READER.token)
     await heading(page, "Overview").waitFor()
     await page.reload()
@@ -120,13 +120,13 @@ describe("sign-in", () => {
     await heading(page, "Sign in to Sluice").waitFor()
   })
 
-  it("is taken from a link as npm start prints it, and out of the address again", async () => {
+  it("takes the token from a link of npm start, and removes it from the address", async () => {
     const { url } = await withTokens()
-    const { page } = await look(`${url}/#token=${EDITOR.token}`)
+    const { page } = await openPage(`${url}/#token=${EDITOR.token}`)
     await page.getByRole("heading", { level: 1 }).waitFor()
     await page.getByText("bob").first().waitFor()
     expect(page.url()).toBe(`${url}/`)
-    // The same in a tab that has the page already: nothing is loaded then.
+    // The same in a tab that already shows the page, which does not reload then.
     await page.evaluate((hash) => {
       location.hash = hash
     }, `#token=${READER.token}`)
@@ -134,9 +134,9 @@ describe("sign-in", () => {
     expect(page.url()).toBe(`${url}/`)
   })
 
-  it("keeps the token out of the address and out of what lasts", async () => {
+  it("keeps the token out of the address and out of permanent storage", async () => {
     const { url } = await withTokens()
-    const { page } = await look(url)
+    const { page } = await openPage(url)
     await signIn(page, READER.token)
     await heading(page, "Overview").waitFor()
     expect(page.url()).not.toContain(READER.token)
@@ -145,10 +145,10 @@ describe("sign-in", () => {
     )
   })
 
-  it("offers a reader nothing that a reader may not do", async () => {
+  it("offers a reader only what a reader is allowed to do", async () => {
     const started = await withTokens()
     await started.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 8)
-    const { page } = await look(started.url)
+    const { page } = await openPage(started.url)
     await signIn(page, READER.token)
     await heading(page, "Overview").waitFor()
     expect(await page.getByRole("button", { name: "Send sample traffic" }).count()).toBe(0)
@@ -157,20 +157,20 @@ describe("sign-in", () => {
     expect(await page.getByRole("button", { name: "Block" }).count()).toBe(0)
   })
 
-  it("says so when an address had too many wrong tokens", async () => {
+  it("tells that an address sent too many wrong tokens", async () => {
     const { url } = await withTokens()
     for (let i = 0; i < 10; i++)
       await fetch(`${url}/session`, { headers: { authorization: `Bearer wrong-token-number-${i}` } })
-    const { page } = await look(url)
+    const { page } = await openPage(url)
     await signIn(page, READER.token)
     await page.getByText("Too many wrong tokens came from this address.", { exact: false }).waitFor()
   })
 })
 
 describe("a service that goes away", () => {
-  it("is said to be lost, and is live again once it is back", async () => {
-    const started = await bed()
-    const { page } = await look(started.url)
+  it("is reported as lost, and is live again when it is back", async () => {
+    const started = await server()
+    const { page } = await openPage(started.url)
     await page.getByText("Live", { exact: true }).waitFor()
     // Each page of the dashboard is loaded when it is first shown.
     await heading(page, "Overview").waitFor()
@@ -178,11 +178,11 @@ describe("a service that goes away", () => {
     await page.getByRole("alert").getByText("The service is not reachable.", { exact: false }).waitFor()
     await page.getByText("Connection lost", { exact: true }).waitFor()
     await picture(page, "lost")
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await started.start()
     await page.getByText("Live", { exact: true }).waitFor()
     await eventually(async () => (await page.getByText("Connection lost").count()) === 0)
-    // What comes now is seen again. More than once: what was decided while it came back may be told to nobody.
+    // The page shows new requests again. Several, because the first ones may come before the page has reconnected.
     await eventually(
       async () => {
         await started.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 1)
@@ -192,11 +192,11 @@ describe("a service that goes away", () => {
     )
   })
 
-  it("is asked again from the page that finds nobody there", async () => {
-    const started = await bed()
-    const { page } = await look(started.url)
+  it("can be tried again from the page that could not reach it", async () => {
+    const started = await server()
+    const { page } = await openPage(started.url)
     await heading(page, "Overview").waitFor()
-    // The page itself is there, and the service behind it is not.
+    // The browser has the page, but the service does not answer.
     await page.route("**/session", (route) => route.abort())
     await page.reload()
     await page.getByText("The service does not answer.").waitFor()
@@ -207,21 +207,21 @@ describe("a service that goes away", () => {
 })
 
 describe("language and theme", () => {
-  it("speaks the language of the browser, and another one when it is chosen", async () => {
-    const { url } = await bed()
-    const { page, troubles } = await look(url, { language: "zh-CN" })
+  it("follow the language of the browser until another one is chosen", async () => {
+    const { url } = await server()
+    const { page, errors } = await openPage(url, { language: "zh-CN" })
     await heading(page, "概览").waitFor()
     expect(await page.evaluate(() => document.documentElement.lang)).toBe("zh-Hans")
     await page.getByLabel("语言").selectOption("en")
     await heading(page, "Overview").waitFor()
     await page.reload()
     await heading(page, "Overview").waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("is dark where the system is, and what was chosen after that", async () => {
-    const { url } = await bed()
-    const { page } = await look(url, { theme: "dark" })
+  it("follow the theme of the system until another one is chosen", async () => {
+    const { url } = await server()
+    const { page } = await openPage(url, { theme: "dark" })
     const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
     await heading(page, "Overview").waitFor()
     const dark = await background()

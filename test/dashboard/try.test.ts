@@ -1,25 +1,25 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
-import { closePages, type Looked, look, type Page } from "./browser.js"
+import { closePages, type OpenPage, openPage, type Page } from "./browser.js"
+import { buildPage, EXAMPLE_RULES, startTestService, type TestService } from "./test-service.js"
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 60_000 })
 
-let bed: Bed
+let server: TestService
 beforeAll(() => buildPage(), 60_000)
 beforeEach(async () => {
-  bed = await startBed({ rules: EXAMPLE_RULES })
+  server = await startTestService({ rules: EXAMPLE_RULES })
 })
 afterEach(async () => {
   await closePages()
-  await bed.close()
+  await server.close()
 })
 
-const open = (query = ""): Promise<Looked> => look(`${bed.url}/#/try${query}`)
+const open = (query = ""): Promise<OpenPage> => openPage(`${server.url}/#/try${query}`)
 const verdict = (page: Page) => page.locator(".try-verdict")
 
 describe("Try it", () => {
-  it("says which rules have a say, who is counted and how full each limit is, and charges nothing", async () => {
-    const { page, troubles } = await open()
+  it("shows which rules apply, the key and the usage of each limit, and charges nothing", async () => {
+    const { page, errors } = await open()
     await page.getByLabel("Method").selectOption("POST")
     await page.getByLabel("Path").fill("/login")
     for (let i = 0; i < 7; i++) await page.getByRole("button", { name: "Explain" }).click()
@@ -31,11 +31,11 @@ describe("Try it", () => {
     expect(await login.innerText()).toContain("0 of 5 used")
     await page.getByText('path is "/login", and must be /v1/**').waitFor()
     await page.getByRole("cell", { name: '"login";q=5;w=900' }).waitFor()
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("shows a denial as the client gets it", async () => {
-    await bed.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 5)
+  it("shows the answer that a denied client gets", async () => {
+    await server.check({ method: "POST", path: "/login", ip: "192.0.2.1" }, 5)
     const { page } = await open("?method=POST&path=/login&ip=192.0.2.1")
     await verdict(page).getByText("Limit 5/15m of rule login is used up.").waitFor()
     expect(await verdict(page).innerText()).toMatch(/It can pass in 1[45] min/)
@@ -44,16 +44,16 @@ describe("Try it", () => {
     expect(await page.locator(".try-body").innerText()).toContain('"violated-policies"')
   })
 
-  it("says what a rule in shadow would have done", async () => {
-    await bed.check({ method: "GET", path: "/v1/search", ip: "192.0.2.1" }, 20)
-    await bed.ask("PATCH", "/rules/api", { mode: "off" })
-    await bed.check({ method: "GET", path: "/v1/search", ip: "192.0.2.1" }, 20)
+  it("tells what a rule in shadow mode would have done", async () => {
+    await server.check({ method: "GET", path: "/v1/search", ip: "192.0.2.1" }, 20)
+    await server.ask("PATCH", "/rules/api", { mode: "off" })
+    await server.check({ method: "GET", path: "/v1/search", ip: "192.0.2.1" }, 20)
     const { page } = await open("?method=GET&path=/v1/search&ip=192.0.2.1")
     await verdict(page).getByText("In shadow mode, search would have denied it.").waitFor()
     await page.getByText("matches, but does not apply").waitFor()
   })
 
-  it("puts the request into the address, and never the API key", async () => {
+  it("writes the request to the address, but never the API key", async () => {
     const { page } = await open()
     await page.getByLabel("Path").fill("/v1/items?page=2")
     await page.getByLabel("API key").fill("my-secret-key")
@@ -67,15 +67,15 @@ describe("Try it", () => {
     expect(await page.getByLabel("API key").inputValue()).toBe("")
   })
 
-  it("answers anew when the rules change", async () => {
+  it("explains again when the rules change", async () => {
     const { page } = await open("?method=POST&path=/login")
     await verdict(page).getByText("5 of 5 left").waitFor()
     await page.getByText("Live", { exact: true }).waitFor()
-    await bed.ask("PATCH", "/rules/login", { limits: [{ limit: 9, window: "1m" }] })
+    await server.ask("PATCH", "/rules/login", { limits: [{ limit: 9, window: "1m" }] })
     await verdict(page).getByText("9 of 9 left").waitFor()
   })
 
-  it("reads headers line by line, and says what is wrong with one, or with what the service refuses", async () => {
+  it("reads headers line by line, and reports an invalid header or cost", async () => {
     const { page } = await open()
     await page.getByText("More fields").click()
     await page.getByLabel("Headers").fill("x-plan pro")
@@ -87,7 +87,7 @@ describe("Try it", () => {
     await page.getByRole("alert").getByText("cost").waitFor()
   })
 
-  it("says that a path was refused and why, and nothing about costs", async () => {
+  it("tells why a path is refused", async () => {
     const { page } = await open(`?method=GET&path=${encodeURIComponent("/a%252e/b")}`)
     await verdict(page).getByText("The service refuses this path: it is percent-encoded twice.").waitFor()
     expect(await verdict(page).getByRole("heading").innerText()).toBe("Denied")
@@ -95,12 +95,12 @@ describe("Try it", () => {
     await page.getByText("Status 400").waitFor()
   })
 
-  it("says that a cost is more than a limit ever allows", async () => {
+  it("tells that a request costs more than a limit ever allows", async () => {
     const { page } = await open("?method=POST&path=/login&cost=6")
     await verdict(page).getByText("it costs more than the limit allows at once").waitFor()
   })
 
-  it("has examples to begin with", async () => {
+  it("has examples to start with", async () => {
     const { page } = await open()
     await page.getByRole("link", { name: "POST /login" }).click()
     await verdict(page).waitFor()

@@ -2,43 +2,44 @@
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { eventually } from "../support/eventually.js"
-import { type Bed, buildPage, EXAMPLE_RULES, startBed } from "./bed.js"
 import {
-  barriers,
   closePages,
   editorText,
-  type Looked,
-  look,
+  type OpenPage,
+  openPage,
   type Page,
   pasteText,
   type View,
+  violations,
 } from "./browser.js"
+import { buildPage, EXAMPLE_RULES, startTestService, type TestService } from "./test-service.js"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-let bed: Bed
+let server: TestService
 beforeAll(() => buildPage(), 60_000)
 beforeEach(async () => {
-  bed = await startBed({ rules: EXAMPLE_RULES })
+  server = await startTestService({ rules: EXAMPLE_RULES })
 })
 afterEach(async () => {
   await closePages()
-  await bed.close()
+  await server.close()
 })
 
 interface Rule {
   readonly mode?: string
 }
 
-const open = (path: string, view: View = {}): Promise<Looked> => look(`${bed.url}/#/rules${path}`, view)
+const open = (path: string, view: View = {}): Promise<OpenPage> =>
+  openPage(`${server.url}/#/rules${path}`, view)
 
 /** Opens the YAML of the rule `login`, with the cursor at the end. */
-async function openYaml(view: View = {}, yaml = "YAML"): Promise<Looked> {
-  const looked = await open("/rule/login", view)
-  await looked.page.getByText(yaml, { exact: true }).click()
-  await looked.page.locator(".cm-content").click()
-  await looked.page.keyboard.press("Control+End")
-  return looked
+async function openYaml(view: View = {}, yaml = "YAML"): Promise<OpenPage> {
+  const opened = await open("/rule/login", view)
+  await opened.page.getByText(yaml, { exact: true }).click()
+  await opened.page.locator(".cm-content").click()
+  await opened.page.keyboard.press("Control+End")
+  return opened
 }
 
 const suggestions = (page: Page) => page.getByRole("listbox", { name: "Suggestions" }).getByRole("option")
@@ -60,7 +61,7 @@ async function save(page: Page): Promise<void> {
 
 describe("the chunk with CodeMirror", () => {
   it("is loaded when somebody edits YAML, and not before", async () => {
-    const { page, troubles } = await look(bed.url)
+    const { page, errors } = await openPage(server.url)
     const loaded: string[] = []
     page.on("request", (request) => loaded.push(request.url()))
     await page.reload()
@@ -68,17 +69,17 @@ describe("the chunk with CodeMirror", () => {
       await page.getByRole("navigation").getByRole("link", { name }).click()
       await page.getByRole("heading", { level: 1, name }).waitFor()
     }
-    await page.goto(`${bed.url}/#/rules/rule/login`)
+    await page.goto(`${server.url}/#/rules/rule/login`)
     await page.getByLabel("Description").waitFor()
     const isEditor = (url: string) => /code-mirror/.test(url)
     expect(loaded.filter(isEditor)).toEqual([])
     await page.getByText("YAML", { exact: true }).click()
     await page.locator(".cm-content").waitFor()
     expect(loaded.filter(isEditor)).toHaveLength(1)
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("is asked for again if it did not arrive", async () => {
+  it("can be loaded again after a failure", async () => {
     const { page } = await open("/rule/login")
     await page.route("**/code-mirror-*.js", (route) => route.abort())
     await page.getByText("YAML", { exact: true }).click()
@@ -94,7 +95,7 @@ describe("the chunk with CodeMirror", () => {
 
 describe("completion", () => {
   it("completes field names and values from the schema with the keyboard", async () => {
-    const { page, troubles } = await openYaml()
+    const { page, errors } = await openYaml()
     await page.keyboard.type("mo")
     await suggestions(page).filter({ hasText: "mode" }).first().waitFor()
     await page.locator(".cm-content[aria-activedescendant]").waitFor()
@@ -103,7 +104,7 @@ describe("completion", () => {
         .and(page.getByRole("option", { selected: true }))
         .innerText(),
     ).toContain("mode")
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await eventually(async () => {
       await page.keyboard.press("Enter")
       return (await editorText(page)).includes("mode: ")
@@ -117,8 +118,8 @@ describe("completion", () => {
     expect(await suggestions(page).count()).toBe(0)
     await save(page)
     await page.getByText("login is saved and in force.").waitFor()
-    expect(((await bed.ask("GET", "/rules/login")) as Rule).mode).toBe("shadow")
-    expect(troubles).toEqual([])
+    expect(((await server.ask("GET", "/rules/login")) as Rule).mode).toBe("shadow")
+    expect(errors).toEqual([])
   })
 
   it("opens with Ctrl+Space and closes with Escape", async () => {
@@ -145,7 +146,7 @@ describe("completion", () => {
 
 describe("mistakes", () => {
   it("are marked at their line, and the list below leads there", async () => {
-    const { page, troubles } = await openYaml()
+    const { page, errors } = await openYaml()
     await page.keyboard.type("limts: 1")
     await page.getByText("limts does not exist; did you mean limits?").waitFor()
     const line = (await editorText(page)).split("\n").length
@@ -158,11 +159,11 @@ describe("mistakes", () => {
     expect(await hasFocus(page)).toBe(true)
     await eventually(async () => (await currentLine(page)) === "limts: 1")
     expect(await page.getByRole("button", { name: "Review and save" }).isEnabled()).toBe(false)
-    expect(await barriers(page)).toEqual([])
-    expect(troubles).toEqual([])
+    expect(await violations(page)).toEqual([])
+    expect(errors).toEqual([])
   })
 
-  it("in the YAML itself are marked at their line too", async () => {
+  it("in the YAML syntax are marked at their line too", async () => {
     const { page } = await openYaml()
     await pasteText(page, "id: login\nlimits: unlimited\ndescription: [\n")
     await page.locator(".cm-lint-marker-error").waitFor()
@@ -175,7 +176,7 @@ describe("mistakes", () => {
     expect(await page.locator(".cm-lint-marker-error").count()).toBe(0)
   })
 
-  it("are the next stop of the save bar", async () => {
+  it("are reached from the save bar", async () => {
     const { page } = await openYaml()
     await page.keyboard.type("limts: 1")
     await page.locator(".rules-save").getByRole("button", { name: "1 mistake" }).click()
@@ -185,7 +186,7 @@ describe("mistakes", () => {
 
 describe("search", () => {
   it("finds, selects and replaces text", async () => {
-    const { page, troubles } = await openYaml()
+    const { page, errors } = await openYaml()
     await page.keyboard.press("Control+f")
     const find = page.getByRole("textbox", { name: "Find" })
     await find.pressSequentially("login")
@@ -193,32 +194,32 @@ describe("search", () => {
     await find.press("Enter")
     await page.locator(".cm-searchMatch-selected").waitFor()
     expect(await page.locator(".cm-searchMatch-selected").innerText()).toBe("login")
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await page.getByRole("textbox", { name: "Replace" }).pressSequentially("signin")
     await page.getByRole("button", { name: "replace all" }).click()
     expect(await editorText(page)).toContain("id: signin")
     await page.getByRole("button", { name: "close" }).click()
     expect(await page.locator(".cm-search").count()).toBe(0)
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 })
 
 describe("folding", () => {
   it("folds and unfolds a rule of the set from the gutter and with the keyboard", async () => {
-    const { page, troubles } = await open("/set")
+    const { page, errors } = await open("/set")
     await page.locator(".cm-content").click()
     const before = await editorText(page)
     await page.locator(".cm-foldGutter").getByText("⌄").nth(1).click()
     await page.locator(".cm-foldPlaceholder").waitFor()
     expect((await editorText(page)).length).toBeLessThan(before.length)
-    expect(await barriers(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await page.locator(".cm-foldPlaceholder").click()
     expect(await editorText(page)).toBe(before)
     await page.keyboard.press("Control+Alt+[")
     await page.locator(".cm-foldPlaceholder").first().waitFor()
     await page.keyboard.press("Control+Alt+]")
     expect(await editorText(page)).toBe(before)
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 })
 
@@ -242,14 +243,14 @@ describe("undo", () => {
 
 describe("the keyboard", () => {
   it("types over a selection of several lines without violating the policy of the page", async () => {
-    const { page, troubles } = await openYaml()
+    const { page, errors } = await openYaml()
     await page.keyboard.press("Control+a")
     await page.keyboard.type("id: login")
     expect(await editorText(page)).toBe("id: login")
     await page.keyboard.press("Control+a")
     await page.keyboard.press("Backspace")
     expect(await editorText(page)).toBe("")
-    expect(troubles).toEqual([])
+    expect(errors).toEqual([])
   })
 
   it("indents with Tab, outdents with Shift+Tab, and leaves with Escape, then Tab", async () => {
@@ -279,7 +280,7 @@ describe("the keyboard", () => {
 
 describe("themes and languages", () => {
   it("follow the page while the editor is open", async () => {
-    const { page, troubles } = await openYaml()
+    const { page, errors } = await openYaml()
     const colours = () =>
       page.locator(".cm-editor").evaluate((editor) => {
         const { color, backgroundColor } = getComputedStyle(editor)
@@ -294,8 +295,8 @@ describe("themes and languages", () => {
     await page.locator(".cm-content").click()
     await page.keyboard.press("Control+f")
     await page.getByRole("textbox", { name: "查找" }).waitFor()
-    expect(await barriers(page)).toEqual([])
-    expect(troubles).toEqual([])
+    expect(await violations(page)).toEqual([])
+    expect(errors).toEqual([])
   })
 })
 
@@ -323,7 +324,7 @@ describe("form and YAML", () => {
 
 describe("the whole set as YAML", () => {
   it("is saved as it was typed", async () => {
-    const { page, troubles } = await open("/set")
+    const { page, errors } = await open("/set")
     await page.locator(".cm-content").waitFor()
     const before = await editorText(page)
     await pasteText(page, `${before}deny: ["user:mallory"]\n`)
@@ -332,7 +333,7 @@ describe("the whole set as YAML", () => {
     expect(await dialog.locator("tr.added").innerText()).toContain('deny: ["user:mallory"]')
     await dialog.getByRole("button", { name: "Save" }).click()
     await page.getByText("The rule set is saved and in force.").waitFor()
-    expect(await bed.ask("GET", "/lists/deny")).toEqual(["user:mallory"])
-    expect(troubles).toEqual([])
+    expect(await server.ask("GET", "/lists/deny")).toEqual(["user:mallory"])
+    expect(errors).toEqual([])
   })
 })

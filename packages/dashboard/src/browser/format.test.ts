@@ -5,7 +5,7 @@ const { waitText } = await import("./format.js")
 const { language } = await import("./i18n.js")
 
 describe("a wait in words", () => {
-  it("is rounded up, so that waiting that long is enough", () => {
+  it("is rounded up, so that the wait is long enough", () => {
     expect([0, 0.2, 250, 999.1, 1_000, 1_001, 61_000, 61_001].map(waitText)).toEqual([
       "0 ms",
       "1 ms",
@@ -18,7 +18,7 @@ describe("a wait in words", () => {
     ])
   })
 
-  it("has two units at most, and carries over into the next", () => {
+  it("has at most two units, and carries over into the larger one", () => {
     expect([3_600_000, 3_599_500, 90_000_000, 86_399_000, 90_061_000].map(waitText)).toEqual([
       "1 h",
       "1 h",
@@ -28,7 +28,7 @@ describe("a wait in words", () => {
     ])
   })
 
-  it("is said in the language of the page", () => {
+  it("is in the language of the page", () => {
     language.value = "zh"
     expect(waitText(61_000)).toBe("1 分 1 秒")
     language.value = "en"

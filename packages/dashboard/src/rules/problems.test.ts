@@ -15,24 +15,24 @@ const problems = [
 ]
 
 describe("mistakes", () => {
-  it("stand at their field, also when they are in an item of its list", () => {
+  it("are at their field, also if they are in an item of its list", () => {
     expect(messageAt(problems, ["limits", 0, "limit"])).toBe("must be an integer ≥ 1, got 0")
     expect(messageAt(problems, ["match", "path"])).toBe('must begin with "/"')
     expect(messageAt(problems, ["limits", 1, "limit"])).toBeUndefined()
     expect(messageAt(problems, ["limit"])).toBeUndefined()
   })
 
-  it("stand below a row with the names of their fields", () => {
+  it("are listed below a row with the names of their fields", () => {
     expect(problemsAt(problems, ["limits", 0])).toEqual(["limit must be an integer ≥ 1, got 0"])
     expect(problemsAt([problem("rules[0].limits[1]", "is too much")], ["limits", 1])).toEqual(["is too much"])
     expect(problemsAt(problems, ["limits", 1])).toEqual([])
   })
 
-  it("are not lost when no field shows them", () => {
+  it("that no field shows are kept", () => {
     expect(problemsOutside(problems, [["limits"], ["match", "path"]])).toEqual([problems[2]])
   })
 
-  it("stand at their line in a text, or above all lines", () => {
+  it("have a line in the text, or are notes without a line", () => {
     expect(marksOf(problems)).toEqual({
       marks: [
         { line: 4, column: 3, message: "limits[0].limit must be an integer ≥ 1, got 0" },

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { enforcingPatch, examplePath, isFound, keyText, limitText, matchText } from "./rule.js"
 
 describe("a rule in a few words", () => {
-  it("says which requests it is about", () => {
+  it("tells which requests it matches", () => {
     expect(matchText({ match: { method: "POST", path: "/login" } })).toBe("POST /login")
     expect(matchText({ match: { method: ["GET", "HEAD"], host: "*.example.com", path: "/v1/**" } })).toBe(
       "GET, HEAD *.example.com/v1/**",
@@ -16,13 +16,13 @@ describe("a rule in a few words", () => {
     expect([matchText({}), matchText({ match: {} })]).toEqual([undefined, undefined])
   })
 
-  it("says its limits and its key", () => {
+  it("tells its limits and its key", () => {
     expect(limitText({ limit: 5, window: "15m" })).toBe("5 / 15m")
     expect(limitText({ name: "burst", limit: 5, window: 100 })).toBe("burst: 5 / 100ms")
     expect([keyText({}), keyText({ keyBy: ["user", "route"] })]).toEqual(["ip", "user + route"])
   })
 
-  it("is found by every word of a search, wherever it stands", () => {
+  it("is found if the list shows every word of the search", () => {
     const rule = {
       id: "login",
       description: "Slow down password guessing",
@@ -35,7 +35,7 @@ describe("a rule in a few words", () => {
       expect([search, isFound(rule, search)]).toEqual([search, false])
   })
 
-  it("is enforced by what stands in shadow, and else by nothing", () => {
+  it("is enforced by a patch of what is in shadow mode, if anything is", () => {
     const limits = [{ limit: 5, window: "1m" }]
     const candidate = { limits: [{ limit: 3, window: "1m" }] }
     expect(enforcingPatch({ id: "a", mode: "shadow", limits })).toEqual({ mode: "enforce" })
@@ -49,7 +49,7 @@ describe("a rule in a few words", () => {
     ])
   })
 
-  it("has a path to try it with", () => {
+  it("has an example path", () => {
     expect(examplePath("/users/:id/files/*.png")).toBe("/users/id/files/.png")
     expect(examplePath("/v1/**")).toBe("/v1/anything")
   })

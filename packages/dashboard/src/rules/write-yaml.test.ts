@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { writeYaml } from "./write-yaml.js"
 
-/** Half of a character. JSON escapes it, and YAML takes it, but no text of people has one. */
+/** A lone surrogate, which does not occur in real text. */
 const LONELY_HALF = /\p{Surrogate}/u
 
 describe("written YAML", () => {
-  it("reads as the documentation writes rules", () => {
+  it("has the style of the documentation", () => {
     const rule = {
       id: "login",
       description: "Slow down password guessing. The log is exact, so the sixth is denied.",
@@ -29,7 +29,7 @@ mode: off
 `)
   })
 
-  it("gives lists of several maps a line each", () => {
+  it("puts each map of a list on its own line", () => {
     expect(
       writeYaml({
         limits: [
@@ -40,14 +40,14 @@ mode: off
     ).toBe("limits:\n  - { limit: 1, window: 1s }\n  - { limit: 9, window: 1h }\n")
   })
 
-  it("quotes what would be another value, or two, without", () => {
+  it("quotes text that would otherwise be another value", () => {
     expect(writeYaml({ a: ["x,y", "true", "1.10", "", "a: b", "- c", "ip:10.0.0.0/8", "off"] })).toBe(
       'a: ["x,y", "true", "1.10", "", "a: b", "- c", ip:10.0.0.0/8, off]\n',
     )
     expect(writeYaml({ a: "x,y", b: "no", c: "1m" })).toBe('a: x,y\nb: "no"\nc: 1m\n')
   })
 
-  it("reads back as the same value, whatever is in it", () => {
+  it("parses to the same value, for any value", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 20 }).filter((given) => !LONELY_HALF.test(given)),
       fc

@@ -14,7 +14,7 @@ function labels(marked: string, schema = rule, hints = () => [] as string[]) {
   return suggest(marked.replace("‸", ""), cursor, schema, hints)?.list.map(({ label }) => label)
 }
 
-/** The text after the first suggestion is taken. */
+/** The text after the first suggestion was accepted. */
 function taken(marked: string, schema = rule) {
   const cursor = marked.indexOf("‸")
   const text = marked.replace("‸", "")
@@ -23,13 +23,13 @@ function taken(marked: string, schema = rule) {
 }
 
 describe("completion", () => {
-  it("offers the fields of a rule, without those that are there", () => {
+  it("suggests the fields of a rule that it does not have yet", () => {
     expect(labels("id: a\n‸")).toContain("limits")
     expect(labels("id: a\n‸")).not.toContain("id")
     expect(labels("id: a\nm‸")).toEqual(["mode", "match", "onMissingKey", "limits"])
   })
 
-  it("offers the words that a field takes", () => {
+  it("suggests the constants of a field", () => {
     expect(labels("mode: ‸")).toEqual(["enforce", "shadow", "off"])
     expect(labels("limits: [{ algorithm: sliding‸ }]")).toEqual([
       "sliding-window-log",
@@ -39,23 +39,23 @@ describe("completion", () => {
     expect(labels("tiers:\n  pro: unl‸")).toEqual(["unlimited"])
   })
 
-  it("goes through references, lists and names that are free to choose", () => {
+  it("resolves references, lists and maps with free names", () => {
     expect(labels("limits:\n  - ‸")).toContain("algorithm")
     expect(labels("tiers:\n  pro:\n    limits:\n      - lim‸")).toEqual(["limit"])
     expect(labels("rules:\n  - id: a\n    match:\n      pa‸", set)).toEqual(["path"])
     expect(labels("version: 1\nde‸", set)).toEqual(["defaults", "deny", "identity", "overrides"])
   })
 
-  it("offers what the page knows besides the schema", () => {
+  it("suggests the hints of the page", () => {
     expect(labels("keyBy: us‸", rule, () => ["ip", "user"])).toEqual(["user"])
   })
 
-  it("says what a field is for", () => {
+  it("describes a field", () => {
     const found = suggest("keyB", 4, rule)
     expect(found?.list[0]).toMatchObject({ label: "keyBy", about: "Default: ip.", kind: "field" })
   })
 
-  it("writes a name with what its value begins with", () => {
+  it("inserts a field name with the start of its value", () => {
     expect(taken("mo‸")).toBe("mode: ")
     expect(taken("lim‸")).toBe("limits:\n  - ")
     expect(taken("mat‸")).toBe("match:\n  ")
@@ -63,12 +63,12 @@ describe("completion", () => {
     expect(taken("mode:‸")).toBe("mode: enforce")
   })
 
-  it("replaces the whole word it stands in, and leaves its colon alone", () => {
+  it("replaces the whole word under the cursor, and keeps its colon", () => {
     expect(taken("mo‸de: off")).toBe("mode: off")
     expect(taken("mode: sha‸x")).toBe("mode: shadow")
   })
 
-  it("says nothing where there is nothing to say", () => {
+  it("suggests nothing where nothing fits", () => {
     expect(labels("id: ‸")).toBeUndefined()
     expect(labels("mode: off‸")).toBeUndefined()
     expect(labels("# mo‸")).toBeUndefined()

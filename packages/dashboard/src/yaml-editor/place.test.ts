@@ -14,7 +14,7 @@ const entry = (path: string, typed = "", taken = "") => ({ path, at: "entry", ty
 const value = (path: string, typed = "") => ({ path, at: "value", typed, taken: "" })
 
 describe("a place in YAML", () => {
-  it("is where a name begins, by its column", () => {
+  it("is the start of a field name, by its column", () => {
     expect(at("‸")).toEqual(entry(""))
     expect(at("id: a\nmat‸")).toEqual(entry("", "mat", "id"))
     expect(at("match:\n  ‸")).toEqual(entry("match"))
@@ -22,14 +22,14 @@ describe("a place in YAML", () => {
     expect(at("match:\n  path: /\n‸")).toEqual(entry("", "", "match"))
   })
 
-  it("is behind a name", () => {
+  it("is after the colon of a field", () => {
     expect(at("mode: ‸")).toEqual(value("mode"))
     expect(at("mode: sha‸")).toEqual(value("mode", "sha"))
     expect(at("match:\n  method: G‸")).toEqual(value("match.method", "G"))
     expect(at("match:\n  method: G‸\nid: a")).toEqual(value("match.method", "G"))
   })
 
-  it("is in a list, whichever way it is indented", () => {
+  it("is in a list, with any indentation", () => {
     expect(at("limits:\n  - ‸")).toEqual(entry("limits.0"))
     expect(at("limits:\n- limit: 1\n- ‸")).toEqual(entry("limits.1"))
     expect(at("limits:\n  - limit: 1\n    win‸")).toEqual(entry("limits.0", "win", "limit"))
@@ -38,7 +38,7 @@ describe("a place in YAML", () => {
     expect(at("keyBy:\n  - ip\n  - us‸")).toEqual(entry("keyBy.1", "us"))
   })
 
-  it("is between brackets, over several lines too", () => {
+  it("is between brackets, also over several lines", () => {
     expect(at("limits: [{ ‸ }]")).toEqual(entry("limits.0"))
     expect(at("limits: [{ limit: 5, al‸ }]")).toEqual(entry("limits.0", "al", "limit"))
     expect(at("limits: [{ algorithm: gc‸ }]")).toEqual(value("limits.0.algorithm", "gc"))
@@ -47,7 +47,7 @@ describe("a place in YAML", () => {
     expect(at("match: { path: / }\nke‸")).toEqual(entry("", "ke", "match"))
   })
 
-  it("knows the names that come behind it", () => {
+  it("knows the fields after it", () => {
     expect(at("id: a\n‸\nlimits: []\nmode: off")).toEqual(entry("", "", "id,limits,mode"))
     expect(at("limits: [{ ‸, window: 1m }]")).toEqual(entry("limits.0", "", "window"))
     expect(at("limits:\n  - limit: 1\n    ‸\n    window: 1m\nmode: off")).toEqual(
@@ -55,16 +55,16 @@ describe("a place in YAML", () => {
     )
   })
 
-  it("does not take what is being typed for something that is there", () => {
+  it("does not count the typed word as an existing field", () => {
     expect(at("id: a\nmode‸: off")).toEqual(entry("", "mode", "id"))
   })
 
-  it("is nowhere in a comment or in a text of several lines", () => {
+  it("is undefined in a comment and in a block of text", () => {
     expect(at("a: 1 # mo‸")).toBeUndefined()
     expect(at("description: |\n  mo‸")).toBeUndefined()
   })
 
-  it("goes on below rules that are a list of the whole set", () => {
+  it("is found inside the rules of a whole set", () => {
     const set =
       "version: 1\nrules:\n  - id: login\n    match: { method: POST }\n    limits:\n      - { limit: 5 }\n    ‸\n  - id: api\n"
     expect(at(set)).toEqual(entry("rules.0", "", "id,match,limits"))

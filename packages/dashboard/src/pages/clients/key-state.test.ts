@@ -9,15 +9,15 @@ function stateWith(remaining: number | null, limit: number | null = 10): KeyStat
 }
 
 describe("the samples of a key", () => {
-  it("say how much of each limit is used", () => {
+  it("hold the used share of each limit", () => {
     expect(withSample([], stateWith(7), NOW)).toEqual([{ at: NOW / 1_000, used: { "10/1m": 0.3 } }])
   })
 
-  it("leave out what has no limit", () => {
+  it("leave out missing limits", () => {
     expect(withSample([], stateWith(null, null), NOW)).toEqual([{ at: NOW / 1_000, used: {} }])
   })
 
-  it("have one for each second, the newest that was seen", () => {
+  it("hold the newest sample of each second", () => {
     const first = withSample([], stateWith(7), NOW + 100)
     const second = withSample(first, stateWith(2), NOW + 900)
     expect(second).toEqual([{ at: NOW / 1_000, used: { "10/1m": 0.8 } }])
@@ -31,13 +31,13 @@ describe("the samples of a key", () => {
   })
 })
 
-it("finds the client in a key, wherever it stands", () => {
+it("finds the client in any part of a key", () => {
   expect(clientOf("user:42")).toBe("user:42")
   expect(clientOf("ip:2001:db8::/64")).toBe("ip:2001:db8::/64")
   expect(clientOf("route:/v1/items/:id,apiKey:abc")).toBe("apiKey:abc")
 })
 
-it("finds none in a key that counts everybody, or something else", () => {
+it("finds no client in a key that counts everybody or something else", () => {
   expect(clientOf("global")).toBeUndefined()
   expect(clientOf("header:x-tenant:acme")).toBeUndefined()
 })

@@ -4,13 +4,13 @@ import { SLOTS, shapeOf } from "./traffic.js"
 
 const settingOf = (query: string) => settingFrom(new URLSearchParams(query))
 
-it("shows the boundary burst to who comes without a setting", () => {
+it("shows the boundary burst if the address has no setting", () => {
   const { shape, terms, counts } = settingOf("")
   expect([shape, terms]).toEqual(["boundary", { limit: 10, windowSeconds: 10 }])
   expect(counts).toEqual(shapeOf("boundary", terms))
 })
 
-it("finds a setting again by its address, a drawn one too", () => {
+it("restores a setting from its address, also a drawing", () => {
   const drawn = new Array<number>(SLOTS).fill(0).with(7, 3).with(8, 3).with(119, 12)
   const settings = [
     withShape(settingOf("limit=7&window=30"), "waves"),
@@ -21,7 +21,7 @@ it("finds a setting again by its address, a drawn one too", () => {
   }
 })
 
-it("takes the usual for what makes no sense", () => {
+it("uses the default for invalid parts of an address", () => {
   for (const query of [
     "limit=0&window=7",
     "limit=101",
@@ -34,7 +34,7 @@ it("takes the usual for what makes no sense", () => {
   }
 })
 
-it("makes a shape anew for another limit, and keeps what was drawn", () => {
+it("scales a shape with the limit, and keeps a drawing", () => {
   const boundary = withTerms(settingOf(""), { limit: 20, windowSeconds: 10 })
   expect(Math.max(...boundary.counts)).toBe(20)
   const drawn = { ...settingOf(""), shape: "drawn" as const, counts: new Array<number>(SLOTS).fill(2) }

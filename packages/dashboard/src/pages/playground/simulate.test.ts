@@ -22,7 +22,7 @@ function outcomeOf(id: string, counts: readonly number[], under: Terms = terms):
 
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
 
-/** Every shape under every window, and a limit on either side of a slot's size. */
+/** Every shape with every window, and with low and high limits. */
 const cases = SHAPES.flatMap((shape) =>
   WINDOWS.flatMap((windowSeconds) => [1, 7, 40].map((limit) => ({ shape, limit, windowSeconds }))),
 )
@@ -54,7 +54,7 @@ describe("the boundary shape", () => {
 })
 
 describe("every shape, under every window and limit", () => {
-  it("sends something in each case, and nothing higher than can be drawn", () => {
+  it("sends requests, and at most as many per slot as can be drawn", () => {
     for (const { shape, ...under } of cases) {
       const counts = shapeOf(shape, under)
       expect(counts).toHaveLength(SLOTS)
@@ -64,7 +64,7 @@ describe("every shape, under every window and limit", () => {
     }
   })
 
-  it("loses no request: each is let through or denied", () => {
+  it("allows or denies every request", () => {
     for (const { shape, ...under } of cases) {
       const arrivals = arrivalsOf(shapeOf(shape, under))
       for (const variant of VARIANTS) {
@@ -83,7 +83,7 @@ describe("every shape, under every window and limit", () => {
     }
   })
 
-  it("makes token-bucket, leaky-bucket and gcra decide alike", () => {
+  it("has the same decisions of token-bucket, leaky-bucket and gcra", () => {
     for (const { shape, ...under } of cases) {
       const counts = shapeOf(shape, under)
       const bucket = outcomeOf("token-bucket", counts, under)
@@ -93,16 +93,16 @@ describe("every shape, under every window and limit", () => {
   })
 })
 
-it("tells algorithms apart that decide differently", () => {
+it("tells apart algorithms that decide differently", () => {
   const counts = shapeOf("boundary", terms)
   expect(decideAlike(outcomeOf("fixed-window", counts), outcomeOf("sliding-window-log", counts))).toBe(false)
 })
 
-it("shows what a queue lets out when it leaves, not when it came", () => {
+it("shows queued requests when they proceed, not when they arrive", () => {
   const counts = new Array<number>(SLOTS).fill(0)
   counts[0] = 5
   const { passed, denied, longestDelayMs } = outcomeOf("leaky-bucket-overflow-queue", counts)
-  // One a second: the fifth leaves four seconds after the first, within half a second of what the slot spreads them.
+  // The queue lets one request proceed each second, so the fifth proceeds about four seconds after the first.
   expect([passed[0], passed[2], passed[4], passed[6], passed[8]]).toEqual([1, 1, 1, 1, 1])
   expect(sum(denied)).toBe(0)
   expect(longestDelayMs).toBeGreaterThan(3_500)
@@ -120,7 +120,7 @@ it("finds the busiest window wherever it starts", () => {
   expect(busiestWindow([], 10)).toEqual({ from: 0, total: 0 })
 })
 
-it("draws a line from one place of the pointer to the next, and nothing outside", () => {
+it("draws a line between two positions of the pointer, and nothing outside", () => {
   const flat = new Array<number>(SLOTS).fill(0)
   expect(drawnBetween(flat, { slot: 2, count: 0 }, { slot: 5, count: 6 }).slice(0, 7)).toEqual([
     0, 0, 0, 2, 4, 6, 0,
@@ -129,7 +129,7 @@ it("draws a line from one place of the pointer to the next, and nothing outside"
   expect(drawnBetween(flat, { slot: -3, count: 1 }, { slot: 0, count: 1 })).toHaveLength(SLOTS)
 })
 
-it("writes the code that makes the limiter", () => {
+it("writes the code that creates the limiter", () => {
   const last = VARIANTS.find(({ id }) => id === "leaky-bucket-overflow-queue")
   expect(last && codeOf(last, 10, 10)).toBe(
     'createLimiter({ algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "10s" })',

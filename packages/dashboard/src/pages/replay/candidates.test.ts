@@ -22,13 +22,13 @@ it("scales every limit and burst, and nothing else", () => {
   )
 })
 
-it("never makes a limit of nothing", () => {
+it("keeps every limit at least 1", () => {
   expect(startedFrom(YAML, "half")).toBe(
     YAML.replace("limit: 10", "limit: 5").replace("burst: 15", "burst: 8"),
   )
 })
 
-it("copies what is in force as it is", () => {
+it("copies the rules in force unchanged", () => {
   expect(startedFrom(YAML, "copy")).toBe(YAML)
 })
 

@@ -7,7 +7,7 @@ const candidate = (series: readonly (readonly [at: number, requests: number, den
     series: series.map(([at, requests, denied]) => ({ at, requests, denied })),
   }) as never
 
-it("puts all candidates on one time axis, with steps that had no requests", () => {
+it("puts all candidates on one time axis, with zeros for steps without requests", () => {
   const candidates = [
     candidate([
       [60_000, 5, 1],
@@ -29,7 +29,7 @@ it("puts all candidates on one time axis, with steps that had no requests", () =
   })
 })
 
-it("puts the minutes of a long log together, and loses none", () => {
+it("combines the minutes of a long log, and loses none", () => {
   const year = 525_600
   const series = Array.from({ length: year }, (_, i) => [i * 60_000, 1, i % 2] as const)
   const { stepMs, x, requests, denied } = columnsOf({ stepMs: 60_000, candidates: [candidate(series)] })
@@ -47,16 +47,16 @@ it("is empty for a log without requests", () => {
   })
 })
 
-it("puts quarters of a minute together so that each bar begins at a whole step", () => {
+it("combines steps of 15 seconds so that each bar starts at a multiple of its length", () => {
   const at = Date.UTC(2026, 0, 1, 8, 0, 45)
   const series = Array.from({ length: 1_440 }, (_, i) => [at + i * 15_000, 1, 0] as const)
   const { stepMs, x, requests } = columnsOf({ stepMs: 15_000, candidates: [candidate(series)] })
   expect([stepMs, x[0]]).toEqual([120_000, Date.UTC(2026, 0, 1, 8) / 1000])
-  // A minute and a quarter in the first, whole ones then.
+  // The first bar has a minute and 15 seconds, the others are whole.
   expect([requests[0], requests[1], requests.at(-1)]).toEqual([5, 8, 3])
 })
 
-it("holds whole steps of the report, whatever they are", () => {
+it("makes bars of whole steps of the report", () => {
   const series = Array.from({ length: 1_000 }, (_, i) => [i * 7_000, 1, 0] as const)
   const { stepMs } = columnsOf({ stepMs: 7_000, candidates: [candidate(series)] })
   expect(stepMs).toBe(35_000)

@@ -24,7 +24,7 @@ rules:
 `,
 })
 
-it("says every reason of the service in Chinese", async () => {
+it("translates every reason of the service", async () => {
   const client = { ip: "192.0.2.1" }
   const requests = [
     { method: "GET", path: "/v1/x", host: "a.example.com", user: "good", ...client },
@@ -42,7 +42,7 @@ it("says every reason of the service in Chinese", async () => {
   await engine.close()
 })
 
-it("leaves a reason that it does not know as it is, and English alone", () => {
+it("keeps an unknown reason, and translates nothing in English", () => {
   expect(becauseText("the moon is full")).toBe("the moon is full")
   language.value = "en"
   expect(becauseText("it is off")).toBe("it is off")

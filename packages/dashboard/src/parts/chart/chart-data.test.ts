@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { addedUp, chartData } from "./chart-data.js"
+import { addedUp, chartData, isolatedPoints } from "./chart-data.js"
 import { sparklinePath } from "./sparkline.js"
 
 const series = [
@@ -7,7 +7,7 @@ const series = [
   { label: "allowed", colour: "--allowed" as const, values: [2, 5, 3] },
 ]
 
-it("adds stacked values up, and takes a gap for nothing", () => {
+it("sums stacked values up, and counts a gap as zero", () => {
   expect(
     addedUp([
       [1, null, 3],
@@ -19,7 +19,7 @@ it("adds stacked values up, and takes a gap for nothing", () => {
   ])
 })
 
-it("draws what is stacked from the highest down, so that each covers what is below it", () => {
+it("draws stacked series from the highest to the lowest", () => {
   expect(chartData([0, 1, 2], { series, stacked: true })).toEqual([
     [0, 1, 2],
     [3, 5, 3],
@@ -27,7 +27,7 @@ it("draws what is stacked from the highest down, so that each covers what is bel
   ])
 })
 
-it("draws what is not stacked as it is, gaps too", () => {
+it("draws other series unchanged, with their gaps", () => {
   expect(chartData([0, 1, 2], { series, stacked: false })).toEqual([
     [0, 1, 2],
     [1, 0, null],
@@ -35,7 +35,12 @@ it("draws what is not stacked as it is, gaps too", () => {
   ])
 })
 
-it("draws a sparkline from zero to its highest value, and a flat one at the bottom", () => {
+it("finds the values between gaps, which need a point", () => {
+  expect(isolatedPoints([null, 3, null, 4, 5, null, 6])).toEqual([1, 6])
+  expect(isolatedPoints([1, 2, null])).toBeNull()
+})
+
+it("scales a sparkline from zero to its highest value", () => {
   expect(sparklinePath([0, 4, 2])).toBe("M0.0 23.0L50.0 1.0L100.0 12.0")
   expect(sparklinePath([0, 0])).toBe("M0.0 23.0L100.0 23.0")
   expect(sparklinePath([])).toBe("")

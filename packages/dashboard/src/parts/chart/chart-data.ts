@@ -31,6 +31,14 @@ export function drawnOrder({ series, stacked }: Stacking): number[] {
   return stacked ? order.reverse() : order
 }
 
+/** The indices of values between two gaps. A line would not show them, so they are drawn as points. */
+export function isolatedPoints(values: ArrayLike<number | null | undefined>): number[] | null {
+  const isGap = (i: number) => (values[i] ?? null) === null
+  const found = Array.from(values, (_, i) => i).filter((i) => !isGap(i) && isGap(i - 1) && isGap(i + 1))
+  return found.length === 0 ? null : found
+}
+
+/** The sums of each column and all columns before it. A gap counts as zero. */
 export function addedUp(columns: readonly (readonly (number | null)[])[]): (number | null)[][] {
   const sums: (number | null)[][] = []
   for (const column of columns) {

@@ -3,7 +3,7 @@
 import uPlot from "uplot"
 import { locale } from "../../browser/i18n.js"
 import type { Property } from "../../browser/theme.js"
-import { type ChartSeries, drawnOrder } from "./chart-data.js"
+import { type ChartSeries, drawnOrder, isolatedPoints } from "./chart-data.js"
 
 /** A vertical line at a time, with a label. */
 export interface ChartMark {
@@ -90,7 +90,7 @@ function seriesOptions({ series, stacked, colour }: ChartShape, index: number): 
     stroke: () => colour(name),
     width: shape === "bars" ? 0 : 1.5,
     dash: [...dashes],
-    points: { show: false },
+    points: { show: false, size: 4, filter: (plot, at) => isolatedPoints(plot.data[at] ?? []) },
     spanGaps: false,
     ...(filled
       ? { fill: () => filling(colour(name), colour("--surface"), stacked || shape === "bars") }

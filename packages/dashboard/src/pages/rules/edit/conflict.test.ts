@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest"
 vi.stubGlobal("navigator", { languages: ["en"] })
 const { changesOf } = await import("./conflict.js")
 
-it("says every change of several revisions once", () => {
+it("lists every change of several revisions once", () => {
   const none = { added: [], removed: [], changed: [], sections: [] }
   const revisions = [
     { changes: { ...none, changed: ["api", "login"] } },

@@ -11,14 +11,14 @@ const rule = {
 }
 
 describe("the value of a form", () => {
-  it("is another one after a change, and the old one stays", () => {
+  it("is copied by a change, and the old value stays", () => {
     const changed = withValue(rule, ["limits", 1, "limit"], 9)
     expect(valueAt(changed, ["limits", 1, "limit"])).toBe(9)
     expect(valueAt(rule, ["limits", 1, "limit"])).toBe(2)
     expect(Object.keys(changed)).toEqual(Object.keys(rule))
   })
 
-  it("makes maps and lists on the way, and takes away what is empty", () => {
+  it("creates missing maps and lists, and removes empty ones", () => {
     expect(withValue({ id: "a" }, ["match", "method"], "GET")).toEqual({ id: "a", match: { method: "GET" } })
     expect(withValue({ id: "a" }, ["limits", 0, "limit"], 5)).toEqual({ id: "a", limits: [{ limit: 5 }] })
     expect(withValue(rule, ["match", "path"], undefined)).not.toHaveProperty("match")
@@ -26,12 +26,12 @@ describe("the value of a form", () => {
     expect(withValue({ limits: [{ limit: 5 }] }, ["limits", 0, "limit"], undefined)).toEqual({ limits: [{}] })
   })
 
-  it("finds nothing behind what is no map", () => {
+  it("finds nothing inside a value that is not a map", () => {
     expect(valueAt(rule, ["id", "x", "y"])).toBeUndefined()
     expect(valueAt({ limits: "unlimited" }, ["limits", 0, "limit"])).toBeUndefined()
   })
 
-  it("takes digits for a number, and leaves the rest for the service to judge", () => {
+  it("reads digits as a number, and keeps other text for the service to report", () => {
     expect(["5", " 07 ", "", "5.5", "-1", "many", "1e3"].map(numberFrom)).toEqual([
       5,
       7,
@@ -43,7 +43,7 @@ describe("the value of a form", () => {
     ])
   })
 
-  it("reads and shows lists", () => {
+  it("reads and writes lists", () => {
     expect([listFrom("GET, POST,"), listFrom(" GET "), listFrom(" , ")]).toEqual([
       ["GET", "POST"],
       "GET",
@@ -52,7 +52,7 @@ describe("the value of a form", () => {
     expect([textOfList(["a", "b"]), textOfList("a"), textOfList(undefined)]).toEqual(["a, b", "a", ""])
   })
 
-  it("names what a form does not show", () => {
+  it("names the fields that a form does not show", () => {
     const value = { ...rule, match: { path: "/a", header: { "x-a": true } }, tiers: { pro: "unlimited" } }
     expect(othersThan(value, ["id", "match.path", "limits"])).toEqual(["match.header", "tiers"])
     expect(othersThan(rule, ["id", "match", "limits"])).toEqual([])

@@ -1,4 +1,4 @@
-// A real service for the dashboard: in this process, on free ports, with the page as it is built now.
+// A real service for the tests of the dashboard, in this process and on free ports.
 
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -10,32 +10,32 @@ import { type ReservedPort, reservePort } from "../support/ports.js"
 
 export { buildServer as buildPage } from "../support/service-process.js"
 
-export interface Bed {
+export interface TestService {
   readonly service: Service
-  /** Of the dashboard. */
+  /** The address of the dashboard. */
   readonly url: string
-  /** Asks the control plane. Throws when the answer is no success. */
+  /** Sends a request to the control plane. Throws if the answer is an error. */
   ask(method: string, path: string, body?: unknown): Promise<unknown>
-  /** Makes requests as clients would, through the check API. */
+  /** Checks a request through the check API, as clients do. */
   check(request: object, times?: number): Promise<void>
-  /** Ends the service; `start` brings another one to the same address. */
+  /** Stops the service. `start` starts another one at the same address. */
   stop(): Promise<void>
   start(): Promise<void>
   close(): Promise<void>
 }
 
-export interface BedOptions {
-  /** A rule set in YAML. Default: the example rules, as on a first `npm start`. */
+export interface TestServiceOptions {
+  /** A rule set in YAML. Default: the example rules of `npm start`. */
   readonly rules?: string
   readonly config?: ConfigInput
-  /** Sent with `ask`, when the service has tokens. */
+  /** The token that `ask` sends. */
   readonly token?: string
 }
 
 const EXAMPLE = fileURLToPath(new URL("../../packages/server/example-rules.yaml", import.meta.url))
 export const EXAMPLE_RULES = readFileSync(EXAMPLE, "utf8")
 
-export async function startBed(options: BedOptions = {}): Promise<Bed> {
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const port = await reservePort()
   let service = await startOn(port, options)
   const url = `http://127.0.0.1:${port.port}`
@@ -77,13 +77,13 @@ export async function startBed(options: BedOptions = {}): Promise<Bed> {
   }
 }
 
-function startOn({ port }: ReservedPort, { rules, config = {} }: BedOptions): Promise<Service> {
+function startOn({ port }: ReservedPort, { rules, config = {} }: TestServiceOptions): Promise<Service> {
   const inline = rules === undefined ? {} : { rules: { inline: parseRuleSet(rules) as never } }
   return startService(
     configSchema.parse({
       http: { port: 0 },
       grpc: { enabled: false },
-      // A browser holds connections that it has asked nothing on.
+      // Browsers keep idle connections open, which would delay the end of the service.
       drain: { deadline: "100ms" },
       ...inline,
       ...config,
