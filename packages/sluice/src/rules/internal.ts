@@ -2,8 +2,8 @@
 
 export { comparedHost } from "../request/host.js"
 export { DecisionSlot } from "./engine/decision-slot.js"
+export { type HostPattern, parseHostPattern } from "./language/host-pattern.js"
 export { formatRuleSet } from "./language/yaml-text.js"
-export { type HostPattern, parseHostPattern } from "./match/host-pattern.js"
 export { etagOf as ruleSetEtag } from "./sources/etag.js"
 export { readRevision } from "./sources/stored-revision.js"
 export { editRuleText } from "./sources/yaml-edit.js"

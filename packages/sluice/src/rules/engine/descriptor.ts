@@ -3,8 +3,8 @@
 import { costOf } from "../../call-options.js"
 import type { RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
+import { matchesValue, parseValuePattern, type ValuePattern } from "../language/value-pattern.js"
 import type { Matched, MatchReason } from "../match/index.js"
-import { matchesValue, parseValuePattern, type ValuePattern } from "../match/value-pattern.js"
 
 export interface DescriptorEntry {
   readonly key: string

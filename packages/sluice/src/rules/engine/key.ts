@@ -3,8 +3,8 @@
 
 import { createHash } from "node:crypto"
 import type { KeyPart } from "../language/key-part.js"
+import { asciiLowerCase } from "../language/path-pattern.js"
 import { routeOf } from "../match/index.js"
-import { asciiLowerCase } from "../match/path-form.js"
 import type { Descriptor, MatchedRule } from "./descriptor.js"
 import type { Identity } from "./identity.js"
 

@@ -3,7 +3,7 @@
 // by themselves, so each leaves out by `not` what goes to one that comes before it.
 
 import type { RuleSpec } from "../language/schema.js"
-import { type Glob, globOf, matchesGlob } from "../match/glob.js"
+import { type Glob, matchesGlob, parseGlob } from "../language/value-pattern.js"
 import { compositeKey, type EnvoyDescriptor } from "./envoy-file.js"
 
 type Entry = NonNullable<NonNullable<RuleSpec["match"]>["descriptor"]>[number]
@@ -28,7 +28,7 @@ export function reachedOf(siblings: readonly EnvoyDescriptor[]): Map<EnvoyDescri
     const { key, value } = descriptor
     const group = groups.get(key) ?? { exact: [], wildcards: [] }
     groups.set(key, group)
-    if (isWildcard(descriptor)) group.wildcards.push({ descriptor, glob: globOf(value) })
+    if (isWildcard(descriptor)) group.wildcards.push({ descriptor, glob: parseGlob(value) })
     else if (value !== "") group.exact.push(value)
   }
   return new Map(
@@ -45,7 +45,7 @@ function reached(descriptor: EnvoyDescriptor, { exact, wildcards }: Group): Reac
   if (value !== "" && !isWildcard(descriptor)) return { entry: { key, value } }
   // The bare key takes what a star would, after all wildcards.
   const at = wildcards.findIndex((wildcard) => wildcard.descriptor === descriptor)
-  const own = globOf(value === "" ? "*" : value)
+  const own = parseGlob(value === "" ? "*" : value)
   const before = at < 0 ? wildcards : wildcards.slice(0, at)
   const hiding = before.find(({ glob }) => covers(glob, own))
   if (hiding !== undefined) return { hiddenBy: hiding.descriptor }
@@ -70,8 +70,8 @@ function covers(outer: Glob, inner: Glob): boolean {
 /** False only when no text can match both. */
 function mayMeet(a: Glob, b: Glob): boolean {
   return (
-    (a.first.startsWith(b.first) || b.first.startsWith(a.first)) &&
-    (a.last.endsWith(b.last) || b.last.endsWith(a.last))
+    (a.prefix.startsWith(b.prefix) || b.prefix.startsWith(a.prefix)) &&
+    (a.suffix.endsWith(b.suffix) || b.suffix.endsWith(a.suffix))
   )
 }
 

@@ -1,9 +1,11 @@
 import { SluiceError } from "../../errors.js"
-import { parseHostPattern, parsePathPattern, parseValuePattern } from "../match/index.js"
 import { type ApiKeyPlace, isCredential } from "./credential.js"
+import { parseHostPattern } from "./host-pattern.js"
 import { parseKeyPart } from "./key-part.js"
+import { parsePathPattern } from "./path-pattern.js"
 import { asList, asMap, type ProblemList, texts } from "./problem-list.js"
 import type { Path } from "./problems.js"
+import { parseValuePattern } from "./value-pattern.js"
 
 /** A token of HTTP: the name of a method or of a header. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/

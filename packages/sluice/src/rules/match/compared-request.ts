@@ -1,23 +1,19 @@
 import { comparedHost } from "../../request/host.js"
+import { asciiLowerCase, pathSegments } from "../language/path-pattern.js"
 import type { RequestFacts } from "./match-spec.js"
-import { capturedSegments } from "./path-form.js"
-import { pathScan, segmentsOf } from "./path-scan.js"
 import { readQuery } from "./query.js"
 
-const NO_QUERY: ReadonlyMap<string, readonly string[]> = new Map()
-
-/** One request in the forms in which it is compared, each made when a rule first needs it. */
+/** A request in the form in which it is compared with rules. Each part is computed when a rule first needs it. */
 export class ComparedRequest {
   readonly facts: RequestFacts
   readonly #queryNames: ReadonlySet<string>
   #method: string | undefined = undefined
   #host: string | undefined = undefined
-  #compared: string | undefined = undefined
   #segments: readonly string[] | undefined = undefined
-  #captured: readonly string[] | undefined = undefined
+  #originalSegments: readonly string[] | undefined = undefined
   #query: ReadonlyMap<string, readonly string[]> | undefined = undefined
 
-  /** `queryNames` are those that some rule asks for. */
+  /** `queryNames` are the names of the query parameters that any rule tests. */
   constructor(facts: RequestFacts, queryNames: ReadonlySet<string>) {
     this.facts = facts
     this.#queryNames = queryNames
@@ -33,27 +29,23 @@ export class ComparedRequest {
     return this.#host
   }
 
-  /** The path in its compared form. */
-  get compared(): string {
-    this.#compared ??= pathScan.comparedFormOf(this.facts.path)
-    return this.#compared
-  }
-
+  /** The segments of the path in lower case. */
   get segments(): readonly string[] {
-    this.#segments ??= segmentsOf(this.compared)
+    this.#segments ??= /[A-Z%]/.test(this.facts.path)
+      ? this.originalSegments.map(asciiLowerCase)
+      : this.originalSegments
     return this.#segments
   }
 
-  /** The same segments as `segments`, in the case they came in. */
-  get captured(): readonly string[] {
-    const { path } = this.facts
-    this.#captured ??= path === this.compared ? this.segments : capturedSegments(path)
-    return this.#captured
+  /** The same segments in the case in which the client sent them. */
+  get originalSegments(): readonly string[] {
+    this.#originalSegments ??= pathSegments(this.facts.path)
+    return this.#originalSegments
   }
 
+  /** The values of each query parameter that a rule tests. */
   get query(): ReadonlyMap<string, readonly string[]> {
-    const { query } = this.facts
-    this.#query ??= query === "" ? NO_QUERY : readQuery(query, this.#queryNames)
+    this.#query ??= readQuery(this.facts.query, this.#queryNames)
     return this.#query
   }
 }

@@ -1,8 +1,8 @@
-/** A rule's `match`: all given parts must match, and a list matches when one of its entries does. Empty: every request. */
+/** The `match` of a rule. Every part that is given must match; a list matches if one of its entries does. */
 export interface MatchSpec {
-  /** `GET`. In any case; `GET` does not include HEAD. */
+  /** `GET`, in upper or lower case. `GET` does not include `HEAD`. */
   readonly method?: OneOrMore | undefined
-  /** `api.example.com`, or `*.example.com` for one or more labels in front. In any case; ports do not count. */
+  /** `api.example.com`, or `*.example.com` for all hosts below it, in upper or lower case. The port is ignored. */
   readonly host?: OneOrMore | undefined
   /** `/v1/**`, `/users/:id`, `/files/*.png`: see path-pattern.ts. */
   readonly path?: OneOrMore | undefined
@@ -13,46 +13,46 @@ export interface MatchSpec {
 
 export type OneOrMore = string | readonly string[]
 
-/** Name, in any case → a value, a glob with `*`, a list of those, or true for any value. */
+/** By name, in upper or lower case: a value, a glob with `*`, a list of these, or true for any value. */
 export type ValueSpecs = Readonly<Record<string, OneOrMore | true>>
 
-/** What rules are matched against. */
+/** The parts of a request that rules test. */
 export interface RequestFacts {
   readonly method: string
-  /** As in the Host header. */
+  /** The host as in the Host header. */
   readonly host: string
-  /** Canonical: one slash between segments, no dot segments, nothing encoded that need not be. */
+  /** The canonical path, as `canonicalPath` in request/path.ts returns it. */
   readonly path: string
-  /** What follows the `?`, as it came. It is only read when some rule needs it. */
+  /** The query string without the `?`, as the client sent it. The matcher reads it only if a rule tests the query. */
   readonly query: string
-  /** By lower-case name: one value, or all of them when it came more than once. */
+  /** A header by its lower-case name: its value, or all values if the request has it several times. */
   header(name: string): string | readonly string[] | undefined
   readonly tier: string | undefined
 }
 
-/** A rule that a request meets. */
+/** A rule that matches a request. */
 export interface Matched {
-  /** Of the rule, in the list the matcher was made of. */
+  /** The index of the rule in the list that the matcher was compiled from. */
   readonly index: number
-  /** What `:name` segments stood for, if the pattern has any. */
+  /** The segments that the parameters of the pattern capture, by name. Undefined if it has no parameters. */
   readonly params: Readonly<Record<string, string>> | undefined
-  /** The path pattern that matched: the first of the rule's, as it is written. Undefined when it has none. */
+  /** The first path pattern of the rule that matches, as it is written. Undefined if the rule has no path. */
   readonly pattern: string | undefined
 }
 
-/** Why a rule matches a request, or the first part that does not. */
+/** How a rule matches a request, or the first part that does not match. */
 export type MatchReason =
   | { readonly matched: true; readonly match: Matched }
   | {
       readonly matched: false
       readonly part: keyof MatchSpec
-      /** Of the header or query parameter. */
+      /** The name of the header or query parameter. */
       readonly name?: string
       readonly expected: string
       readonly found: string | undefined
     }
 
-/** What a request is counted under when the key has `route` in it. A rule without a path is one route. */
+/** The route of a match, for `keyBy: route`. A rule without a path has one route for all requests. */
 export function routeOf(matched: Matched): string {
   return matched.pattern ?? "/**"
 }

@@ -32,7 +32,7 @@ describe("a matcher", () => {
     expect(matched([], "/")).toEqual([])
   })
 
-  it("tells of one rule among a thousand what it tells of it alone", () => {
+  it("finds the same match for a rule among a thousand as for the rule alone", () => {
     const kinds: ((i: number) => [spec: MatchSpec, ask: Ask])[] = [
       (i) => [{ tier: `t${i}` }, { tier: `t${i}` }],
       (i) => [{ host: `h${i}.example.com` }, { host: `h${i}.example.com` }],
@@ -84,24 +84,24 @@ describe("a matcher", () => {
     }
   })
 
-  it("takes methods in any case, and no other method for GET", () => {
+  it("matches methods in upper and lower case, and only GET for GET", () => {
     expect(matched([{ method: "get" }], { method: "GET" })).toEqual([0])
     expect(matched([{ method: ["PUT", "PATCH"] }], { method: "patch" })).toEqual([0])
     expect(matched([{ method: "GET" }], { method: "HEAD" })).toEqual([])
   })
 
-  it("takes true for any value of a header or parameter, an empty one as well", () => {
+  it("matches any value of a header or parameter for true, including the empty value", () => {
     const specs: MatchSpec[] = [{ header: { "X-Debug": true } }, { query: { Debug: true } }]
     expect(matched(specs, { headers: { "x-debug": "" }, target: "/?debug" })).toEqual([0, 1])
     expect(matched(specs, { headers: { "x-other": "1" }, target: "/?other" })).toEqual([])
   })
 
-  it("sees every value of a parameter that is given twice", () => {
+  it("tests every value of a parameter that a request has twice", () => {
     expect(matched([{ query: { op: "export" } }], "/?op=list&op=export")).toEqual([0])
     expect(matched([{ query: { op: "export" } }], "/?op=export&op=list")).toEqual([0])
   })
 
-  it("tells a rule once, however many of its patterns match, and with the first of them", () => {
+  it("returns a rule once if several of its patterns match, with the first of them", () => {
     const filler = Array.from({ length: 20 }, (_, i): MatchSpec => ({ path: `/${i}`, host: `h${i}.test` }))
     const spec: MatchSpec = {
       host: ["a.example.com", "*.example.com", "*.com"],
@@ -119,7 +119,7 @@ describe("a matcher", () => {
     }
   })
 
-  it("can be asked again from within, while a header is read", () => {
+  it("can be called again while it reads a header", () => {
     const matcher = compileMatcher(
       Array.from({ length: 20 }, (_, i) => ({ path: `/**/${i}/**`, header: { "x-a": "1", "x-b": "*" } })),
     )
@@ -140,14 +140,14 @@ describe("a matcher", () => {
     for (const found of inner) expect(found).toEqual([7])
   })
 
-  it("is as good as new after a header could not be read", () => {
+  it("works again after a header could not be read", () => {
     const matcher = compileMatcher([{ path: "/**/a/**", header: { "x-a": "1" } }])
     const broken = { ...request("/a"), header: () => { throw new Error("no headers") } } // biome-ignore format: one line
     expect(() => matcher.match(broken)).toThrow("no headers")
     expect(matcher.match(request({ target: "/b/a", headers: { "x-a": "1" } })).length).toBe(1)
   })
 
-  it.each(["/login", "/v1/users"])("lets no spelling of %s escape", (path) => {
+  it.each(["/login", "/v1/users"])("matches every spelling of %s", (path) => {
     const matcher = compileMatcher([{ path }, { path: `${path}/**` }, { path: "/:a/**" }])
     const escaped = pathVariants(path).flatMap(({ target }) => {
       const canonical = canonicalPath(target)
@@ -172,7 +172,7 @@ describe("a matcher", () => {
     )
   })
 
-  it("names it as it is told to", () => {
+  it("names the place as the caller says", () => {
     expect(() => compileMatcher([{ path: "a" }], (i) => `rule ${i}`)).toThrow(
       expect.objectContaining({ place: "rule 0.path" }),
     )
@@ -198,7 +198,7 @@ describe("explain", () => {
     tier: "free",
   }
 
-  it("tells the match when there is one", () => {
+  it("returns the match if there is one", () => {
     const match = { index: 0, params: { id: "7" }, pattern: "/v1/:id" }
     expect(matcher.explain(0, request(all))).toEqual({ matched: true, match })
     expect(matcher.explain(1, request("/"))).toEqual({
@@ -232,7 +232,7 @@ describe("explain", () => {
 })
 
 describe("routeOf", () => {
-  it("is the pattern as it is written, and one route for all paths without one", () => {
+  it("is the pattern as it is written, or /** for a rule without a path", () => {
     const matcher = compileMatcher([{ path: ["/Users/:id/", "/x"] }, {}])
     expect(matcher.match(request("/users/7")).map(routeOf)).toEqual(["/Users/:id/", "/**"])
   })

@@ -1,4 +1,4 @@
-// The same matching, said as plainly as it can be: no index, every part asked, every way tried. Only for the tests.
+// A model of the matcher for tests. It has no index: it tests every part of every rule and tries every place of each `**`.
 
 import type { Matched, MatchSpec, OneOrMore, RequestFacts, ValueSpecs } from "./match-spec.js"
 
@@ -20,7 +20,7 @@ export function naiveMatch(specs: readonly MatchSpec[], facts: RequestFacts): Ma
   })
 }
 
-/** The parameters when the path matches, else undefined. Tries `**` with none, one, two … segments, in this order. */
+/** The captured parameters if the path matches, else undefined. Tries `**` with zero segments first, then one, two and so on. */
 export function pathParams(pattern: string, path: string): Record<string, string> | undefined {
   const parts = pattern.split("/").filter((part) => part !== "")
   const segments = path
@@ -52,7 +52,7 @@ export function pathParams(pattern: string, path: string): Record<string, string
   return from(0, 0)
 }
 
-/** Character by character. */
+/** Compares character by character. */
 export function globMatches(pattern: string, text: string): boolean {
   let reached = new Set([0])
   for (const character of pattern) {

@@ -1,15 +1,11 @@
 import { describe, expect, it } from "vitest"
-import { finish } from "../language/steps.js"
-import { parsePathPattern } from "./path-pattern.js"
+import { parsePathPattern } from "../language/path-pattern.js"
 import { PathTrie } from "./path-trie.js"
 
 function trieOf(...patterns: string[]): (path: string) => string[] {
-  const trie = finish(PathTrie.build(patterns.map((text, i) => [parsePathPattern(text, "path"), i])))
-  return (path) =>
-    trie
-      .find(path)
-      .map((i) => patterns[i] as string)
-      .sort()
+  const trie = new PathTrie<string>()
+  for (const text of patterns) trie.set(parsePathPattern(text, "path"), text)
+  return (path) => [...trie.find(path.split("/").slice(path === "/" ? 2 : 1))].sort()
 }
 
 describe("a trie of path patterns", () => {
@@ -41,14 +37,21 @@ describe("a trie of path patterns", () => {
     expect(find(path)).toEqual(expected)
   })
 
-  it("tells a pattern once that matches at every place of a path", () => {
+  it("finds a pattern once that matches at every segment of a path", () => {
     expect(trieOf("/**/a/**", "/**/a/**/a/**")("/a".repeat(100)).length).toBe(2)
   })
 
-  it("keeps apart the literals of a node from the first on", () => {
+  it("distinguishes the literals that follow a parameter", () => {
     const find = trieOf("/:x/one", "/:x/two", "/:x/three")
     expect(find("/a/one")).toEqual(["/:x/one"])
     expect(find("/a/two")).toEqual(["/:x/two"])
     expect(find("/a/four")).toEqual([])
+  })
+
+  it("stores patterns apart whose special characters are encoded", () => {
+    const find = trieOf("/:a", "/%3A", "/*", "/%2A", "/a*", "/a%2A")
+    expect(find("/:")).toEqual(["/%3A", "/*", "/:a"])
+    expect(find("/a*")).toEqual(["/*", "/:a", "/a%2A", "/a*"])
+    expect(find("/ab")).toEqual(["/*", "/:a", "/a*"])
   })
 })

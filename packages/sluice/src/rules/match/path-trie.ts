@@ -1,138 +1,119 @@
-// All path patterns of many rules, looked up at once. Plain paths are looked up whole. The others are a tree of segments.
-// A node of the tree has one way to it, so that a walk comes to it at one place of the path only; behind a `**` it may
-// come at every place, each once. Nothing is tried twice at the same place, and the cost is at most the segments of the
-// path times the nodes behind `**` that were reached.
+import type { PathPattern, PathSegment } from "../language/path-pattern.js"
+import { GlobIndex } from "./glob-index.js"
 
-import type { Steps } from "../language/steps.js"
-import { joined } from "./path-form.js"
-import { type Branches, NODE, PathLayout } from "./path-layout.js"
-import type { PathPattern, PathSegment } from "./path-pattern.js"
-import { hashOfPath, pathScan } from "./path-scan.js"
-import { addPattern, PathNode } from "./path-tree.js"
-import { TextLeads } from "./text-leads.js"
-import { NONE } from "./text-table.js"
+/** The patterns that begin with the same segments. */
+class PathNode<Value> {
+  /** The nodes after literal segments. */
+  literals: Map<string, PathNode<Value>> | undefined = undefined
+  /** The nodes after segments with `*`. */
+  globs: GlobIndex<PathNode<Value>> | undefined = undefined
+  /** The node after `:name`. */
+  param: PathNode<Value> | undefined = undefined
+  /** The node after `**`. */
+  deep: PathNode<Value> | undefined = undefined
+  /** The value of the pattern that ends here. */
+  value: Value | undefined = undefined
+  /** The value of the pattern that ends here with `**`, if it has no other `**`. */
+  valueBelow: Value | undefined = undefined
 
-export class PathTrie {
-  readonly #plain = new TextLeads(hashOfPath)
-  readonly #plainNode: number
-  readonly #layout: PathLayout | undefined
-
-  private constructor(plain: ReadonlyMap<string, number>, layout: PathLayout | undefined) {
-    this.#plainNode = this.#plain.add(plain)
-    this.#plain.seal()
-    this.#layout = layout
-  }
-
-  /** No two patterns of the same form. */
-  static *build(entries: Iterable<readonly [PathPattern, number]>): Steps<PathTrie> {
-    const plain = new Map<string, number>()
-    let root: PathNode | undefined
-    for (const [pattern, value] of entries) {
-      const path = plainPath(pattern.runs)
-      if (path === undefined) {
-        root ??= new PathNode()
-        addPattern(root, pattern, value)
-      } else plain.set(path, value)
-      yield
+  getOrAdd(segment: PathSegment): PathNode<Value> {
+    const create = () => new PathNode<Value>()
+    if (segment.kind === "literal") {
+      this.literals ??= new Map()
+      return getOrAdd(this.literals, segment.text, create)
     }
-    return new PathTrie(plain, root && (yield* PathLayout.build(root)))
-  }
-
-  /** What is stored under each pattern that matches a path in its compared form, in no particular order, each once. */
-  find(path: string): readonly number[] {
-    const plain = this.#plain.find(this.#plainNode, path)
-    const found = plain === NONE ? undefined : [plain]
-    if (this.#layout === undefined) return found ?? NOTHING
-    pathScan.see(path)
-    return new Walk(this.#layout, path, found).from(0)
+    if (segment.kind === "glob") {
+      this.globs ??= new GlobIndex()
+      return this.globs.getOrAdd(segment.glob, create)
+    }
+    this.param ??= create()
+    return this.param
   }
 }
 
-const NOTHING: readonly number[] = []
+/** Values by path pattern, in a tree with one level per segment. */
+export class PathTrie<Value> {
+  readonly #root = new PathNode<Value>()
 
-/** One path on its way through the tree. */
-class Walk {
-  readonly #layout: PathLayout
-  readonly #words: Int32Array
-  readonly #path: string
-  /** Made when there is something: an empty list makes room for sixteen when the first is added. */
-  #found: number[] | undefined
-  /** Where a `**` was reached, and at which segment first. Made when there is one. */
-  #deep: { readonly branches: Branches; readonly at: number }[] | undefined = undefined
-
-  /** The path is the one that was scanned last. */
-  constructor(layout: PathLayout, path: string, found: number[] | undefined) {
-    this.#layout = layout
-    this.#words = layout.words
-    this.#path = path
-    this.#found = found
+  set({ runs }: PathPattern, value: Value): void {
+    let node = this.#root
+    for (const [i, run] of runs.entries()) {
+      if (i === 1 && runs.length === 2 && run.length === 0) {
+        node.valueBelow = value
+        return
+      }
+      if (i > 0) {
+        node.deep ??= new PathNode()
+        node = node.deep
+      }
+      for (const segment of run) node = node.getOrAdd(segment)
+    }
+    node.value = value
   }
 
-  from(root: number): readonly number[] {
+  /** The values of all patterns that match the segments of a path, each once, in no particular order. */
+  find(segments: readonly string[]): readonly Value[] {
+    return new Walk<Value>(segments).from(this.#root)
+  }
+}
+
+/**
+ * The walk of one path through the tree. The node after a `**` may follow on any segment of the path. All other nodes have one
+ * place in the path for each place of the `**` before them. So the walk visits no node twice at the same segment, and the work
+ * is at most the number of segments times the number of nodes after a `**` that the walk reaches.
+ */
+class Walk<Value> {
+  readonly #segments: readonly string[]
+  readonly #found: Value[] = []
+  /** The nodes after a `**` that the walk has reached, and the first segment that may follow on each. */
+  #deep: Map<PathNode<Value>, number> | undefined = undefined
+
+  constructor(segments: readonly string[]) {
+    this.#segments = segments
+  }
+
+  from(root: PathNode<Value>): readonly Value[] {
     this.#reach(root, 0)
-    if (this.#deep !== undefined) this.#leaveDeep(this.#deep)
-    return this.#found ?? NOTHING
-  }
-
-  #leaveDeep(deep: readonly { readonly branches: Branches; readonly at: number }[]): void {
-    // The list grows while it is gone through: behind one `**` there may be another.
-    for (const { branches, at } of deep) {
-      for (let i = at; i < pathScan.count; i++) this.#leave(branches.deep, i)
+    if (this.#deep !== undefined) {
+      // The map grows during the iteration if there is another `**` after this one.
+      for (const [node, first] of this.#deep)
+        for (let at = first; at < this.#segments.length; at++) this.#leave(node, at)
     }
-    for (const { branches } of deep) branches.isReached = false
+    return this.#found
   }
 
-  /** Comes to a node with all segments before `at` behind it. */
-  #reach(node: number, at: number): void {
-    this.#add(this.#words[node + NODE.valueBelow] as number)
-    const branches = this.#words[node + NODE.branches] as number
-    if (branches !== NONE) this.#reachDeep(this.#layout.branches[branches] as Branches, at)
-    if (at < pathScan.count) this.#leave(node, at)
-    else this.#add(this.#words[node + NODE.value] as number)
+  /** Visits a node that the segments before `at` lead to. */
+  #reach(node: PathNode<Value>, at: number): void {
+    if (node.valueBelow !== undefined) this.#found.push(node.valueBelow)
+    if (node.deep !== undefined) this.#reachDeep(node.deep, at)
+    if (at < this.#segments.length) this.#leave(node, at)
+    else if (node.value !== undefined) this.#found.push(node.value)
   }
 
-  #reachDeep(branches: Branches, at: number): void {
-    if (branches.deep === NONE || branches.isReached) return
-    branches.isReached = true
-    this.#deep ??= []
-    this.#deep.push({ branches, at })
-    this.#add(this.#words[branches.deep + NODE.value] as number)
+  #reachDeep(deep: PathNode<Value>, at: number): void {
+    this.#deep ??= new Map()
+    // The first time comes with the smallest `at`, and the walk then tries all later segments.
+    if (this.#deep.has(deep)) return
+    this.#deep.set(deep, at)
+    if (deep.value !== undefined) this.#found.push(deep.value)
   }
 
-  #add(value: number): void {
-    if (value === NONE) return
-    if (this.#found === undefined) this.#found = [value]
-    else this.#found.push(value)
-  }
-
-  /** Goes every way on from a node with the segment at `at`. */
-  #leave(node: number, at: number): void {
-    if (this.#words[node + NODE.literals] !== NONE) this.#leaveByLiteral(node, at)
-    const param = this.#words[node + NODE.param] as number
-    if (param !== NONE) this.#reach(param, at + 1)
-    const branches = this.#words[node + NODE.branches] as number
-    if (branches !== NONE) this.#leaveByGlob(this.#layout.branches[branches] as Branches, at)
-  }
-
-  #leaveByLiteral(node: number, at: number): void {
-    const { starts, hashes } = pathScan
-    const end = (starts[at + 1] as number) - 1
-    const hash = hashes[at] as number
-    const next = this.#layout.literals.find(node, hash, this.#path, starts[at] as number, end)
-    if (next !== NONE) this.#reach(next, at + 1)
-  }
-
-  #leaveByGlob({ globs }: Branches, at: number): void {
-    if (globs === undefined) return
-    const { starts } = pathScan
-    const nodes: number[] = []
-    globs.find(this.#path, starts[at] as number, (starts[at + 1] as number) - 1, nodes)
-    for (const node of nodes) this.#reach(node, at + 1)
+  /** Visits every node that the segment at `at` leads to. */
+  #leave({ literals, param, globs }: PathNode<Value>, at: number): void {
+    const segment = this.#segments[at] as string
+    const literal = literals?.get(segment)
+    if (literal !== undefined) this.#reach(literal, at + 1)
+    if (param !== undefined) this.#reach(param, at + 1)
+    if (globs !== undefined) for (const node of globs.find(segment)) this.#reach(node, at + 1)
   }
 }
 
-/** The one path a pattern stands for, if it has nothing but literals. */
-function plainPath(runs: readonly (readonly PathSegment[])[]): string | undefined {
-  const texts = runs.flat().flatMap((segment) => (segment.kind === "literal" ? [segment.text] : []))
-  return runs.length === 1 && texts.length === runs[0]?.length ? joined(texts) : undefined
+/** The value of a key. If the map does not have the key, creates the value and adds it. */
+export function getOrAdd<Value>(map: Map<string, Value>, key: string, create: () => Value): Value {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = create()
+    map.set(key, value)
+  }
+  return value
 }

@@ -1,9 +1,8 @@
-// The parameters of a query string, read as form data is: `+` is a space, percent triplets are decoded once, and what
-// cannot be decoded stays as it came. Names are compared in any case.
-
 /**
- * All values of the parameters with these names. One name may come more than once, and every value counts. So do those that
- * only some applications see: behind a `;`, and in a list called `x[]` or `x[0]`.
+ * Reads the values of some parameters of a query string, by their lower-case names. A parameter may have several values.
+ * Values are decoded like form data: `+` is a space, and percent-encoding is decoded once. A value with invalid
+ * percent-encoding stays as it is. Some applications also accept `;` as a separator, and `x[]` or `x[0]` as a list `x`. Their
+ * values count too, so that they do not escape a rule.
  */
 export function readQuery(query: string, names: ReadonlySet<string>): Map<string, string[]> {
   const values = new Map<string, string[]>()

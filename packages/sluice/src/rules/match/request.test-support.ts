@@ -3,14 +3,14 @@ import type { RequestFacts } from "./match-spec.js"
 export interface Ask {
   readonly method?: string
   readonly host?: string
-  /** With its query, if it has one. */
+  /** The path, with the query if there is one. */
   readonly target?: string
   /** By lower-case name. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly tier?: string
 }
 
-/** A request of which only what matters is said. */
+/** A request with defaults for everything that a test does not name. */
 export function request(ask: Ask | string): RequestFacts {
   const {
     method = "GET",

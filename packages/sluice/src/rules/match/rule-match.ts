@@ -1,194 +1,146 @@
 import { SluiceError } from "../../errors.js"
+import { type HostPattern, matchesHost, parseHostPattern } from "../language/host-pattern.js"
+import { captureParams, matchPath, type PathPattern, parsePathPattern } from "../language/path-pattern.js"
 import type { Steps } from "../language/steps.js"
+import { matchesValue, parseValuePattern, type ValuePattern } from "../language/value-pattern.js"
 import type { ComparedRequest } from "./compared-request.js"
-import { type HostPattern, matchesHost, parseHostPattern } from "./host-pattern.js"
 import type { Matched, MatchReason, MatchSpec, OneOrMore, ValueSpecs } from "./match-spec.js"
-import { captureParams, isUnder, matchPath, type PathPattern, parsePathPattern } from "./path-pattern.js"
-import { matchesValue, parseValuePattern, type ValuePattern } from "./value-pattern.js"
 
-/** A header or query parameter and what it must be; true for any value. */
+/** A header or query parameter and the values that it may have; true for any value. */
 export interface ValueTest {
+  /** In lower case. */
   readonly name: string
   readonly patterns: readonly ValuePattern[] | true
 }
 
-interface PathTest {
-  readonly pattern: PathPattern
-  /** What a match without parameters is told as, made once. */
-  readonly matched: Matched
-}
-
-/** The patterns of a match, each parsed. */
+/** The parts of a match. A part that is undefined allows every request. */
 interface MatchParts {
   readonly methods: readonly string[] | undefined
   readonly hosts: readonly HostPattern[] | undefined
   readonly paths: readonly PathPattern[] | undefined
-  readonly headers: readonly ValueTest[]
-  readonly queries: readonly ValueTest[]
+  readonly headers: readonly ValueTest[] | undefined
+  readonly queries: readonly ValueTest[] | undefined
   readonly tiers: readonly string[] | undefined
+  /** The text of a path pattern that is known to match, instead of `paths`. */
+  readonly knownPath?: string | undefined
+  /** The parameters of that pattern, if it has any. It has no `**` then. */
+  readonly knownParams?: PathPattern["params"] | undefined
 }
-
-/** The parts of a match as bits, for what is known of a request and what is still to be asked. */
-export const PART = { method: 1, host: 2, path: 4, header: 8, query: 16, tier: 32 } as const
 
 const METHOD = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** The `match` of one rule, compiled: the plain truth about whether it matches, one part after the other. */
-export class RuleMatch {
+/** The compiled `match` of one rule. */
+export class RuleMatch implements MatchParts {
+  /** The index of the rule in its rule set. */
   readonly index: number
   readonly methods: readonly string[] | undefined
   readonly hosts: readonly HostPattern[] | undefined
-  readonly paths: readonly PathTest[] | undefined
-  readonly headers: readonly ValueTest[]
-  readonly queries: readonly ValueTest[]
+  readonly paths: readonly PathPattern[] | undefined
+  readonly headers: readonly ValueTest[] | undefined
+  readonly queries: readonly ValueTest[] | undefined
   readonly tiers: readonly string[] | undefined
-  /** What a match is told as when the rule has no path. */
-  readonly #matched: Matched
+  readonly knownPath: string | undefined
+  readonly knownParams: PathPattern["params"] | undefined
 
-  private constructor(index: number, parts: MatchParts) {
+  constructor(index: number, parts: MatchParts) {
     this.index = index
-    this.#matched = { index, params: undefined, pattern: undefined }
     this.methods = parts.methods
     this.hosts = parts.hosts
-    this.paths = parts.paths?.map((pattern) => ({
-      pattern,
-      matched: { index, params: undefined, pattern: pattern.text },
-    }))
+    this.paths = parts.paths
     this.headers = parts.headers
     this.queries = parts.queries
     this.tiers = parts.tiers
+    this.knownPath = parts.knownPath
+    this.knownParams = parts.knownParams
   }
 
-  /** `place` names the match in errors. */
-  static *compile(spec: MatchSpec, index: number, place: string): Steps<RuleMatch> {
-    return new RuleMatch(index, {
-      methods: yield* parseEach(spec.method, `${place}.method`, parseMethod),
-      hosts: yield* parseEach(spec.host, `${place}.host`, parseHostPattern),
-      paths: yield* parseEach(spec.path, `${place}.path`, parsePathPattern),
-      headers: yield* valueTests(spec.header, `${place}.header`),
-      queries: yield* valueTests(spec.query, `${place}.query`),
-      tiers: yield* parseEach(spec.tier, `${place}.tier`, (tier) => tier),
-    })
+  /** The same rule with other tests, for requests that are known to pass the tests that are left out. */
+  with(changes: Partial<MatchParts>): RuleMatch {
+    return new RuleMatch(this.index, { ...this, ...changes })
   }
 
-  /** What is left to ask of a request that is known to meet some parts: one pattern of each, and one header or parameter. */
-  toAsk(known: number): number {
-    const isKnown = (part: number) => (known & part) !== 0
-    let ask = 0
-    if (this.methods !== undefined && !isKnown(PART.method)) ask |= PART.method
-    if (this.hosts !== undefined && !isKnown(PART.host)) ask |= PART.host
-    if (this.tiers !== undefined && !isKnown(PART.tier)) ask |= PART.tier
-    if (this.headers.length > Number(isKnown(PART.header))) ask |= PART.header
-    if (this.queries.length > Number(isKnown(PART.query))) ask |= PART.query
-    // Of several patterns the first that matches is told, which need not be the one that is known to.
-    if (this.paths !== undefined && this.paths.length > Number(isKnown(PART.path))) ask |= PART.path
-    return ask
+  /** Appends the match to `found` if a request passes every test. The cheapest tests come first. */
+  collect(request: ComparedRequest, found: Matched[]): void {
+    if (!this.#matchesMethod(request) || !this.#matchesTier(request) || !this.#matchesHost(request)) return
+    if (this.#failedHeader(request) !== undefined || this.#failedQuery(request) !== undefined) return
+    const matched = this.#matchPath(request)
+    if (matched !== undefined) found.push(matched)
   }
 
-  /**
-   * The match itself, if nothing is left to ask: ready made, or with the pattern whose parameters are to be captured. A
-   * pattern with `**` is left to `match`, which has to find out where its parts are.
-   */
-  settledBy(known: number): { readonly matched: Matched; readonly pattern?: PathPattern } | undefined {
-    if (this.toAsk(known) !== 0) return undefined
-    if (this.paths === undefined) return { matched: this.#matched }
-    const [{ pattern, matched }] = this.paths as [PathTest]
-    if (pattern.params.length === 0) return { matched }
-    return pattern.runs.length === 1 ? { matched, pattern } : undefined
-  }
-
-  /** Asks these parts, cheapest first. */
-  match(request: ComparedRequest, ask: number): Matched | undefined {
-    if (ask & PART.method && !this.#meetsMethod(request)) return undefined
-    if (ask & PART.tier && !this.#meetsTier(request)) return undefined
-    if (ask & PART.host && !this.#meetsHost(request)) return undefined
-    if (ask & PART.header && this.#failedHeader(request) !== undefined) return undefined
-    if (ask & PART.query && this.#failedQuery(request) !== undefined) return undefined
-    return this.#matchPath(request, (ask & PART.path) === 0)
-  }
-
-  /** The first part that does not match, in the order in which a rule is written. */
+  /** Tests the parts in the order in which people write them, and names the first that does not match. */
   explain(request: ComparedRequest): MatchReason {
     const { facts } = request
-    if (!this.#meetsMethod(request)) return failed("method", this.methods, facts.method)
-    if (!this.#meetsHost(request)) return failed("host", this.hosts?.map(textOf), facts.host)
-    const match = this.#matchPath(request, false)
-    if (match === undefined) {
-      const patterns = this.paths?.map(({ pattern }) => pattern.text)
-      return failed("path", patterns, facts.path)
-    }
+    if (!this.#matchesMethod(request)) return failure("method", this.methods, facts.method)
+    if (!this.#matchesHost(request)) return failure("host", this.hosts?.map(textOf), facts.host)
+    const match = this.#matchPath(request)
+    if (match === undefined) return failure("path", this.paths?.map(textOf), facts.path)
     const header = this.#failedHeader(request)
     if (header !== undefined) {
       const given = facts.header(header.name)
-      return {
-        ...failed("header", textsOf(header), typeof given === "object" ? given[0] : given),
-        name: header.name,
-      }
+      const found = typeof given === "object" ? given[0] : given
+      return { ...failure("header", textsOf(header), found), name: header.name }
     }
     const query = this.#failedQuery(request)
     if (query !== undefined) {
-      const given = request.query.get(query.name)?.join(", ")
-      return { ...failed("query", textsOf(query), given), name: query.name }
+      const found = request.query.get(query.name)?.join(", ")
+      return { ...failure("query", textsOf(query), found), name: query.name }
     }
-    if (!this.#meetsTier(request)) return failed("tier", this.tiers, facts.tier)
+    if (!this.#matchesTier(request)) return failure("tier", this.tiers, facts.tier)
     return { matched: true, match }
   }
 
-  #meetsMethod({ method }: ComparedRequest): boolean {
-    return this.methods === undefined || this.methods.includes(method)
+  #matchesMethod(request: ComparedRequest): boolean {
+    return this.methods === undefined || this.methods.includes(request.method)
   }
 
-  #meetsTier({ facts }: ComparedRequest): boolean {
+  #matchesTier({ facts }: ComparedRequest): boolean {
     return this.tiers === undefined || (facts.tier !== undefined && this.tiers.includes(facts.tier))
   }
 
-  #meetsHost({ host }: ComparedRequest): boolean {
-    return this.hosts === undefined || this.hosts.some((pattern) => matchesHost(pattern, host))
+  #matchesHost(request: ComparedRequest): boolean {
+    return this.hosts === undefined || this.hosts.some((pattern) => matchesHost(pattern, request.host))
   }
 
-  /** Any of the values will do, as with the query. */
   #failedHeader({ facts }: ComparedRequest): ValueTest | undefined {
-    return this.headers.find(({ name, patterns }) => {
+    return this.headers?.find(({ name, patterns }) => {
       const given = facts.header(name)
-      if (typeof given === "object") return !given.some((value) => meetsValue(patterns, value))
-      return given === undefined || !meetsValue(patterns, given)
+      if (given === undefined) return true
+      return typeof given === "string" ? !allows(patterns, given) : !allowsAny(patterns, given)
     })
   }
 
-  /** Any of the values will do: a request does not escape a rule by giving a parameter twice. */
-  #failedQuery({ query }: ComparedRequest): ValueTest | undefined {
-    return this.queries.find(({ name, patterns }) => {
-      return query.get(name)?.some((value) => meetsValue(patterns, value)) !== true
-    })
+  #failedQuery(request: ComparedRequest): ValueTest | undefined {
+    return this.queries?.find(({ name, patterns }) => !allowsAny(patterns, request.query.get(name) ?? []))
   }
 
-  /** `isKnown` says that the only pattern is known to match. */
-  #matchPath(request: ComparedRequest, isKnown: boolean): Matched | undefined {
-    if (this.paths === undefined) return this.#matched
-    for (const { pattern, matched } of this.paths) {
-      if (isKnown && pattern.params.length === 0) return matched
-      // No segments need to be taken from the path to see how it begins.
-      if (pattern.prefix !== undefined) {
-        if (isUnder(request.compared, pattern.prefix)) return matched
-        continue
-      }
-      const starts = matchPath(pattern, request.segments)
-      if (starts === undefined) continue
-      if (pattern.params.length === 0) return matched
-      const params = captureParams(pattern, starts, request.captured)
-      return { index: this.index, params, pattern: pattern.text }
+  /** A rule with several path patterns matches by the first that fits. */
+  #matchPath(request: ComparedRequest): Matched | undefined {
+    const { index, paths, knownPath, knownParams } = this
+    if (paths === undefined) {
+      const params = knownParams && captureParams(knownParams, [0], request.originalSegments)
+      return { index, params, pattern: knownPath }
+    }
+    for (const { text, runs, params } of paths) {
+      const runStarts = matchPath(runs, request.segments)
+      if (runStarts === undefined) continue
+      const captured =
+        params.length === 0 ? undefined : captureParams(params, runStarts, request.originalSegments)
+      return { index, params: captured, pattern: text }
     }
     return undefined
   }
 }
 
-function meetsValue(patterns: readonly ValuePattern[] | true, value: string): boolean {
-  if (patterns === true) return true
-  for (const pattern of patterns) if (matchesValue(pattern, value)) return true
-  return false
+function allows(patterns: ValueTest["patterns"], value: string): boolean {
+  return patterns === true || patterns.some((pattern) => matchesValue(pattern, value))
 }
 
-function failed(part: keyof MatchSpec, expected: readonly string[] = [], found: string | undefined) {
+/** One value is enough: a request does not escape a rule if it has a header or parameter twice. */
+function allowsAny(patterns: ValueTest["patterns"], values: readonly string[]): boolean {
+  return values.some((value) => allows(patterns, value))
+}
+
+function failure(part: keyof MatchSpec, expected: readonly string[] = [], found: string | undefined) {
   return { matched: false, part, expected: expected.join(" or "), found } as const
 }
 
@@ -200,14 +152,26 @@ function textOf(pattern: string | { readonly text: string }): string {
   return typeof pattern === "string" ? pattern : pattern.text
 }
 
-function* valueTests(specs: ValueSpecs | undefined, place: string): Steps<ValueTest[]> {
+/** Parses the patterns of a match. `place` names the match in errors. */
+export function* compileRuleMatch(spec: MatchSpec, index: number, place: string): Steps<RuleMatch> {
+  return new RuleMatch(index, {
+    methods: yield* parseEach(spec.method, `${place}.method`, parseMethod),
+    hosts: yield* parseEach(spec.host, `${place}.host`, parseHostPattern),
+    paths: yield* parseEach(spec.path, `${place}.path`, parsePathPattern),
+    headers: yield* parseValueTests(spec.header, `${place}.header`),
+    queries: yield* parseValueTests(spec.query, `${place}.query`),
+    tiers: yield* parseEach(spec.tier, `${place}.tier`, (tier) => tier),
+  })
+}
+
+function* parseValueTests(specs: ValueSpecs | undefined, place: string): Steps<ValueTest[] | undefined> {
   const tests: ValueTest[] = []
   for (const [name, spec] of Object.entries(specs ?? {})) {
     const patterns =
       spec === true || ((yield* parseEach(spec, `${place}.${name}`, parseValuePattern)) as ValuePattern[])
     tests.push({ name: name.toLowerCase(), patterns })
   }
-  return tests
+  return tests.length === 0 ? undefined : tests
 }
 
 function parseMethod(text: string, place: string): string {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
 import { SluiceError } from "../../errors.js"
-import { compileMatcher } from "./matcher.js"
+import { compileMatcher } from "../match/matcher.js"
+import { request } from "../match/request.test-support.js"
 import { matchPath, parsePathPattern } from "./path-pattern.js"
-import { request } from "./request.test-support.js"
 
 function matches(pattern: string, path: string): boolean {
   return compileMatcher([{ path: pattern }]).match(request(path)).length === 1
@@ -33,7 +33,7 @@ describe("a path pattern", () => {
     ["/a/**/b/**/c", ["/a/b/c", "/a/x/b/y/c", "/a/b/b/c/c"], ["/a/c/b", "/a/b", "/a/c"]],
     ["/**/a/b/**", ["/a/b", "/a/a/b", "/x/a/b/y"], ["/a/x/b", "/b/a"]],
     ["/v1/messages:batch", ["/v1/messages:batch"], ["/v1/messages"]],
-  ])("%s matches what it says and nothing else", (pattern, yes, no) => {
+  ])("%s matches exactly the paths that it should", (pattern, yes, no) => {
     for (const path of yes) expect([path, matches(pattern, path)]).toEqual([path, true])
     for (const path of no) expect([path, matches(pattern, path)]).toEqual([path, false])
   })
@@ -54,12 +54,12 @@ describe("a path pattern", () => {
     ["/caf%C3%A9", "/caf%C3%A9"],
     ["/x*.png", "/X1.PNG"],
     ["/keep/a%2Fb", "/keep/a%2Fb"],
-  ])("%s is not escaped by writing %s", (pattern, path) => {
+  ])("%s also matches the spelling %s", (pattern, path) => {
     expect(matches(pattern, path)).toBe(true)
     expect(matches(`${pattern.replace(/\/$/, "")}/**`, path)).toBe(true)
   })
 
-  it("takes an encoded star or colon for the character itself", () => {
+  it("matches an encoded star or colon as the character itself", () => {
     expect(matches("/a%2Ab", "/a*b")).toBe(true)
     expect(matches("/a%2Ab", "/axb")).toBe(false)
     expect(matches("/*%2A", "/x*")).toBe(true)
@@ -68,7 +68,7 @@ describe("a path pattern", () => {
     expect(matches("/%3Aid", "/7")).toBe(false)
   })
 
-  it("does not take an encoded slash for one that parts segments", () => {
+  it("does not split segments at an encoded slash", () => {
     expect(matches("/a/b", "/a%2Fb")).toBe(false)
     expect(matches("/:one", "/a%2Fb")).toBe(true)
   })
@@ -89,7 +89,7 @@ describe("parameters", () => {
     ["/:first/**", "/a/b/c", { first: "a" }],
     ["/**/x/:id/**", "/x/1/x/2", { id: "1" }],
     ["/**/x/:id/**/y/:to", "/a/x/1/x/2/y/3/y/4", { id: "1", to: "4" }],
-  ])("of %s in %s are captured as they came", (pattern, path, expected) => {
+  ])("of %s in %s are captured in their original case", (pattern, path, expected) => {
     expect(params(pattern, path)).toEqual(expected)
   })
 
@@ -97,7 +97,7 @@ describe("parameters", () => {
     expect(params("/users/*", "/users/42")).toBeUndefined()
   })
 
-  it("hold no name that was not captured", () => {
+  it("have no name that was not captured", () => {
     const captured = params("/:id", "/1")
     for (const name of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
       expect(captured?.[name]).toBeUndefined()
@@ -164,7 +164,7 @@ describe("parsePathPattern", () => {
     expect(parsePathPattern(`/${"a".repeat(255)}*`, "path").runs.length).toBe(1)
   })
 
-  it("gives patterns that differ by the names of their parameters only the same form, and no others", () => {
+  it("gives two patterns the same form only if they differ in the names of parameters or the spelling", () => {
     const form = (text: string) => parsePathPattern(text, "path").form
     expect(form("/a/:id/b")).toBe(form("/A/:name/b/"))
     const patterns = [
@@ -184,7 +184,7 @@ describe("parsePathPattern", () => {
     expect(new Set(patterns.map(form)).size).toBe(patterns.length)
   })
 
-  it("never throws anything else, whatever it is given", () => {
+  it("throws a SluiceError for a value that is no text", () => {
     for (const text of [undefined, null, 7, {}, []]) {
       expect(() => parsePathPattern(text as never, "path")).toThrow(SluiceError)
     }
@@ -192,9 +192,9 @@ describe("parsePathPattern", () => {
 })
 
 describe("matchPath", () => {
-  it("says where each run begins, each ** but the last as short as it can be", () => {
-    const pattern = parsePathPattern("/a/**/b/**/c", "path")
-    expect(matchPath(pattern, ["a", "x", "b", "b", "c", "c"])).toEqual([0, 2, 5])
-    expect(matchPath(pattern, ["a", "c"])).toBeUndefined()
+  it("returns where each run begins, with every ** but the last as short as possible", () => {
+    const { runs } = parsePathPattern("/a/**/b/**/c", "path")
+    expect(matchPath(runs, ["a", "x", "b", "b", "c", "c"])).toEqual([0, 2, 5])
+    expect(matchPath(runs, ["a", "c"])).toBeUndefined()
   })
 })
