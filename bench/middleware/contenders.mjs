@@ -1,5 +1,5 @@
-// Every application that is measured: a framework alone, behind Sluice, and behind the limiter people use with it today. Two
-// more show where the difference comes from: one only sets the headers, the other is the least that could be called a limiter.
+// The applications that are measured: a framework alone, with Sluice, and with the limiter that most people use with it. Two
+// more show where the cost comes from: one only sets the headers, the other is a minimal limiter.
 
 /**
  * @typedef {object} Contender
@@ -8,8 +8,8 @@
  * @property {"bare" | "part" | "sluice" | "peer"} kind
  * @property {string} call   what is added to the application, as shown in the docs
  * @property {string} headers
- * @property {boolean} [isPromised]  sends what the peer sends, and is held against it
- * @property {() => Promise<number>} listen  serves on a free port of loopback, and tells it
+ * @property {boolean} [isPromised]  sends the same headers as the peer, and is compared with it
+ * @property {() => Promise<number>} listen  serves on a free port of loopback and returns the port
  */
 
 export const frameworks = ["express", "fastify", "hono"]
@@ -24,7 +24,7 @@ export const packages = [
   "hono-rate-limiter",
 ]
 
-/** A limit that nobody reaches. */
+/** A limit that no run reaches. */
 const LIMIT = 1_000_000_000
 const DAY = 86_400_000
 const numbers = { limit: LIMIT, window: DAY }
@@ -162,7 +162,7 @@ function headersAlone(_request, reply, done) {
   done()
 }
 
-/** A fixed window without anything around it: one limit, no options, and addresses that are never forgotten. */
+/** A bare fixed window: one limit, no options, and addresses are never removed. */
 function counterAlone() {
   /** @type {Map<string, { used: number, until: number, reset: string }>} */
   const counts = new Map()
