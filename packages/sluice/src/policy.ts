@@ -1,12 +1,10 @@
 import type { Algorithm, AlgorithmName, Policy } from "./algorithms/algorithm.js"
 import { blockPolicy } from "./algorithms/block.js"
+import { gcra, leakyBucket, tokenBucket } from "./algorithms/bucket.js"
 import { gcd, MAX_EXACT } from "./algorithms/exact.js"
 import { fixedWindow } from "./algorithms/fixed-window.js"
-import { gcra } from "./algorithms/gcra.js"
-import { leakyBucket } from "./algorithms/leaky-bucket.js"
 import { slidingWindowCounter } from "./algorithms/sliding-window-counter.js"
 import { slidingWindowLog } from "./algorithms/sliding-window-log.js"
-import { tokenBucket } from "./algorithms/token-bucket.js"
 import type { Duration } from "./duration.js"
 import { formatDuration, parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
@@ -21,24 +19,24 @@ export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   gcra,
 }
 
-/** One limit as people write it. */
+/** One limit, as users write it. */
 export interface LimitOptions {
-  /** Shown in decisions and headers, and part of the storage key. Default: `"100/1m"`. */
+  /** Appears in decisions, headers and storage keys. Default: limit and window, like `"100/1m"`. */
   name?: string
   /** Units per window. */
   limit: number
   window: Duration
   /** Default: `sliding-window-counter`. */
   algorithm?: AlgorithmName
-  /** token-bucket and leaky-bucket: the most that fits at once. Default: `limit`. */
+  /** token-bucket and leaky-bucket: the capacity. Default: `limit`. */
   burst?: number
-  /** gcra: how many may come at once beyond the first. Default: `limit - 1`. */
+  /** gcra: how many requests may follow the first one at once. Default: `limit - 1`. */
   maxBurst?: number
-  /** sliding-window-counter: how finely the window is cut. Default: 1. */
+  /** sliding-window-counter: into how many buckets the window is cut. Default: 1. */
   buckets?: number
   /** fixed-window: where windows start. Default: `"aligned"`, at multiples of the window since 1970. */
   anchor?: "aligned" | "first-request"
-  /** leaky-bucket: what happens to a request that finds water in the bucket. Default: `"reject"`. */
+  /** leaky-bucket: `"queue"` delays requests so that they leave evenly spaced. Default: `"reject"`. */
   overflow?: "reject" | "queue"
 }
 
@@ -54,13 +52,13 @@ export const LIMIT_FIELDS = [
   "overflow",
 ] as const
 
-/** Ten years. Longer windows would not fit the exact division of exact.ts, and nobody waits that long. */
-const LONGEST_WINDOW_MS = 3_652.5 * 86_400_000
-const LARGEST_LIMIT = 2 ** 50
-const MOST_BUCKETS = 3_600
+/** Ten years. Longer windows exceed the range of the exact division in exact.ts. */
+const MAX_WINDOW_MS = 3_652.5 * 86_400_000
+const MAX_LIMIT = 2 ** 50
+const MAX_BUCKETS = 3_600
 
-/** Which options only some algorithms take. */
-const TAKEN_BY: Record<string, readonly AlgorithmName[]> = {
+/** The options that only some algorithms take. */
+const ALGORITHMS_OF_OPTION: Record<string, readonly AlgorithmName[]> = {
   burst: ["token-bucket", "leaky-bucket"],
   maxBurst: ["gcra"],
   buckets: ["sliding-window-counter"],
@@ -68,7 +66,7 @@ const TAKEN_BY: Record<string, readonly AlgorithmName[]> = {
   overflow: ["leaky-bucket"],
 }
 
-/** Checks the options of one limit, all by name, and works its numbers out. */
+/** Checks the options of one limit and computes its policy. `place` is where errors say the mistake is. */
 export function compilePolicy(options: LimitOptions, place: string): Policy {
   const name = options.algorithm ?? "sliding-window-counter"
   const algorithm = Object.hasOwn(algorithms, name) ? algorithms[name] : undefined
@@ -79,7 +77,7 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
       found: name,
     })
   }
-  for (const [option, takers] of Object.entries(TAKEN_BY)) {
+  for (const [option, takers] of Object.entries(ALGORITHMS_OF_OPTION)) {
     if (options[option as keyof LimitOptions] !== undefined && !takers.includes(name)) {
       throw new SluiceError("OPTION_CONFLICT", {
         place: at(place, option),
@@ -93,10 +91,10 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
   checkOneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor"))
   checkOneOf(options.overflow, ["reject", "queue"], at(place, "overflow"))
   const buckets = options.buckets === undefined ? 1 : wholeNumber(options.buckets, at(place, "buckets"), 1)
-  if (buckets > MOST_BUCKETS || window % buckets !== 0) {
+  if (buckets > MAX_BUCKETS || window % buckets !== 0) {
     throw new SluiceError("WINDOW_INVALID", {
       place: at(place, "buckets"),
-      expected: `must be at most ${MOST_BUCKETS} and cut the window into whole microseconds`,
+      expected: `must be at most ${MAX_BUCKETS} and cut the window into whole microseconds`,
       found: buckets,
     })
   }
@@ -113,7 +111,7 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
   )
 }
 
-/** The same policy with another limit (and burst) for one call. The original is not touched. */
+/** The policy with another limit or burst, for one call. */
 export function overridePolicy(policy: Policy, limit: number | undefined, burst: number | undefined): Policy {
   const newLimit = limit === undefined ? policy.limit : wholeNumber(limit, "limit", 1)
   const drains = policy.token > 0
@@ -131,7 +129,7 @@ export function overridePolicy(policy: Policy, limit: number | undefined, burst:
   return makePolicy({ ...savePolicy(policy), limit: newLimit, capacity }, widest, burst ?? newLimit)
 }
 
-/** The numbers a policy is made of, as they are kept in a snapshot. Times in microseconds. */
+/** The numbers that define a policy, as a snapshot stores them. Times are in microseconds. */
 export interface SavedPolicy {
   readonly algorithm: AlgorithmName | "block"
   readonly limit: number
@@ -151,7 +149,7 @@ export function restorePolicy(saved: SavedPolicy): Policy {
   return saved.algorithm === "block" ? blockPolicy : makePolicy(saved, "limit", saved.limit)
 }
 
-/** `place` and `found` are blamed when the numbers are too large. */
+/** `place` and `found` appear in the error if the numbers are too large. */
 function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy {
   const { limit, window, capacity, buckets, anchored, queue } = numbers
   const algorithm = algorithms[numbers.algorithm as AlgorithmName]
@@ -183,7 +181,7 @@ function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy
   })
 }
 
-/** What a limit is called when nobody named it. */
+/** The name of a limit without one: `100/1m`. */
 export function defaultName(policy: Policy): string {
   return `${policy.limit}/${formatDuration(policy.window / 1000)}`
 }
@@ -193,7 +191,7 @@ function windowOf(window: unknown, place: string): number {
     throw new SluiceError("OPTION_MISSING", { place, expected: 'is required, like "1m"' })
   const ms = parseDuration(window, place, "WINDOW_INVALID")
   const micros = Math.round(ms * 1000)
-  if (micros < 1 || ms > LONGEST_WINDOW_MS) {
+  if (micros < 1 || ms > MAX_WINDOW_MS) {
     throw new SluiceError("WINDOW_INVALID", {
       place,
       expected: "must be 1 microsecond to 10 years",
@@ -212,7 +210,7 @@ function wholeNumber(value: unknown, place: string, smallest: number): number {
       found: value,
     })
   }
-  if (value > LARGEST_LIMIT) {
+  if (value > MAX_LIMIT) {
     throw new SluiceError("POLICY_TOO_LARGE", { place, expected: "must be at most 2^50", found: value })
   }
   return value

@@ -1,5 +1,5 @@
-// What every algorithm is: arithmetic over a few numbers of state. No clock, no storage, no allocation.
-// Times and durations are whole microseconds.
+// The contract of an algorithm: arithmetic on a few numbers of state, without a clock, storage or allocation. Times and
+// durations are whole microseconds.
 
 export type AlgorithmName =
   | "fixed-window"
@@ -9,45 +9,44 @@ export type AlgorithmName =
   | "leaky-bucket"
   | "gcra"
 
-/** An algorithm with its numbers, worked out once so that a check only adds and compares. */
+/** An algorithm with its numbers, precomputed so that a check only adds and compares. */
 export interface Policy {
   readonly algorithm: Algorithm
   /** Units per window. */
   readonly limit: number
   readonly window: number
-  /** The most that can ever fit at once: the burst where there is one, else the limit. */
+  /** The largest cost that can ever be allowed: the burst where there is one, else the limit. */
   readonly capacity: number
   /** sliding-window-counter: how many buckets, and how long each is. */
   readonly buckets: number
   readonly bucketSize: number
-  /** Buckets that drain: ticks per unit, ticks drained per µs, and ticks in a full bucket. */
+  /** token-bucket, leaky-bucket, gcra: ticks per unit, ticks drained per µs, and ticks in a full bucket. Else 0. */
   readonly token: number
   readonly leak: number
   readonly full: number
-  /** fixed-window: the window starts at the first charged request instead of at a multiple of itself. */
+  /** fixed-window: the window starts at the first charged request instead of at a multiple of its length. */
   readonly anchored: boolean
-  /** leaky-bucket: admitted requests are held so that they leave evenly spaced. */
+  /** leaky-bucket: allowed requests are delayed so that they leave evenly spaced. */
   readonly queue: boolean
 }
 
-/** What an algorithm says of one charge. Reused between calls: copy what you keep. */
+/** The decision of an algorithm about one charge. Calls reuse verdicts: copy what you keep. */
 export interface Verdict {
   allowed: boolean
   /**
-   * The largest cost that would be allowed now, after this decision. Always from `Math.max`, `Math.floor` or 32 bits: what
-   * is worked out from cells is a double to the engine, and would be kept in a box of its own in every decision; from these
-   * it comes as the integer it is.
+   * The largest cost that would be allowed now, after this decision. Algorithms pass it through `Math.max`, `Math.floor` or
+   * `| 0`: V8 then stores it as a small integer, not as a heap number in every decision.
    */
   remaining: number
-  /** 0 when allowed; Infinity when the cost can never fit. */
+  /** 0 if allowed; Infinity if the cost can never fit. */
   retryAfter: number
-  /** Until the state is as if it had never been used. */
+  /** Until the state equals that of a key that was never used. */
   resetAfter: number
-  /** How long to hold the admitted request (queueing leaky bucket). */
+  /** How long to hold the allowed request (leaky bucket that queues). */
   delay: number
   /**
-   * The state was written in other terms (a clock more than one window ahead, another window length). Settle it even
-   * when the request is denied: otherwise it would be re-read in its old terms for ever and the wait never end.
+   * Whether the state was written under another window length, another rate, or a clock more than one window ahead. Such a state
+   * is settled even if the request is denied: otherwise every check would read the old state again, and the wait would never end.
    */
   stale: boolean
 }
@@ -60,27 +59,28 @@ export function newVerdict(): Verdict {
 }
 
 /**
- * State is a run of numbers ("cells") inside an array, starting at `at`; all zeros is a key that was never used.
- * `decide` only reads. `charge` and `refund` bring the state to `now` in the policy's terms, then add or take.
+ * The state of a key is a run of numbers ("cells") in an array, starting at `at`. All zeros is a key that was never used.
+ * `decide` only reads. `charge` and `refund` first settle the state: they convert it to the time `now` and to the numbers of the
+ * policy.
  */
 export interface Algorithm {
   readonly name: AlgorithmName | "block"
-  /** How many cells one state takes. The sliding log grows and says its smallest. */
+  /** How many cells one state takes. For the sliding log, which grows, the smallest number. */
   cells(policy: Policy): number
   decide(policy: Policy, cells: Float64Array, at: number, cost: number, now: number, verdict: Verdict): void
-  /** `decide`, then `charge` when allowed; a stale state is settled when denied. In one step, for the hot path. */
+  /** `decide`, then `charge` if allowed; a stale state is settled if denied. */
   check(policy: Policy, cells: Float64Array, at: number, cost: number, now: number, verdict: Verdict): void
-  /** Adds `cost` without asking. A cost of 0 only settles the state. */
+  /** Adds `cost` without deciding. A cost of 0 only settles the state. */
   charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void
-  /** Gives back at most what is charged now. */
+  /** Takes `cost` away, at most what is charged now. */
   refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void
-  /** Units charged and not yet forgotten, rounded up. */
+  /** Units that still count at `now`, rounded up. */
   used(policy: Policy, cells: Float64Array, at: number, now: number): number
-  /** When the state is as good as none. */
+  /** When the state equals that of a key that was never used, so that it may be deleted. */
   expiresAt(policy: Policy, cells: Float64Array, at: number): number
 }
 
-/** `check` made of its two steps, for algorithms that gain nothing from doing it in one. */
+/** `check` as its two steps, for algorithms that gain nothing from a single step. */
 export function checkInTwoSteps(
   this: Algorithm,
   policy: Policy,
@@ -96,7 +96,7 @@ export function checkInTwoSteps(
   }
 }
 
-/** The verdict on a cost that can never fit. */
+/** Writes the verdict on a cost that can never fit. */
 export function never(verdict: Verdict, remaining: number, resetAfter: number): void {
   verdict.allowed = false
   verdict.remaining = remaining

@@ -1,16 +1,16 @@
-// A block: every cost is denied until a time. Not an algorithm people choose; it lets a blocked key be one more charge of
-// the same check. Blocked calls never extend the block.
+// A block denies every cost until a time. Users do not choose this algorithm; as an algorithm, the block of a key is one more
+// charge of the same check. Denied calls do not extend the block.
 //
-// State: [blocked until, for how long it was set]. A clock that was set back must not make a block longer than that: the
-// next check then sets it anew from its own time.
+// State: [blocked until, for how long it was set]. A clock that is set back must not make a block last longer than it was set
+// for, so the next check then restarts the block from its own time.
 
 import type { Algorithm, Policy } from "./algorithm.js"
 
 const UNTIL = 0
 const LENGTH = 1
 
-/** More than any key has. Small, because policies share their shape: a limit that is boxed here is boxed in all of them. */
-const ENDLESS = 2 ** 30
+/** More than any key is charged, and small enough for V8 to store as a small integer in every policy. */
+const UNLIMITED = 2 ** 30
 
 function settledUntil(cells: Float64Array, at: number, now: number): number {
   return Math.min(cells[at + UNTIL] as number, now + (cells[at + LENGTH] as number))
@@ -32,7 +32,7 @@ export const block: Algorithm = {
     this.decide(policy, cells, at, cost, now, verdict)
     if (verdict.stale) this.charge(policy, cells, at, 0, now)
   },
-  /** The cost is the duration. A check charges 0, which only settles. */
+  /** The cost is the duration in µs. A check charges 0, which only settles the state. */
   charge(_policy, cells, at, cost, now) {
     cells[at + UNTIL] = cost > 0 ? now + cost : settledUntil(cells, at, now)
     if (cost > 0) cells[at + LENGTH] = cost
@@ -42,16 +42,16 @@ export const block: Algorithm = {
   expiresAt: (_policy, cells, at) => cells[at + UNTIL] as number,
 }
 
-/** By name: a policy may come from another copy of this library in the same process. */
+/** Compares by name, because a policy may come from another copy of this library in the same process. */
 export function isBlock(policy: Policy): boolean {
   return policy.algorithm.name === "block"
 }
 
 export const blockPolicy: Policy = {
   algorithm: block,
-  limit: ENDLESS,
+  limit: UNLIMITED,
   window: 1,
-  capacity: ENDLESS,
+  capacity: UNLIMITED,
   buckets: 1,
   bucketSize: 1,
   token: 0,

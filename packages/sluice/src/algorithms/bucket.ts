@@ -1,11 +1,11 @@
-// The arithmetic shared by token bucket, leaky bucket and GCRA. They are one machine seen from three sides: a debt that
-// drains at limit/window and may not exceed the capacity.
+// Token bucket, leaky bucket and GCRA: one algorithm under three names. A debt drains at limit/window and may not exceed the
+// capacity.
 //
-// Debt is counted in ticks: one unit is `token` ticks and `leak` ticks drain per µs (window and limit divided by their
-// greatest common divisor). No fraction ever enters, so 7 per second is 7 per second for ever.
+// The debt is counted in ticks: one unit is `token` ticks, and `leak` ticks drain per µs (window and limit divided by their
+// greatest common divisor). There are no fractions, so 7 per second is exactly 7 per second for ever.
 //
-// State: [debt in ticks, time of the last update, ticks per unit and ticks drained per µs when it was written]. A debt drains
-// at the rate it was charged under, until a call with another policy settles it in its own terms: what has drained is gone.
+// State: [debt in ticks, time of the last update, ticks per unit, ticks drained per µs]. A debt drains at the rate it was charged
+// under, until a call with another policy converts it to its own ticks.
 
 import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
 import { MAX_EXACT, mulDivCeil } from "./exact.js"
@@ -17,39 +17,39 @@ const LEAK = 3
 
 const CELLS = 4
 
-/** A state as it is at some time in a policy's terms, so that deciding never touches the original. */
+/** The state settled last: a copy, so that deciding never changes the original. */
 const settled = new Float64Array(CELLS)
 /**
- * The debt settled last, also what of it is beyond a full bucket of the policy: a check at another rate that is denied changes
- * the terms of a debt, and must not lessen it.
+ * The debt settled last, including what exceeds a full bucket of the policy. A denied check at another rate converts the debt to
+ * other ticks and must not reduce it.
  */
-let kept = 0
+let fullDebt = 0
 
-/** A debt in other ticks, rounded up. One that no ticks could count is the most they can. */
-function translated(debt: number, from: number, to: number): number {
+/** Converts a debt to other ticks, rounded up and at most MAX_EXACT. */
+function convertDebt(debt: number, from: number, to: number): number {
   if (from === to) return debt
   return (debt / from) * to >= MAX_EXACT ? MAX_EXACT : mulDivCeil(debt, to, from)
 }
 
 /**
- * Settles a state that drains by `leak`, and returns the time it then lives at: `now`, or its own if that is later by no more
- * than one window.
+ * Writes the state at `now` into `settled` and returns its time: `now`, or the time of the state if that is later by at most one
+ * window. `leak` is the rate at which the state drains.
  */
 function settle(policy: Policy, cells: Float64Array, at: number, now: number, leak: number): number {
   const time = cells[at + TIME] as number
   const token = cells[at + TOKEN] as number
   let debt = cells[at + DEBT] as number
-  // No debt, no time.
+  // A state without debt is that of a new key: its time does not count.
   const t = time <= now || time - now > policy.window || debt === 0 ? now : time
   if (debt > 0 && (token !== policy.token || leak !== policy.leak)) {
     if (t > time) debt = Math.max(debt - (t - time) * leak, 0)
-    kept = translated(debt, token, policy.token)
-    debt = Math.min(kept, policy.full)
+    fullDebt = convertDebt(debt, token, policy.token)
+    debt = Math.min(fullDebt, policy.full)
   } else {
-    // A lowered burst must not lock a key out for longer than the new bucket takes to drain.
+    // If the burst was lowered, a key is denied at most as long as the new bucket takes to drain.
     if (debt > policy.full) debt = policy.full
     if (t > time) debt = Math.max(debt - (t - time) * policy.leak, 0)
-    kept = debt
+    fullDebt = debt
   }
   settled[DEBT] = debt
   settled[TIME] = t
@@ -69,7 +69,7 @@ function decide(
 ): void {
   const t = settle(policy, cells, at, now, leak)
   check(policy, settled, 0, cost, t, verdict)
-  // Waits are told from the caller's time. The state's may lie ahead of it, but never without a debt.
+  // Waits count from the caller's time; the time of the state may be ahead of it.
   const ahead = t - now
   if (!verdict.allowed) verdict.retryAfter += ahead
   else if (policy.queue) verdict.delay += ahead
@@ -79,8 +79,8 @@ function decide(
 }
 
 /**
- * `decide`, then `charge`; in one go for a state in the policy's own terms that is not ahead of `now`: nearly all are. Leaves
- * the cell of the rate alone.
+ * `decide`, then `charge`, in one step if the state has the policy's numbers and is not ahead of `now`, as nearly all are. Does
+ * not write the LEAK cell.
  */
 function check(
   policy: Policy,
@@ -94,7 +94,7 @@ function check(
   const time = cells[at + TIME] as number
   const written = cells[at + DEBT] as number
   if (cells[at + TOKEN] !== token || time > now || written > full) {
-    checkOther(policy, cells, at, cost, now, verdict, policy.leak)
+    checkSettled(policy, cells, at, cost, now, verdict, policy.leak)
     return
   }
   let debt = written - (now - time) * policy.leak
@@ -115,13 +115,13 @@ function check(
   }
 }
 
-/** How long until a cost fits for which `excess` ticks are too many. */
+/** How long until a cost fits that now exceeds the bucket by `excess` ticks. */
 function waitFor(policy: Policy, cost: number, excess: number): number {
   return cost > policy.capacity ? Number.POSITIVE_INFINITY : drainTime(policy, excess)
 }
 
-/** `check` in two steps: `decide` leaves in `settled` what is to be charged. */
-function checkOther(
+/** `check` in two steps, for any state: `decide` leaves the charged state in `settled`. */
+function checkSettled(
   policy: Policy,
   cells: Float64Array,
   at: number,
@@ -132,12 +132,11 @@ function checkOther(
 ): void {
   decide(policy, cells, at, cost, now, verdict, leak)
   if (cost === 0 || !(verdict.allowed || verdict.stale)) return
-  cells[at + DEBT] = verdict.allowed ? (settled[DEBT] as number) : kept
+  cells[at + DEBT] = verdict.allowed ? (settled[DEBT] as number) : fullDebt
   cells[at + TIME] = settled[TIME] as number
   cells[at + TOKEN] = policy.token
 }
 
-/** How long a debt takes to drain. */
 function drainTime(policy: Policy, debt: number): number {
   return Math.ceil(debt / policy.leak)
 }
@@ -151,8 +150,8 @@ function charge(
   leak: number,
 ): void {
   cells[at + TIME] = settle(policy, cells, at, now, leak)
-  // Less than nothing for a refund; below zero there is nothing to give back.
-  cells[at + DEBT] = Math.max(kept + cost * policy.token, 0)
+  // `cost` is negative for a refund, which gives back at most the debt.
+  cells[at + DEBT] = Math.max(fullDebt + cost * policy.token, 0)
   cells[at + TOKEN] = policy.token
 }
 
@@ -161,14 +160,13 @@ function used(policy: Policy, cells: Float64Array, at: number, now: number, leak
   return Math.ceil((settled[DEBT] as number) / policy.token)
 }
 
-/** Not clipped to a policy's burst: another may have let the debt grow beyond it. */
+/** Without the bound of a policy's burst, because another policy may have let the debt grow beyond it. */
 function expiresAt(cells: Float64Array, at: number, leak: number): number {
   const debt = cells[at + DEBT] as number
   return (cells[at + TIME] as number) + (debt === 0 ? 0 : Math.ceil(debt / leak))
 }
 
-/** A bucket under one of the names people know it by. */
-export function bucketNamed(name: AlgorithmName): Algorithm {
+function bucketNamed(name: AlgorithmName): Algorithm {
   return {
     name,
     cells: () => CELLS,
@@ -179,7 +177,7 @@ export function bucketNamed(name: AlgorithmName): Algorithm {
       const leak = cells[at + LEAK] as number
       if (leak === policy.leak) check(policy, cells, at, cost, now, verdict)
       else {
-        checkOther(policy, cells, at, cost, now, verdict, leak)
+        checkSettled(policy, cells, at, cost, now, verdict, leak)
         if (cost > 0 && (verdict.allowed || verdict.stale)) cells[at + LEAK] = policy.leak
       }
     },
@@ -196,7 +194,16 @@ export function bucketNamed(name: AlgorithmName): Algorithm {
   }
 }
 
-/** The same without the cell of the rate, for states that were all written at the rate of the policy they are read with. */
+/** Tokens come back at limit/window, up to `burst`. The debt is what is missing from a full bucket. */
+export const tokenBucket = /* @__PURE__ */ bucketNamed("token-bucket")
+
+/** Water drains at limit/window and may not rise above the capacity. With `queue`, a request waits for the water before it. */
+export const leakyBucket = /* @__PURE__ */ bucketNamed("leaky-bucket")
+
+/** As in redis-cell: `max_burst` and `count per period`. Decides like a token bucket with a capacity of max_burst + 1. */
+export const gcra = /* @__PURE__ */ bucketNamed("gcra")
+
+/** A bucket without the LEAK cell, for states that were all written at the rate of the policy they are read with. */
 export const bucketOfOneRate: Algorithm = {
   name: "token-bucket",
   cells: () => LEAK,

@@ -1,5 +1,5 @@
-// Whole-number arithmetic on doubles that never rounds. Every operation here exists, in the same order, in the Lua
-// twin: both sides run on IEEE doubles, so the same operations give the same bits.
+// Whole-number arithmetic on doubles that never rounds. The Lua scripts do the same operations in the same order: both run on
+// IEEE doubles, so both give the same bits.
 
 /** The largest number up to which every whole number is exact in a double. */
 export const MAX_EXACT = 2 ** 53
@@ -15,14 +15,14 @@ export function gcd(a: number, b: number): number {
   return a
 }
 
-/** The largest multiple of `size` that is ≤ `time`. `%` on numbers this large costs about three times as much. */
+/** The largest multiple of `size` that is ≤ `time`. `%` takes about three times as long on numbers of this size. */
 export function floorTo(time: number, size: number): number {
   return Math.floor(time / size) * size
 }
 
 /**
- * a × b - c × d, exact when the result itself is small (Dekker's product: each factor is split into halves whose
- * partial products fit a double).
+ * a × b - c × d, exact if the result itself is small (Dekker's product: each factor is split into halves whose partial products
+ * fit a double).
  */
 function differenceOfProducts(a: number, b: number, c: number, d: number): number {
   const ab = a * b
@@ -41,9 +41,8 @@ function productError(a: number, b: number, product: number): number {
 }
 
 /**
- * floor(a × b ÷ c) for whole a, b ≥ 0 and 1 ≤ c ≤ 2^50, exact although a × b may be far beyond 2^53. Below 2^53 one
- * division is enough: a quotient that close to a whole number would need a product that large. (At 2^53 the product may
- * have been 2^53 + 1.)
+ * floor(a × b ÷ c) for whole a, b ≥ 0 and 1 ≤ c ≤ 2^50, exact although a × b may be far beyond 2^53. If the product is below
+ * 2^53, it is exact and one division is enough. (A product of 2^53 may be a rounded 2^53 + 1.)
  */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b
@@ -56,7 +55,7 @@ export function mulDivCeil(a: number, b: number, c: number): number {
   return product < MAX_EXACT ? Math.ceil(product / c) : mulDivLarge(a, b, c, true)
 }
 
-/** Both, where one division is not enough. */
+/** Corrects the quotient by the exact remainder. */
 function mulDivLarge(a: number, b: number, c: number, up: boolean): number {
   let quotient = Math.floor((a * b) / c)
   let rest = differenceOfProducts(a, b, quotient, c)

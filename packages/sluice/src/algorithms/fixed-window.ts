@@ -1,7 +1,7 @@
-// Fixed window: one count per window. Tiny and plain; lets up to twice the limit through around a boundary.
+// Fixed window: one count per window. Small and simple; up to twice the limit may pass around a boundary.
 //
-// State: [start of the window, its length when it was written, count]. The start rather than an index, so that a changed
-// window length can be told from a new window.
+// State: [start of the window, its length when it was written, count]. The start instead of an index, so that a changed window
+// length can be distinguished from a new window.
 
 import type { Algorithm, Policy, Verdict } from "./algorithm.js"
 import { checkInTwoSteps, never } from "./algorithm.js"
@@ -22,19 +22,19 @@ function isStale(policy: Policy, cells: Float64Array, at: number, now: number): 
   return start - now > policy.window || (length !== policy.window && now < start + length)
 }
 
-/** The count that holds at `now`. */
+/** The count of the window that `now` is in. */
 function settledCount(_policy: Policy, cells: Float64Array, at: number, now: number): number {
   const ended = now >= (cells[at + START] as number) + (cells[at + LENGTH] as number)
   return ended ? 0 : (cells[at + COUNT] as number)
 }
 
-/** The start of the window that `count` units belong to at `now`. */
+/** The start of the window that the `count` units belong to at `now`. */
 function settledStart(policy: Policy, cells: Float64Array, at: number, now: number, count: number): number {
   const start = cells[at + START] as number
   if (count === 0) return startFor(policy, now)
   if (start - now > policy.window) return startFor(policy, now)
   if (cells[at + LENGTH] === policy.window) return start
-  // Another length: the units move into the window of the new length, and end with it.
+  // The window has another length: the units move into a window of the new length.
   const t = Math.max(start, now)
   if (policy.anchored) return t - start < policy.window ? start : t
   return floorTo(t, policy.window)
@@ -71,7 +71,7 @@ function charge(policy: Policy, cells: Float64Array, at: number, cost: number, n
   cells[at + COUNT] = Math.max(count + cost, 0)
 }
 
-/** A charge of less than nothing; below zero there is nothing to give back. */
+/** A negative charge, which gives back at most the count. */
 function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
   charge(policy, cells, at, -cost, now)
 }

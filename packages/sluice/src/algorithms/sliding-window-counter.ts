@@ -1,5 +1,5 @@
-// Sliding window counter: the window is cut into B buckets, and the oldest of the B + 1 newest counts is weighted by the
-// part of it still inside the window. With B = 1 this is the well-known `previous × overlap + current`.
+// Sliding window counter: the window is cut into B buckets, and the oldest of the B + 1 newest counts is weighted by the part of
+// its bucket that is still inside the window. With B = 1 this is the well-known `previous × overlap + current`.
 //
 // State: [start of the newest bucket, bucket length when it was written, newest count, … , oldest count].
 
@@ -15,7 +15,7 @@ function cellCount(policy: Policy): number {
   return COUNTS + policy.buckets + 1
 }
 
-/** The state as it is at `now` in this policy's terms, so that deciding never touches the original. */
+/** Holds a settled copy of a state, so that deciding never changes the original. */
 let scratch = new Float64Array(16)
 
 function scratchFor(policy: Policy): Float64Array {
@@ -24,37 +24,37 @@ function scratchFor(policy: Policy): Float64Array {
   return scratch
 }
 
-/** The part of `count` still inside the window at `offset` into the bucket after it left the newest place. */
+/** How many of `count` units of the oldest bucket count at `offset` µs into the newest one. */
 export function weighted(count: number, size: number, offset: number): number {
   return count === 0 ? 0 : mulDivFloor(count, size - offset, size)
 }
 
 /**
- * The smallest offset at which `count` weighs at most `room`: floor(count × (size - offset) ÷ size) ≤ room, solved, not
- * searched. At least `size` when it does not within its bucket.
+ * The smallest offset at which `count` units weigh at most `room`: floor(count × (size - offset) ÷ size) ≤ room, solved for the
+ * offset. The result is `size` or more if that does not happen within the bucket.
  */
 function offsetForRoom(count: number, size: number, room: number): number {
   return count <= room ? 0 : size - mulDivCeil(room + 1, size, count) + 1
 }
 
-/** Whether a state was written in other terms: by a clock more than a window ahead, or for another window. */
+/** Whether a state was written by a clock more than a window ahead, or for another window. */
 function isStale(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
   const size = cells[at + SIZE] as number
   return (cells[at + START] as number) - now > policy.window || (size !== policy.bucketSize && size !== 0)
 }
 
-/** The time a state whose newest bucket starts at `start` lives at: its own if that is later by at most one window. */
+/** The time of a state whose newest bucket starts at `start`: `now`, or `start` if that is later by at most one window. */
 function settledTime(policy: Policy, start: number, now: number): number {
   return start <= now || start - now > policy.window ? now : start
 }
 
-/** Nothing charged is no state at all, so its time binds nobody. */
+/** Whether all counts are zero. Such a state equals that of a new key, so its time does not count. */
 function isUnused(cells: Float64Array, at: number, last: number): boolean {
   for (let i = 0; i <= last; i++) if (cells[at + COUNTS + i] !== 0) return false
   return true
 }
 
-/** Writes into `to` (which may be `from`) what the state is at `now`: buckets moved on, other terms translated. */
+/** Writes the state at `now` into `to` (which may be `from`): buckets moved on, counts of another window converted. */
 function settle(
   policy: Policy,
   from: Float64Array,
@@ -69,7 +69,7 @@ function settle(
   const writtenSize = from[at + SIZE] as number
   const unused = start > now && isUnused(from, at, last)
   if (writtenSize !== size || start - now > policy.window || unused) {
-    // Nobody gets a free reset from a changed window or clock: what counts goes into the newest bucket.
+    // A changed window or clock is no reset: all units that count go into the newest bucket.
     const t = unused ? now : settledTime(policy, start, now)
     const used = writtenSize === 0 ? 0 : usedWithSize(last, writtenSize, from, at, t)
     to[toAt + START] = floorTo(t, size)
@@ -91,7 +91,7 @@ function settle(
   to[toAt + SIZE] = size
 }
 
-/** Units counted at `t` by a state of `last + 1` buckets of `size`, without moving them. */
+/** Units that count at `t` in a state of `last + 1` buckets of `size`. */
 function usedWithSize(last: number, size: number, cells: Float64Array, at: number, t: number): number {
   const elapsed = t - (cells[at + START] as number)
   const steps = elapsed < size ? 0 : Math.floor(elapsed / size)
@@ -103,8 +103,8 @@ function usedWithSize(last: number, size: number, cells: Float64Array, at: numbe
 }
 
 /**
- * The first whole µs, from the settled state's time `t` on, at which at most `room` units count if `extra` more are charged
- * now. One bucket step after the other, at most B + 1 of them.
+ * The first whole µs, at or after the time `t` of a settled state, at which at most `room` units count if `extra` more are charged
+ * now. Solves one bucket after the other, at most B + 1.
  */
 function whenUsedAtMost(
   policy: Policy,
@@ -132,7 +132,7 @@ function whenUsedAtMost(
   return start
 }
 
-/** Judges a state already settled. `t` is its time, `now` the caller's. */
+/** Decides on a settled state. `t` is the time of the state, `now` that of the caller. */
 function judge(
   policy: Policy,
   cells: Float64Array,
@@ -158,7 +158,7 @@ function judge(
   verdict.delay = 0
 }
 
-/** Whether a state can be read as it is: same terms, and `now` in its newest bucket. */
+/** Whether a state needs no settling: it was written for this window, and `now` is in its newest bucket. */
 function isCurrent(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
   const offset = now - (cells[at + START] as number)
   return cells[at + SIZE] === policy.bucketSize && offset >= 0 && offset < policy.bucketSize
@@ -188,7 +188,7 @@ function charge(policy: Policy, cells: Float64Array, at: number, cost: number, n
   cells[at + COUNTS] = (cells[at + COUNTS] as number) + cost
 }
 
-/** Newest units first: a refund nearly always follows the request it undoes. */
+/** Takes the newest units first, because a refund usually follows soon after its request. */
 function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
   settle(policy, cells, at, now, cells, at)
   let left = cost

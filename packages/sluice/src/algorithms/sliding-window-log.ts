@@ -1,12 +1,12 @@
-// Sliding window log: every charged unit with its time, exact to the microsecond. A unit charged at t counts while
+// Sliding window log: keeps every charged unit with its time, exact to the microsecond. A unit charged at t counts while
 // now - t < window.
 //
-// State: a ring of entries (time, running total of units up to and including it). Running totals make any question about
-// the log two look-ups and a subtraction: nothing is pruned to decide, so a denial or a peek changes nothing, not even
-// when the clock later steps back. Units charged in the same µs share an entry; a cost of n is one entry.
+// State: a ring of entries, each with its time and the running total of units up to and including it. With running totals, the
+// units between two entries are two lookups and a subtraction. Deciding prunes nothing, so a denial or a peek changes nothing,
+// even if the clock is set back later. Units charged in the same µs share an entry; a cost of n is one entry.
 //
-// Cells: [room for how many entries (a power of two), head, length, total before the head, window when it was written, then
-// two cells per entry]. An entry that had left the window it was written for does not come back with a longer one.
+// Cells: [capacity in entries (a power of two), head, length, total before the head, window when it was written, then two cells
+// per entry]. An entry that has left the window it was written for does not count again under a longer window.
 
 import type { Algorithm, Policy, Verdict } from "./algorithm.js"
 import { checkInTwoSteps, never } from "./algorithm.js"
@@ -18,16 +18,16 @@ const BEFORE = 3
 const WINDOW = 4
 const HEADER = 5
 
-/** Running totals wrap here; differences stay exact because no window ever holds this many units. */
+/** Running totals wrap here. Differences stay exact, because no window holds this many units. */
 const WRAP = 2 ** 52
 
-const SMALLEST_ROOM = 2
+const MIN_ROOM = 2
 
 export function logCells(room: number): number {
   return HEADER + room * 2
 }
 
-/** Makes `cells` at `at` an empty log with room for `room` entries, or the log found at `from`. */
+/** Writes a log with room for `room` entries at `at`: empty, or a copy of the log at `fromAt` in `from`. */
 export function initLog(
   cells: Float64Array,
   at: number,
@@ -49,7 +49,7 @@ export function initLog(
   }
 }
 
-/** Whether one more entry may need more room than there is. */
+/** Whether there is no room for another entry. */
 export function logIsFull(cells: Float64Array, at: number): boolean {
   return cells[at + LENGTH] === cells[at + ROOM]
 }
@@ -71,8 +71,8 @@ function unitsBetween(cells: Float64Array, at: number, first: number, last: numb
 }
 
 /**
- * Index of the first entry still inside both windows, that of the policy and the one it was written for. Gallops from the
- * head, where it nearly always is.
+ * The index of the first entry that is inside both windows: that of the policy and the one it was written for. Searches in
+ * doubling steps from the head, because the entry is nearly always there.
  */
 function firstLive(policy: Policy, cells: Float64Array, at: number, now: number): number {
   const length = cells[at + LENGTH] as number
@@ -84,7 +84,7 @@ function firstLive(policy: Policy, cells: Float64Array, at: number, now: number)
     low += step
     step *= 2
   }
-  // Entry `low` has left the window; the answer is above it and at most `high`.
+  // Entry `low` has left the window; the first live entry is above it and at most `high`.
   let high = Math.min(low + step, length)
   while (high - low > 1) {
     const middle = (low + high) >>> 1
@@ -94,7 +94,7 @@ function firstLive(policy: Policy, cells: Float64Array, at: number, now: number)
   return high
 }
 
-/** Index of the entry with which the first `excess` units from `first` on have all left. */
+/** The index of the entry that holds the last of the `excess` oldest units, counted from entry `first`. */
 function entryThatFrees(cells: Float64Array, at: number, first: number, excess: number): number {
   let low = first
   let high = (cells[at + LENGTH] as number) - 1
@@ -124,7 +124,7 @@ function decide(
   const length = cells[at + LENGTH] as number
   const newest = length === 0 ? now : timeOf(cells, at, length - 1)
   const isAhead = newest - now > policy.window
-  // A log from a clock that was wrong counts as a whole, and as if charged now.
+  // A log from a clock far ahead counts completely, as if it had been charged now.
   const first = length === 0 ? 0 : firstLive(policy, cells, at, isAhead ? newest : Math.max(newest, now))
   const used = first === length ? 0 : unitsBetween(cells, at, first, length - 1)
   const excess = cost - (policy.limit - used)
@@ -136,7 +136,10 @@ function decide(
   verdict.stale = length > 0 && (isAhead || cells[at + WINDOW] !== policy.window)
 }
 
-/** What a log means for a cost: its units in the window, its newest time, and the time of the entry that frees enough. */
+/**
+ * Decides on a log from its numbers: the units in the window, the time of the newest entry, and the time of the entry that frees
+ * enough units. The Redis store uses it too.
+ */
 export function judgeLog(
   policy: Policy,
   used: number,
@@ -161,7 +164,7 @@ export function judgeLog(
   verdict.delay = 0
 }
 
-/** Brings a log to `now`: prunes it, or gathers one from a wrong clock into a single entry. Returns its time. */
+/** Settles a log: prunes it, or merges a log from a clock far ahead into a single entry. Returns its time. */
 export function settleLog(policy: Policy, cells: Float64Array, at: number, now: number): number {
   const length = cells[at + LENGTH] as number
   if (length === 0) {
@@ -201,7 +204,7 @@ function charge(policy: Policy, cells: Float64Array, at: number, cost: number, n
   cells[at + LENGTH] = length + 1
 }
 
-/** Newest units first: a refund nearly always follows the request it undoes. */
+/** Takes the newest units first, because a refund usually follows soon after its request. */
 function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
   settleLog(policy, cells, at, now)
   let left = cost
@@ -228,7 +231,7 @@ function used(policy: Policy, cells: Float64Array, at: number, now: number): num
 
 export const slidingWindowLog: Algorithm = {
   name: "sliding-window-log",
-  cells: () => logCells(SMALLEST_ROOM),
+  cells: () => logCells(MIN_ROOM),
   decide,
   check: checkInTwoSteps,
   charge,
