@@ -22,8 +22,8 @@ const RULES = {
 export const servers = {
   async "http sluice"() {
     const [{ createDataPlane }, { startHttp }] = await Promise.all([
-      load("data/index.js"),
-      load("run/http-listener.js"),
+      load("check-api/index.js"),
+      load("service/http-listener.js"),
     ])
     return portOf(await startHttp({ ...listenOn, ...createDataPlane(await core(), { onError: fail }) }))
   },
@@ -79,7 +79,7 @@ export const servers = {
 async function core() {
   const { memoryStore } = await import("sluice")
   const { createRuleEngine, objectRules } = await import("sluice/rules")
-  const { createWatch } = await load("watch/index.js")
+  const { createWatch } = await load("telemetry/index.js")
   const rules = objectRules(RULES)
   const store = memoryStore()
   const watch = createWatch()
