@@ -6,8 +6,7 @@ import { promisify } from "node:util"
 import { expect, it } from "vitest"
 import { parse } from "yaml"
 import { configSchema } from "../../packages/server/src/config/schema.js"
-import { putJsonLine } from "../../packages/server/src/gateway/access-log/access-line.js"
-import { LineBytes } from "../../packages/server/src/gateway/access-log/line-bytes.js"
+import { jsonLine } from "../../packages/server/src/gateway/access-log/access-line.js"
 import { fromRoot, readPage } from "../docs/examples.js"
 import { toolPath } from "../support/tool.js"
 import { openBackend, openGateway } from "./bed.js"
@@ -60,9 +59,7 @@ it("names every problem that the gateway answers with, and its status", () => {
 
 it("shows a line of the access log with the fields that it has", () => {
   const shown = JSON.parse(blocks("json")[0] ?? "{}") as Record<string, unknown>
-  const line = new LineBytes(0)
-  putJsonLine(
-    line,
+  const line = jsonLine(
     {
       route: { name: "shop.example.com/" } as never,
       target: undefined,
@@ -84,7 +81,7 @@ it("shows a line of the access log with the fields that it has", () => {
     },
     Date.UTC(2026, 0, 1) + 0.3,
   )
-  expect(JSON.parse(line.taken().toString())).toEqual(shown)
+  expect(JSON.parse(line)).toEqual(shown)
 })
 
 it("names the metrics that there are", () => {

@@ -103,7 +103,7 @@ describe("several targets", () => {
 })
 
 describe("health checks", () => {
-  it("keep requests from a target that is not well, and send them again once it is", async () => {
+  it("send no requests to an unhealthy target, and send them again once it is healthy", async () => {
     let status = 500
     const a = await openBackend((request, response) => {
       response.statusCode = request.url === "/healthz" ? status : 200
@@ -202,7 +202,7 @@ describe("a reload", () => {
     const a = await named("a")
     const { url, reload } = await open({ upstream: [a.origin] })
     await expect(reload({ upstream: [a.origin], tls: { cert: "c", key: "k" } })).rejects.toThrow(
-      "gateway.tls: cannot be given or taken away while the gateway runs",
+      "gateway.tls: cannot be added or removed while the gateway runs",
     )
     expect(await bodies(url, 1)).toBe("a")
   })

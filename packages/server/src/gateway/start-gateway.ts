@@ -1,19 +1,19 @@
-// The gateway from its section of the configuration: routes, listener, certificate, log, and what of them can change while
-// it runs.
+// Starts the gateway from its section of the configuration: routes, listener, certificate and access log. Reloads what can
+// change while it runs.
 
 import { isDeepStrictEqual } from "node:util"
 import { SluiceError } from "sluice"
+import { type CertificateFiles, FollowedCertificate } from "../certificates.js"
 import type { GatewaySettings } from "../config/gateway-schema.js"
 import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
 import type { Listener } from "../listener.js"
 import type { Log, WatchHub } from "../telemetry/index.js"
-import { AccessLog } from "./access-log/access-log.js"
+import { AccessLog, RouteWatch } from "./access-log/access-log.js"
 import { FailureLog } from "./access-log/failure-log.js"
-import { RouteWatch } from "./access-log/route-watch.js"
+import type { WriterTrouble } from "./access-log/line-writer.js"
 import { createGateway, type Gateway } from "./front/gateway.js"
 import { createLimiting } from "./front/rule-limiting.js"
-import { type CertificateFiles, FollowedCertificate } from "./listen/certificates.js"
 import { type GatewayListener, listen } from "./listen/listen.js"
 import { LiveRoutes } from "./routes/live-routes.js"
 import type { CheckedTarget } from "./upstream/health-check.js"
@@ -21,9 +21,9 @@ import type { CheckedTarget } from "./upstream/health-check.js"
 export interface StartGatewayOptions {
   readonly settings: GatewaySettings
   readonly limits: Config["limits"]
-  /** Whose forwarded headers are believed where the rule set names nobody. */
+  /** Proxies whose forwarding headers are trusted, unless the rule set names others. */
   readonly trustedProxies?: readonly string[] | undefined
-  /** A socket that listens already, in place of `settings.host` and `settings.port`. */
+  /** A listening socket, in place of `settings.host` and `settings.port`. */
   readonly fd?: number | undefined
   /** Whether plain requests go past `node:http`. Default: true. */
   readonly direct?: boolean | undefined
@@ -33,7 +33,7 @@ export interface StartGatewayOptions {
 }
 
 export interface StartedGateway extends Listener {
-  /** Follows changed settings, but not where it listens. Rejects, and leaves what is in force, when it cannot. */
+  /** Applies changed settings, except the address. Rejects and keeps the current settings when they are not usable. */
   reload(settings: GatewaySettings): Promise<void>
 }
 
@@ -63,7 +63,7 @@ class RunningGateway implements StartedGateway {
     const { settings, limits, hub, trustedProxies } = options
     const log = options.log ?? hub?.log
     const onError = (error: unknown) =>
-      log?.error({ error: error instanceof Error ? error.stack : String(error) }, "a request failed")
+      log?.error({ error: error instanceof Error ? error.stack : String(error) }, "request failed")
     this.#options = options
     this.#log = log
     this.#routes = new LiveRoutes({ onHealthChange: (target, reason) => logHealth(log, target, reason) })
@@ -115,7 +115,7 @@ class RunningGateway implements StartedGateway {
     if ((files === undefined) !== (this.#certificate === undefined))
       throw new SluiceError("OPTION_CONFLICT", {
         place: "gateway.tls",
-        expected: "cannot be given or taken away while the gateway runs: start it anew",
+        expected: "cannot be added or removed while the gateway runs: restart it",
       })
     const isSameLog = isDeepStrictEqual(settings.accessLog, this.#accessLog)
     const log = isSameLog ? undefined : openAccessLog(settings.accessLog, this.#log)
@@ -143,7 +143,7 @@ class RunningGateway implements StartedGateway {
     await this.stop()
   }
 
-  /** Lets go of everything but the port. */
+  /** Releases everything except the port. */
   async stop(): Promise<void> {
     this.#certificate?.stop()
     await this.#routes.close()
@@ -155,15 +155,18 @@ class RunningGateway implements StartedGateway {
     return new FollowedCertificate(files, {
       onChange: (next) => {
         this.#listener?.setCertificate(next)
-        this.#log?.info("the certificate was renewed")
+        this.#log?.info("certificate renewed")
       },
       onRefused: (error) =>
-        this.#log?.error({ code: error.code, error: error.message }, "the certificate in force stays"),
+        this.#log?.error(
+          { code: error.code, error: error.message },
+          "certificate not usable; the current one stays in use",
+        ),
     })
   }
 }
 
-/** How long bodies may stall on the most patient of all routes. Undefined where one may stall for ever. */
+/** The longest `bodyIdle` of all routes; undefined when there is no limit. */
 function longestIdle({ deadlines, routes }: GatewaySettings): number | undefined {
   const all = [deadlines.bodyIdle, ...routes.map((route) => route.deadlines.bodyIdle ?? 0)]
   return Math.max(...all) || undefined
@@ -176,10 +179,17 @@ function filesOf({ tls: { cert, key } }: GatewaySettings): CertificateFiles | un
 function openAccessLog(settings: GatewaySettings["accessLog"], log: Log | undefined): AccessLog | undefined {
   const { format, file } = settings
   if (format === "off") return undefined
-  return new AccessLog({ format, file, onTrouble: (trouble) => log?.warn(trouble, "the access log suffers") })
+  return new AccessLog({ format, file, onTrouble: (trouble) => logTrouble(log, trouble) })
+}
+
+function logTrouble(log: Log | undefined, trouble: WriterTrouble): void {
+  const { dropped, error } = trouble
+  const what =
+    dropped === undefined ? `write failed (${error})` : `${dropped} lines dropped (reader too slow)`
+  log?.warn(trouble, `access log: ${what}`)
 }
 
 function logHealth(log: Log | undefined, { origin, isHealthy }: CheckedTarget, reason?: string): void {
-  if (isHealthy) log?.info({ target: origin }, "a target is well again")
-  else log?.warn({ target: origin, reason }, "a target is not well and gets no requests")
+  if (isHealthy) log?.info({ target: origin }, "target is healthy again")
+  else log?.warn({ target: origin, reason }, "target failed its health check and receives no requests")
 }

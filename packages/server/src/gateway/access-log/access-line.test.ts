@@ -1,22 +1,8 @@
 import type { RuleDecision } from "sluice/rules"
 import { describe, expect, it } from "vitest"
-import type { Forwarded } from "../front/gateway-watch.js"
 import type { Target } from "../upstream/upstream.js"
-import { putCombinedLine, putJsonLine } from "./access-line.js"
+import { combinedLine, jsonLine } from "./access-line.js"
 import { END, forwarded } from "./access-line.test-support.js"
-import { LineBytes } from "./line-bytes.js"
-
-function jsonLine(event: Forwarded, now: number): string {
-  const line = new LineBytes(0)
-  putJsonLine(line, event, now)
-  return line.taken().toString()
-}
-
-function combinedLine(event: Forwarded, now: number): string {
-  const line = new LineBytes(0)
-  putCombinedLine(line, event, now)
-  return line.taken().toString()
-}
 
 const denial = {
   allowed: false,
@@ -29,7 +15,7 @@ const denial = {
 const HOSTILE = 'a"b\\c\nd\re\x1b[31mf\u2028g\u00e9'
 
 describe("a JSON line", () => {
-  it("says when the request came, who asked what, and what became of it", () => {
+  it("shows when the request arrived, who sent what, and the answer", () => {
     expect(JSON.parse(jsonLine(forwarded(), END))).toEqual({
       time: "2026-10-10T13:55:36.000Z",
       client: "203.0.113.7",
@@ -48,7 +34,7 @@ describe("a JSON line", () => {
     })
   })
 
-  it("says which rule denied, how long a limit held it, and what went wrong", () => {
+  it("shows which rule denied, how long a limit held the request, and the error", () => {
     const line = jsonLine(
       forwarded({ decision: denial, queuedMs: 12.5, error: "UPSTREAM_TIMEOUT", target: undefined }),
       END,
@@ -73,11 +59,11 @@ describe("a JSON line", () => {
     expect(JSON.parse(line)).toMatchObject({ path: HOSTILE, referer: HOSTILE, userAgent: HOSTILE })
   })
 
-  it("is not as long as the client likes", () => {
+  it("cuts long texts", () => {
     expect(jsonLine(forwarded({ userAgent: "x".repeat(100_000) }), END).length).toBeLessThan(2_000)
   })
 
-  it("has room for all that a client can make of it", () => {
+  it("cuts every text that a client controls", () => {
     const worst = "\x1b".repeat(100_000)
     const name = worst.slice(0, 1_000)
     const event = {
@@ -88,7 +74,7 @@ describe("a JSON line", () => {
   })
 
   it.each([0, 1, 9.9994, 9.9996, 10, 99.05, 100.1, 2 ** 31 / 1_000, 2 ** 31 - 1, 2 ** 31, 2 ** 40 + 0.5])(
-    "has %d ms to the microsecond",
+    "shows %d ms to the microsecond",
     (ms) => {
       const { durationMs, upstreamMs } = JSON.parse(
         jsonLine(forwarded({ durationMs: ms, upstreamMs: ms }), END),
@@ -98,7 +84,7 @@ describe("a JSON line", () => {
   )
 
   it.each([0, 9, 10, 99, 100, 65_536, 999_999_999, 1e9, 2 ** 31 - 1, 2 ** 31, 2 ** 53 - 1])(
-    "has %d bytes as they were counted",
+    "shows %d bytes exactly",
     (bytes) => {
       expect(JSON.parse(jsonLine(forwarded({ bytesIn: bytes, bytesOut: bytes }), END))).toMatchObject({
         bytesIn: bytes,
@@ -109,7 +95,7 @@ describe("a JSON line", () => {
 })
 
 describe("a combined line", () => {
-  it("is as other servers write it", () => {
+  it("has the format of other servers", () => {
     expect(combinedLine(forwarded({ referer: "https://example.com/" }), END)).toBe(
       '203.0.113.7 - - [10/Oct/2026:13:55:36 +0000] "GET /items HTTP/1.1" 200 2326 "https://example.com/" "curl/8"\n',
     )
@@ -118,13 +104,13 @@ describe("a combined line", () => {
     ).toBe('- - - [10/Oct/2026:13:55:36 +0000] "GET /items HTTP/2.0" 200 2326 "-" "-"\n')
   })
 
-  it("has room for all that a client can make of it", () => {
+  it("cuts every text that a client controls", () => {
     const worst = "\u2028".repeat(100_000)
     const event = { clientIp: worst, method: worst, path: worst, referer: worst, userAgent: worst }
     expect(combinedLine(forwarded(event), END)).toMatch(/(?:\\xe2\\x80\\xa8){1000}\\xe2\\x80\\xa6"\n$/)
   })
 
-  it("lets nothing that a client sends end its quotes or its line", () => {
+  it("escapes what could end its quotes or its line", () => {
     const line = combinedLine(forwarded({ userAgent: HOSTILE, path: '/"x' }), END)
     expect(line).toContain('"GET /\\x22x HTTP/1.1"')
     expect(line).toContain('"a\\x22b\\x5cc\\x0ad\\x0de\\x1b[31mf\\xe2\\x80\\xa8g\\xc3\\xa9"\n')

@@ -23,7 +23,7 @@ function paths(): string[] {
   return [...readFileSync(file, "utf8").matchAll(/"path":"(.*?)"/g)].map(([, path]) => path as string)
 }
 
-it("has a line for each request with the time it came, in the order in which they ended", async () => {
+it("writes a line per request with its time of arrival, in the order in which they ended", async () => {
   const clock = new ManualClock(END)
   const log = new AccessLog({ format: "json", file, clock })
   log.write(forwarded({ path: "/1", durationMs: 1 }))
@@ -44,7 +44,7 @@ it("writes a lone line soon", async () => {
   await log.close()
 })
 
-it("leaves out a line that cannot be put together, and says why", async () => {
+it("skips a line that cannot be formatted, and reports why", async () => {
   const troubles: WriterTrouble[] = []
   const log = new AccessLog({ format: "json", file, onTrouble: (trouble) => void troubles.push(trouble) })
   const route = Object.defineProperty({}, "name", {

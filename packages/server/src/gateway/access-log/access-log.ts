@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "sluice"
-import type { Forwarded } from "../front/gateway-watch.js"
-import { putCombinedLine, putJsonLine } from "./access-line.js"
-import type { LineBytes } from "./line-bytes.js"
+import type { Forwarded, GatewayWatch } from "../front/gateway-watch.js"
+import { combinedLine, jsonLine } from "./access-line.js"
 import { LineWriter, type LineWriterOptions, type WriterTrouble } from "./line-writer.js"
 
 export interface AccessLogOptions extends LineWriterOptions {
@@ -9,61 +8,66 @@ export interface AccessLogOptions extends LineWriterOptions {
   readonly clock?: Clock
 }
 
-/** A line for each request. */
+/** Writes one line per request. */
 export class AccessLog {
-  readonly #put: (lines: LineBytes, event: Forwarded, now: number) => void
+  readonly #line: (event: Forwarded, now: number) => string
   readonly #writer: LineWriter
   readonly #clock: Clock
   readonly #onTrouble: (trouble: WriterTrouble) => void
-  /** Requests that ended in this turn of the event loop, and when. */
-  #ended: Forwarded[] = []
-  #times: number[] = []
 
   /** Throws when its file cannot be written. */
   constructor({ format, clock = systemClock, ...options }: AccessLogOptions) {
-    this.#put = format === "json" ? putJsonLine : putCombinedLine
+    this.#line = format === "json" ? jsonLine : combinedLine
     this.#clock = clock
     this.#onTrouble = options.onTrouble ?? (() => {})
     this.#writer = new LineWriter(options)
   }
 
-  /** Lines are put together at the end of the turn, one right after the other: in between other work each takes twice as long. */
   write(event: Forwarded): void {
-    this.#times.push(this.#clock.now())
-    if (this.#ended.push(event) === 1) setImmediate(this.#putAll)
-  }
-
-  readonly #putAll = (): void => {
-    const ended = this.#ended
-    const times = this.#times
-    this.#ended = []
-    this.#times = []
-    for (let i = 0; i < ended.length; i++) this.#putOne(ended[i] as Forwarded, times[i] as number)
-  }
-
-  #putOne(event: Forwarded, now: number): void {
-    const lines = this.#writer.begin()
-    if (lines === undefined) return
-    const start = lines.length
+    let line: string
     try {
-      this.#put(lines, event, now)
+      line = this.#line(event, this.#clock.now())
     } catch (error) {
-      // A mistake of ours, which must not bring down what is watched.
-      lines.cut(start)
+      // A bug in the formatting must not affect the request.
       this.#onTrouble({ error: String(error) })
+      return
     }
-    this.#writer.end()
+    this.#writer.write(line)
   }
 
-  /** Opens its file anew, after somebody has moved it away. */
+  /** Opens the file again, after a log rotation has moved it. */
   reopen(): Promise<void> {
-    this.#putAll()
     return this.#writer.reopen()
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining lines. */
   close(): Promise<void> {
-    this.#putAll()
     return this.#writer.close()
+  }
+}
+
+/** Counts requests by route. */
+export interface RouteCounter {
+  count(route: string, status: number, durationMs: number, queuedMs: number, error?: string): void
+}
+
+/** The label of requests without a route. No route can have this name: routes are named by host and path, or in the settings. */
+const NO_ROUTE = "_none"
+
+/** Passes each finished request to the metrics and the access log. A reload may replace or remove the log. */
+export class RouteWatch implements GatewayWatch {
+  readonly #counter: RouteCounter | undefined
+  log: AccessLog | undefined
+
+  constructor(counter: RouteCounter | undefined) {
+    this.#counter = counter
+  }
+
+  ended(event: Forwarded): void {
+    const { route, status, durationMs, queuedMs, error } = event
+    // A mistake of the client is not an error of the upstream.
+    const upstreamError = error?.startsWith("UPSTREAM_") ? error : undefined
+    this.#counter?.count(route?.name ?? NO_ROUTE, status, durationMs, queuedMs, upstreamError)
+    this.log?.write(event)
   }
 }

@@ -3,7 +3,7 @@ import { expect, it } from "vitest"
 import { createLog } from "../../telemetry/index.js"
 import { FailureLog } from "./failure-log.js"
 
-it("logs one failure a second of each target and kind, and how many it left out", () => {
+it("logs one failure a second for each target and kind, and how many it skipped", () => {
   const lines: Record<string, unknown>[] = []
   const clock = new ManualClock()
   const log = createLog({

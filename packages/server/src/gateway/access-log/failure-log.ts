@@ -2,14 +2,13 @@ import { type Clock, systemClock } from "sluice"
 import type { Log } from "../../telemetry/index.js"
 import type { OnUpstreamFailure } from "../front/upstream-failure.js"
 
-/** One failure of a kind is enough to read in this time. */
-const EVERY_MS = 1_000
+const INTERVAL_MS = 1_000
 
-/** Logs why upstreams gave no answer: of each target and kind one a second, with the number of those before it. */
+/** Logs failures of upstreams: for each target and kind of failure, at most one line a second with the number of those skipped. */
 export class FailureLog {
   readonly #log: Log
   readonly #clock: Clock
-  /** As many as there are targets times problems. */
+  /** At most the number of targets times the number of kinds. */
   readonly #kinds = new Map<string, { until: number; skipped: number }>()
 
   constructor(log: Log, clock: Clock = systemClock) {
@@ -25,11 +24,11 @@ export class FailureLog {
       known.skipped++
       return
     }
-    this.#kinds.set(kind, { until: now + EVERY_MS, skipped: 0 })
+    this.#kinds.set(kind, { until: now + INTERVAL_MS, skipped: 0 })
     const skipped = known?.skipped || undefined
     this.#log.warn(
       { target: origin, code: problem, error: error.message, skipped },
-      "an upstream gave no answer",
+      "upstream request failed",
     )
   }
 }

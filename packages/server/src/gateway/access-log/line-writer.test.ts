@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
-import { LineWriter, type WriterTrouble, wholeLines } from "./line-writer.js"
+import { LineWriter, splitAtLines, type WriterTrouble } from "./line-writer.js"
 
 let folder: string
 let file: string
@@ -17,13 +17,6 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-function write(writer: LineWriter, line: string): void {
-  const lines = writer.begin()
-  if (lines === undefined) return
-  lines.text(line)
-  writer.end()
-}
-
 function written(path = file): string {
   return readFileSync(path, "utf8")
 }
@@ -31,39 +24,39 @@ function written(path = file): string {
 it("has written everything in order when it is closed", async () => {
   const writer = new LineWriter({ file })
   const lines = Array.from({ length: 10_000 }, (_, i) => `line ${i}, with ünïcode\n`)
-  for (const line of lines) write(writer, line)
+  for (const line of lines) writer.write(line)
   await writer.close()
   expect(written()).toBe(lines.join(""))
 })
 
 it("writes a lone line soon", async () => {
   const writer = new LineWriter({ file })
-  write(writer, "alone\n")
+  writer.write("alone\n")
   await eventually(() => written() === "alone\n")
   await writer.close()
 })
 
-it("adds to what is there", async () => {
+it("appends to an existing file", async () => {
   for (const line of ["first\n", "second\n"]) {
     const writer = new LineWriter({ file })
-    write(writer, line)
+    writer.write(line)
     await writer.close()
   }
   expect(written()).toBe("first\nsecond\n")
 })
 
-it("goes on in a new file after the old one was moved away", async () => {
+it("continues in a new file after a log rotation", async () => {
   const writer = new LineWriter({ file })
-  write(writer, "before\n")
+  writer.write("before\n")
   await eventually(() => written() === "before\n")
   renameSync(file, `${file}.1`)
   await writer.reopen()
-  write(writer, "after\n")
+  writer.write("after\n")
   await writer.close()
   expect([written(`${file}.1`), written()]).toEqual(["before\n", "after\n"])
 })
 
-it("goes on with the old file when there cannot be a new one", async () => {
+it("continues with the old file when the new one cannot be opened", async () => {
   const troubles: WriterTrouble[] = []
   const sub = join(folder, "sub")
   mkdirSync(sub)
@@ -73,28 +66,28 @@ it("goes on with the old file when there cannot be a new one", async () => {
   })
   renameSync(sub, `${sub}.1`)
   await writer.reopen()
-  write(writer, "still\n")
+  writer.write("still\n")
   await writer.close()
   expect(written(join(`${sub}.1`, "log"))).toBe("still\n")
-  expect(troubles).toEqual([{ error: expect.stringContaining("must be a file that can be written: ENOENT") }])
+  expect(troubles).toEqual([{ error: expect.stringContaining("must be a writable file: ENOENT") }])
 })
 
 it("refuses a file that cannot be written", () => {
   expect(() => new LineWriter({ file: join(folder, "none", "log") })).toThrow(
-    /^gateway\.accessLog\.file: must be a file that can be written: ENOENT.*\[ACCESS_LOG_IO\]$/,
+    /^gateway\.accessLog\.file: must be a writable file: ENOENT.*\[ACCESS_LOG_IO\]$/,
   )
 })
 
-it("writes a line that came while others were written, even if none comes after it", async () => {
+it("writes a line that arrived during a write, even if no other follows", async () => {
   spawnSync("mkfifo", [file])
   const reader = await open(file, "r+")
   const writer = new LineWriter({ file })
   // More than a pipe takes at once: this write waits for the reader.
-  for (let i = 0; i < 2; i++) write(writer, `${"x".repeat(49_999)}\n`)
-  write(writer, "last\n")
+  for (let i = 0; i < 2; i++) writer.write(`${"x".repeat(49_999)}\n`)
+  writer.write("last\n")
   // Its time is over, and the first still under way.
   const other = new LineWriter({ file: `${file}.other` })
-  write(other, "later\n")
+  other.write("later\n")
   await eventually(() => written(`${file}.other`) === "later\n")
   const bytes = Buffer.alloc(200_000)
   let all = ""
@@ -104,14 +97,14 @@ it("writes a line that came while others were written, even if none comes after 
   await reader.close()
 })
 
-it("drops lines, and says so, rather than hold more than it may for a reader that is too slow", async () => {
+it("drops and reports lines when the reader is too slow", async () => {
   // A pipe that nobody reads takes 64 KiB and then no more.
   spawnSync("mkfifo", [file])
   const reader = await open(file, "r+")
   const troubles: WriterTrouble[] = []
   const writer = new LineWriter({ file, onTrouble: (trouble) => void troubles.push(trouble) })
   const line = `${"x".repeat(65_535)}\n`
-  for (let i = 0; i < 400; i++) write(writer, line)
+  for (let i = 0; i < 400; i++) writer.write(line)
   expect(troubles).toEqual([{ dropped: 1 }])
   // What it holds is the first line, which it is writing, and 16 MiB and a line more.
   const held = 258 * line.length
@@ -122,8 +115,8 @@ it("drops lines, and says so, rather than hold more than it may for a reader tha
   await reader.close()
 })
 
-it("cuts what workers write to one pipe between lines only", () => {
-  const pieces = (text: string) => wholeLines(Buffer.from(text), 8).map(String)
+it("splits what workers write to one pipe between lines only", () => {
+  const pieces = (text: string) => splitAtLines(Buffer.from(text), 8).map(String)
   expect(pieces("a\nbb\nccc\ndd\n")).toEqual(["a\nbb\n", "ccc\ndd\n"])
   expect(pieces("1234567\n1234567\n")).toEqual(["1234567\n", "1234567\n"])
   expect(pieces("a\n1234567890\nb\n")).toEqual(["a\n", "1234567890\n", "b\n"])

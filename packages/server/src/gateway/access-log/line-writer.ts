@@ -1,12 +1,11 @@
-// Lines are gathered and written together, without waiting for whoever reads them: if that one is too slow, lines are dropped
-// and counted.
+// Gathers lines and writes them together, without ever waiting for the reader of the file or pipe. When the reader is too slow,
+// lines are dropped and counted.
 
 import cluster from "node:cluster"
 import { closeSync, openSync, write } from "node:fs"
 import { SluiceError } from "sluice"
-import { LineBytes } from "./line-bytes.js"
 
-/** What may be told of a writer: lines that were dropped so far, or why some could not be written. */
+/** A problem of a writer: the number of lines dropped so far, or why a write failed. */
 export interface WriterTrouble {
   readonly dropped?: number
   readonly error?: string
@@ -15,38 +14,34 @@ export interface WriterTrouble {
 export interface LineWriterOptions {
   /** Default: standard output. */
   readonly file?: string | undefined
-  /** Told of the first line that is dropped, and of each ten thousandth; and of each write that failed. */
+  /** Called for the first dropped line, for every 10,000th after it, and for each failed write. */
   readonly onTrouble?: ((trouble: WriterTrouble) => void) | undefined
 }
 
-/** Written together: about 200 lines. Smaller pieces cost a busy gateway a tenth of its time. */
-const GATHERED = 65_536
-/** Bytes held for a reader that is too slow. */
-const MOST = 16 * 1_048_576
+/** Lines are written when this much is gathered: about 200 lines. */
+const FLUSH_LENGTH = 65_536
+/** What is held for a reader that is too slow; further lines are dropped. */
+const MAX_HELD = 16 * 1_048_576
 /** How long a line may wait for others. */
-const GATHER_MS = 250
-/** How soon a pipe that was full is tried again. */
+const FLUSH_MS = 250
+/** How soon a write to a full pipe is tried again. */
 const RETRY_MS = 10
-/** How long the last lines may take. */
-const LAST_MS = 1_000
+/** How long `close` waits for the last lines. */
+const CLOSE_MS = 1_000
 const STDOUT = 1
-/** Up to here a pipe takes a write as a whole. Workers share one, and would otherwise write into each other's lines. */
+/** A pipe accepts a write of this size as a whole. Workers share standard output; longer writes would mix their lines. */
 const PIPE_BYTES = 4_096
 const LINE_FEED = 0x0a
 
 export class LineWriter {
   readonly #file: string | undefined
   readonly #onTrouble: (trouble: WriterTrouble) => void
-  /** 0 for no bound. */
-  readonly #pieceBytes: number
+  /** The largest single write; 0 for no limit. */
+  readonly #maxWriteBytes: number
   #fd: number
-  /** Where the next line goes. */
-  #lines = new LineBytes(GATHERED)
-  /** Those before it that have no room for another line. */
-  #full: LineBytes[] = []
-  #fullBytes = 0
-  /** Written, to be filled again. */
-  #spare: LineBytes | undefined
+  #lines: string[] = []
+  /** The length of `#lines`, in characters. */
+  #length = 0
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
   #dropped = 0
@@ -56,37 +51,21 @@ export class LineWriter {
     this.#file = file
     this.#onTrouble = onTrouble
     this.#fd = file === undefined ? STDOUT : open(file)
-    this.#pieceBytes = file === undefined && cluster.isWorker ? PIPE_BYTES : 0
+    this.#maxWriteBytes = file === undefined && cluster.isWorker ? PIPE_BYTES : 0
   }
 
-  /** Where the next line is to be put, which must be followed by `end`. Undefined when it is dropped. */
-  begin(): LineBytes | undefined {
-    if (this.#bytes > MOST) {
+  /** Adds a line, which ends with a line feed. It is dropped when too much is held already. */
+  write(line: string): void {
+    if (this.#length > MAX_HELD) {
       if (this.#dropped++ % 10_000 === 0) this.#onTrouble({ dropped: this.#dropped })
-      return undefined
+      return
     }
-    if (this.#lines.length >= GATHERED) this.#turn()
-    return this.#lines
+    this.#lines.push(line)
+    this.#length += line.length
+    this.#flushSoon()
   }
 
-  end(): void {
-    if (this.#bytes >= GATHERED) this.#flush()
-    else this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref()
-  }
-
-  get #bytes(): number {
-    return this.#fullBytes + this.#lines.length
-  }
-
-  /** Begins another page. */
-  #turn(): void {
-    this.#full.push(this.#lines)
-    this.#fullBytes += this.#lines.length
-    this.#lines = this.#spare ?? new LineBytes(GATHERED)
-    this.#spare = undefined
-  }
-
-  /** Opens its file anew, after somebody has moved it away. If that fails it goes on with the old one. */
+  /** Opens the file again, after a log rotation has moved it. When that fails, the old file stays in use. */
   async reopen(): Promise<void> {
     if (this.#file === undefined) return
     try {
@@ -100,44 +79,42 @@ export class LineWriter {
     }
   }
 
-  /** Writes what is left, unless whoever reads it is too slow even now. */
+  /** Writes the remaining lines, unless the reader is too slow. */
   async close(): Promise<void> {
-    const late = new Promise<void>((done) => setTimeout(done, LAST_MS).unref())
+    const late = new Promise<void>((done) => setTimeout(done, CLOSE_MS).unref())
     await Promise.race([this.#writeAll(), late])
     clearTimeout(this.#timer)
-    // A write that is still under way must not end up in whatever gets the number next.
+    // A write in progress must not end up in another file that receives the same descriptor.
     if (this.#file !== undefined && this.#writing === undefined) closeSync(this.#fd)
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#bytes > 0 || this.#writing !== undefined) {
+    while (this.#length > 0 || this.#writing !== undefined) {
       this.#flush()
       await this.#writing
     }
   }
 
+  #flushSoon(): void {
+    if (this.#length >= FLUSH_LENGTH) this.#flush()
+    else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref()
+  }
+
   #flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#writing !== undefined || this.#bytes === 0) return
-    this.#turn()
-    const full = this.#full
-    this.#full = []
-    this.#fullBytes = 0
-    this.#writing = writePieces(this.#fd, full.flatMap(this.#piecesOf))
+    if (this.#writing !== undefined || this.#length === 0) return
+    const bytes = Buffer.from(this.#lines.join(""))
+    this.#lines = []
+    this.#length = 0
+    const pieces = this.#maxWriteBytes === 0 ? [bytes] : splitAtLines(bytes, this.#maxWriteBytes)
+    this.#writing = writePieces(this.#fd, pieces)
       .catch((error: Error) => this.#onTrouble({ error: error.message }))
       .then(() => {
         this.#writing = undefined
-        this.#spare = full[0]
-        this.#spare?.cut(0)
-        // What has come meanwhile, if nothing comes any more.
-        if (this.#bytes > 0) this.end()
+        // Lines that arrived during the write: no later line may come to flush them.
+        if (this.#length > 0) this.#flushSoon()
       })
-  }
-
-  readonly #piecesOf = (lines: LineBytes): Buffer[] => {
-    const bytes = lines.taken()
-    return this.#pieceBytes === 0 ? [bytes] : wholeLines(bytes, this.#pieceBytes)
   }
 }
 
@@ -145,16 +122,16 @@ function open(file: string): number {
   try {
     return openSync(file, "a")
   } catch (cause) {
-    const expected = `must be a file that can be written: ${(cause as Error).message}`
+    const expected = `must be a writable file: ${(cause as Error).message}`
     throw new SluiceError("ACCESS_LOG_IO", { place: "gateway.accessLog.file", expected, cause })
   }
 }
 
-/** Pieces of as many whole lines as fit. A line that does not fit is a piece of its own. */
-export function wholeLines(bytes: Buffer, mostBytes: number): Buffer[] {
+/** Splits into pieces of as many whole lines as fit. A line that does not fit is a piece of its own. */
+export function splitAtLines(bytes: Buffer, maxBytes: number): Buffer[] {
   const pieces: Buffer[] = []
   for (let from = 0; from < bytes.length; ) {
-    const within = bytes.lastIndexOf(LINE_FEED, from + mostBytes - 1)
+    const within = bytes.lastIndexOf(LINE_FEED, from + maxBytes - 1)
     const end = (within >= from ? within : bytes.indexOf(LINE_FEED, from)) + 1
     pieces.push(bytes.subarray(from, end))
     from = end
@@ -170,7 +147,7 @@ function writeWhole(fd: number, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const next = (from: number): void => {
       write(fd, bytes, from, bytes.length - from, null, (error, written) => {
-        // Standard output may be a pipe that does not block; it is full until somebody reads.
+        // Standard output may be a non-blocking pipe that is full until its reader reads.
         if (error?.code === "EAGAIN") setTimeout(next, RETRY_MS, from)
         else if (error !== null) reject(error)
         else if (from + written < bytes.length) next(from + written)

@@ -1,9 +1,4 @@
-/** How fast a client must send a body. */
-export interface UploadRate {
-  readonly bytesPerSecond: number
-  /** How long it may take at first. */
-  readonly graceMs: number
-}
+import type { UploadRate } from "../routes/route.js"
 
 /**
  * Whether a client sends its body fast enough. Every byte gains it time, and waiting for it takes that time away; only so much

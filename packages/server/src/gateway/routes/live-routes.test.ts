@@ -40,7 +40,7 @@ const TWO = {
   deadlines: { headers: "7s" },
 }
 
-it("sends everything to the only upstream where there are no routes", async () => {
+it("sends everything to the only upstream when there are no routes", async () => {
   const routes = open()
   await routes.follow(settings({ upstream: ["http://a:1"] }))
   const route = routes.find("any", "/thing")
@@ -48,7 +48,7 @@ it("sends everything to the only upstream where there are no routes", async () =
   expect(route?.upstream.pick()?.origin).toBe("http://a:1")
 })
 
-it("makes routes of the settings", async () => {
+it("builds routes from the settings", async () => {
   const routes = open()
   await routes.follow(settings(TWO))
   expect(routes.find("x", "/a/1")).toMatchObject({
@@ -61,13 +61,13 @@ it("makes routes of the settings", async () => {
   expect(routes.find("x", "/1")).toBeUndefined()
 })
 
-it("does not send the client's Host to an https upstream unless it is told to", async () => {
+it("does not send the client's Host to an https upstream unless keepHost is set", async () => {
   const routes = open()
   await routes.follow(settings({ upstream: ["https://a:1"] }))
   expect(routes.find("x", "/")?.keepHost).toBe(false)
 })
 
-it("keeps an upstream that did not change, and what was found before goes on as it was", async () => {
+it("keeps an unchanged upstream, and leaves routes that were found before unchanged", async () => {
   const routes = open()
   await routes.follow(settings(TWO))
   const before = { a: routes.find("x", "/a"), b: routes.find("example.com", "/") }
@@ -77,7 +77,7 @@ it("keeps an upstream that did not change, and what was found before goes on as 
   expect(before.a?.upstream.pick()?.origin).toBe("http://a:1")
 })
 
-it("changes nothing when it cannot follow", async () => {
+it("changes nothing when the settings are not usable", async () => {
   const routes = open()
   await routes.follow(settings(TWO))
   const bad = {
@@ -85,12 +85,12 @@ it("changes nothing when it cannot follow", async () => {
     upstreams: { ...TWO.upstreams, a: { targets: ["https://c:1"], tls: { ca: "/none" } } },
   }
   await expect(routes.follow(settings(bad))).rejects.toThrow(
-    /^gateway\.upstreams\.a\.tls\.ca: must be a file that can be read.*\[CERTIFICATE_INVALID\]$/,
+    /^gateway\.upstreams\.a\.tls\.ca: must be a readable file.*\[CERTIFICATE_INVALID\]$/,
   )
   expect(routes.find("x", "/a")?.upstream.pick()?.origin).toBe("http://a:1")
 })
 
-it("asks new targets how they are before they get a request", async () => {
+it("checks the health of new targets before they receive a request", async () => {
   const well = await target({ status: 200 })
   const ill = await target({ status: 500 })
   const routes = open()
@@ -104,7 +104,7 @@ it("asks new targets how they are before they get a request", async () => {
   ])
 })
 
-it("sends requests to a target again once it is well", async () => {
+it("sends requests to a target again once it is healthy", async () => {
   const state = { status: 500 }
   const origin = await target(state)
   const routes = open()

@@ -1,37 +1,35 @@
-// Routes and upstreams as they are configured now. A reload puts new ones in force and lets go of the old: requests that have
-// found their way already go on as they were, and an upstream that has not changed keeps its connections and its health.
+// The routes and upstreams of the current configuration. A reload replaces them: requests that already have a route finish on
+// it, and an upstream whose settings are the same keeps its connections and its health.
 
 import type { Clock } from "sluice"
+import { readAuthority } from "../../certificates.js"
 import { type NamedRoute, routesOf, upstreamsOf } from "../../config/gateway-routes.js"
 import type { GatewaySettings, UpstreamSettings } from "../../config/gateway-schema.js"
-import { readAuthority } from "../listen/certificates.js"
-import { BalancedUpstream } from "../upstream/balanced-upstream.js"
-import { HealthCheck, type OnHealthChange } from "../upstream/health-check.js"
+import type { UpstreamTls } from "../upstream/dial.js"
+import { HealthCheck, type OnHealthChange, probe } from "../upstream/health-check.js"
 import { openPool, type Pool } from "../upstream/pool.js"
-import { probe } from "../upstream/probe.js"
-import { FitTarget } from "../upstream/target-health.js"
-import type { UpstreamTls } from "../upstream/upstream-tls.js"
-import type { Route, RouteTable } from "./route.js"
-import { compileRoutes, prefixOf } from "./route-table.js"
+import { MonitoredTarget } from "../upstream/target-health.js"
+import { BalancedUpstream } from "../upstream/upstream.js"
+import { compileRoutes, prefixOf, type Route, type RouteTable } from "./route.js"
 
 export interface LiveRoutesOptions {
   readonly onHealthChange?: OnHealthChange
   readonly clock?: Clock
 }
 
-/** How a target is, for those who watch. */
+/** The state of a target, for metrics. */
 export interface TargetState {
   readonly upstream: string
   readonly target: string
-  /** Whether it gets requests: it passes its health check and is not ejected. */
+  /** Whether it receives requests: it passes its health check and is not ejected. */
   readonly isUp: boolean
-  /** Requests that it is answering. */
+  /** Requests in progress. */
   readonly active: number
 }
 
 interface LiveUpstream {
-  /** Everything that it was made from. */
-  readonly made: string
+  /** All of its settings as JSON, to detect changes. */
+  readonly settingsJson: string
   readonly balanced: BalancedUpstream
   readonly checks: readonly HealthCheck[]
 }
@@ -40,7 +38,7 @@ export class LiveRoutes implements RouteTable {
   readonly #options: LiveRoutesOptions
   #table: RouteTable = { find: () => undefined }
   #upstreams = new Map<string, LiveUpstream>()
-  /** Of upstreams that are gone. Somebody may still be on the way to them, so they close by being idle. */
+  /** Pools of removed upstreams. Requests may still use them, so their connections close when they become idle. */
   readonly #retired = new Set<Pool>()
   #following: Promise<void> = Promise.resolve()
 
@@ -52,9 +50,9 @@ export class LiveRoutes implements RouteTable {
     return this.#table.find(host, path)
   }
 
-  /** Puts these in force once new targets have been asked how they are. Rejects, and changes nothing, when it cannot. */
+  /** Applies settings after the first health check of new targets. Rejects and changes nothing when they are not usable. */
   follow(settings: GatewaySettings): Promise<void> {
-    // One after the other: what was asked for last is in force at the end.
+    // One at a time, so that the latest settings win.
     const followed = this.#following.then(() => this.#follow(settings))
     this.#following = followed.catch(() => {})
     return followed
@@ -88,9 +86,12 @@ export class LiveRoutes implements RouteTable {
     for (const [name, wanted] of Object.entries(upstreamsOf(settings))) {
       const tls = tlsOf(name, wanted)
       const { clientShare } = settings
-      const made = JSON.stringify([wanted, tls, clientShare])
+      const settingsJson = JSON.stringify([wanted, tls, clientShare])
       const known = before.get(name)
-      const live = known?.made === made ? known : this.#open(name, wanted, tls, clientShare, made)
+      const live =
+        known?.settingsJson === settingsJson
+          ? known
+          : this.#open(name, wanted, tls, clientShare, settingsJson)
       if (live !== known) added.push(live)
       after.set(name, live)
     }
@@ -113,7 +114,7 @@ export class LiveRoutes implements RouteTable {
     wanted: UpstreamSettings,
     tls: UpstreamTls,
     clientShare: number,
-    made: string,
+    settingsJson: string,
   ): LiveUpstream {
     const { clock, onHealthChange } = this.#options
     const { balance, health, ejection, connections, waiting, keepAlive } = wanted
@@ -121,7 +122,7 @@ export class LiveRoutes implements RouteTable {
     const targets = wanted.targets.map((address) => {
       const { origin } = new URL(address)
       const pool = openPool(origin, { tls, ...bounds, keepAliveMs: keepAlive })
-      return new FitTarget(origin, pool, { failures: ejection.failures, forMs: ejection.for }, clock)
+      return new MonitoredTarget(origin, pool, { failures: ejection.failures, forMs: ejection.for }, clock)
     })
     const checks =
       health === undefined
@@ -131,7 +132,7 @@ export class LiveRoutes implements RouteTable {
               probe(origin, { path: health.path, timeoutMs: health.timeout, tls })
             return new HealthCheck(target, ask, { ...health, intervalMs: health.interval }, onHealthChange)
           })
-    return { made, balanced: new BalancedUpstream(name, targets, balance), checks }
+    return { settingsJson, balanced: new BalancedUpstream(name, targets, balance), checks }
   }
 
   #retire({ balanced, checks }: LiveUpstream): void {

@@ -1,30 +1,30 @@
-// The head of an upstream's answer, read strictly: what two readers could take for two things is no answer at all.
+// The head of an upstream's answer, parsed strictly: whatever two parsers could read differently is rejected.
 
 import { tokenBytes } from "../../http1/token-bytes.js"
 
-/** What an upstream sent is no HTTP/1.1. The message says why, for the log; it never goes to a client. */
+/** The upstream's answer is not valid HTTP/1.1. The message is for the log and is never sent to a client. */
 export class InvalidAnswer extends Error {
   override readonly name = "InvalidAnswer"
 }
 
 export interface AnswerHead {
-  /** All of it with the line ends of all its lines, one character per byte. */
+  /** The whole head including its line ends, one character per byte. */
   readonly text: string
-  /** Where in it the lines of the headers start. */
+  /** Index in `text` at which the header lines start. */
   readonly fieldsAt: number
   readonly minorVersion: number
   readonly status: number
   readonly reason: string
-  /** As they came: name, value, name, value. */
+  /** As received: name, value, name, value. */
   readonly headers: string[]
-  /** Undefined where nothing says it. */
+  /** Undefined without a Content-Length header. */
   readonly contentLength: number | undefined
   readonly isChunked: boolean
-  /** Whether it has a Date that is not of its connection only. */
+  /** Whether it has a Date header that Connection does not list. */
   readonly isDated: boolean
-  /** The Connection header in lower case, or nothing. */
+  /** The Connection header in lower case, or an empty string. */
   readonly connection: string
-  /** The Keep-Alive header, or nothing. */
+  /** The Keep-Alive header, or an empty string. */
   readonly keepAlive: string
 }
 
@@ -36,14 +36,14 @@ const COLON = 0x3a
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 
-/** `text` is the head with the line ends of all its lines, one character per byte. */
+/** Parses a head; `text` includes the line ends, one character per byte. Throws `InvalidAnswer`. */
 export function parseAnswerHead(text: string): AnswerHead {
   const lineEnd = text.indexOf("\r\n")
   if (!text.startsWith("HTTP/1.")) throw new InvalidAnswer("does not start with HTTP/1.")
   const minorVersion = text.charCodeAt(7) - DIGIT_0
   if (minorVersion !== 0 && minorVersion !== 1) throw new InvalidAnswer("has an unknown version of HTTP")
   const status = text.charCodeAt(8) === SPACE ? statusAt(text, 9) : -1
-  // The space before an empty reason is left out by some.
+  // Some servers leave out the space before an empty reason.
   if (status < 100 || lineEnd < 12 || (lineEnd > 12 && text.charCodeAt(12) !== SPACE))
     throw new InvalidAnswer("has no status")
   for (let i = 13; i < lineEnd; i++) {
@@ -53,7 +53,7 @@ export function parseAnswerHead(text: string): AnswerHead {
   return framed(text, lineEnd + 2, minorVersion, status, reason)
 }
 
-/** Three digits; -1 for anything else. */
+/** The status as three digits; -1 for anything else. */
 function statusAt(text: string, at: number): number {
   let status = 0
   for (let i = at; i < at + 3; i++) {
@@ -64,14 +64,14 @@ function statusAt(text: string, at: number): number {
   return status
 }
 
-/** Header lines, or those of a trailer, from `at` to the end of the text. */
+/** Parses header or trailer lines from `start` to the end of the text: name, value, name, value. */
 export function parseFields(text: string, start: number): string[] {
   const fields: string[] = []
   let at = start
   while (at < text.length) {
     const nameStart = at
     while (tokenBytes[text.charCodeAt(at)] === 1) at++
-    // Also a line that continues the one before (obs-fold), and a blank before the colon.
+    // This also rejects a continuation line (obs-fold) and a blank before the colon.
     if (at === nameStart || text.charCodeAt(at) !== COLON)
       throw new InvalidAnswer("has a malformed header name")
     const name = text.slice(nameStart, at)
@@ -98,7 +98,7 @@ function isValueByte(code: number): boolean {
   return (code >= SPACE && code !== 0x7f) || code === TAB
 }
 
-/** With what its headers say of its body and its connection. */
+/** Adds what the headers say about the body and the connection. */
 function framed(
   text: string,
   fieldsAt: number,
@@ -114,13 +114,13 @@ function framed(
   let keepAlive = ""
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string
-    // The lengths of the names that matter; hardly any other header has one of them.
+    // Only names of these lengths matter, and few other headers have one of them.
     if (name.length === 4) isDated ||= name.toLowerCase() === "date"
     if (name.length !== 14 && name.length !== 17 && name.length !== 10) continue
     const value = headers[i + 1] as string
     switch (name.toLowerCase()) {
       case "content-length":
-        if (contentLength !== undefined) throw new InvalidAnswer("has two content lengths")
+        if (contentLength !== undefined) throw new InvalidAnswer("has more than one content length")
         contentLength = parseLength(value)
         break
       case "transfer-encoding":
@@ -164,7 +164,7 @@ function parseLength(value: string): number {
   return Number(value)
 }
 
-/** Whether a comma-separated header in lower case has this word. */
+/** Whether a comma-separated header in lower case contains this word. */
 export function hasWord(list: string, word: string): boolean {
   if (list === word) return true
   return list.includes(word) && list.split(",").some((part) => part.trim() === word)

@@ -69,7 +69,7 @@ describe("AnswerParser", () => {
     expect(told).toMatchObject({ body: "hello", isWhole: true, keepsAlive: true, trailers: [] })
   })
 
-  it("undoes chunks, ignores their extensions and keeps their trailers", () => {
+  it("decodes chunks, ignores their extensions and keeps their trailers", () => {
     expect(parseText(answers.chunks as string)).toMatchObject({
       body: "hello world",
       trailers: [],
@@ -82,12 +82,12 @@ describe("AnswerParser", () => {
     })
   })
 
-  it("tells interim answers apart from the one that counts", () => {
+  it("distinguishes interim answers from the final one", () => {
     const told = parseText(answers["interim answers"] as string)
     expect(told).toMatchObject({ interim: [100, 103], body: "x", isWhole: true })
   })
 
-  it("awaits no body after HEAD, 204 and 304, whatever their length says", () => {
+  it("expects no body after HEAD, 204 and 304, whatever their length says", () => {
     const text = (status: number) => `HTTP/1.1 ${status} X\r\nContent-Length: 10\r\n\r\n`
     expect(parseText(text(200), { isHead: true })).toMatchObject({
       isWhole: true,
@@ -101,7 +101,7 @@ describe("AnswerParser", () => {
     )
   })
 
-  it("takes the end of the connection for the end of a body without a length, and of no other", () => {
+  it("ends a body without a length, and no other, with the connection", () => {
     const untilClose = parseText("HTTP/1.1 200 OK\r\n\r\nall of it", {}, true)
     expect(untilClose).toMatchObject({ body: "all of it", isWhole: true, keepsAlive: false })
     expect(parseText("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nnot all", {}, true).isWhole).toBe(false)
@@ -111,7 +111,7 @@ describe("AnswerParser", () => {
     expect(parseText("HTTP/1.1 200 OK\r\nContent-Le", {}, true).isWhole).toBe(false)
   })
 
-  it("keeps a connection only where both sides mean to", () => {
+  it("reuses a connection only if both sides want to", () => {
     const keeps = (start: string) => parseText(`${start}\r\nContent-Length: 0\r\n\r\n`).keepsAlive
     expect(keeps("HTTP/1.1 200 OK")).toBe(true)
     expect(keeps("HTTP/1.1 200 OK\r\nConnection: x, Close")).toBe(false)
@@ -120,15 +120,15 @@ describe("AnswerParser", () => {
     expect(keeps("HTTP/1.0 200 OK\r\nConnection: Keep-Alive")).toBe(true)
   })
 
-  it("does not keep a connection on which more came than was asked for", () => {
+  it("does not reuse a connection that sent more than one answer", () => {
     const told = parseText(`${answers["a length"]}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen`)
     expect(told).toMatchObject({ body: "hello", isWhole: true, keepsAlive: false })
   })
 
-  it("hands over what follows a switch of protocols", () => {
+  it("hands over the bytes after a protocol switch", () => {
     const text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nfirst bytes"
     expect(parseText(text, { isUpgrade: true })).toMatchObject({ switchedTo: "first bytes" })
-    expect(() => parseText(text)).toThrow("switches protocols unasked")
+    expect(() => parseText(text)).toThrow("switches protocols without being asked to")
   })
 
   it.each(Object.entries(answers))("reads %s the same wherever it is cut", (_name, text) => {
@@ -198,7 +198,7 @@ describe("AnswerParser", () => {
     )
   })
 
-  it("never throws anything but InvalidAnswer, and says the same however the bytes are cut", () => {
+  it("throws nothing but InvalidAnswer, and gives the same result however the bytes are split", () => {
     const piece = fc.constantFrom(
       ...["HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 OK\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "\r\n", "\r", "\n"],
       ...["Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n", "Connection: close\r\n", "X: \x80\r\n"],

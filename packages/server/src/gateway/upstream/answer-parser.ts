@@ -1,28 +1,29 @@
-// An upstream's answers from the bytes of its connection, however they are cut.
+// Parses an upstream's answers from the bytes of its connection, however they are split into reads.
 
 import { type AnswerHead, hasWord, InvalidAnswer, parseAnswerHead, parseFields } from "./answer-head.js"
 
-/** Who is told what an answer holds, in its order. */
+/** Receives the parts of an answer in order. */
 export interface AnswerReader {
-  /** 1xx, but not 101. */
+  /** An interim answer: 1xx except 101. */
   informed(head: AnswerHead): void
   headed(head: AnswerHead): void
   body(bytes: Buffer): void
-  /** The whole answer has come. Trailers: name, value, name, value. */
+  /** The answer is complete. Trailers: name, value, name, value. */
   ended(trailers: readonly string[]): void
-  /** 101: what follows is another protocol, and its first bytes may be here already. */
+  /** 101: another protocol follows; `rest` holds its first bytes, if any. */
   switched(head: AnswerHead, rest: Buffer): void
 }
 
+/** What the parser must know of the request. */
 export interface Asked {
-  /** The answer to HEAD has the headers of a body, and none. */
+  /** The answer to HEAD has the headers of a body but no body. */
   readonly isHead: boolean
   readonly isUpgrade: boolean
 }
 
-const MOST_HEAD_BYTES = 65_536
-const MOST_INFORMED = 16
-const MOST_CHUNK_LINE_BYTES = 4_096
+const MAX_HEAD_BYTES = 65_536
+const MAX_INTERIM_ANSWERS = 16
+const MAX_CHUNK_LINE_BYTES = 4_096
 
 const END_OF_LINE = Buffer.from("\r\n")
 const BLANK_LINE = Buffer.from("\r\n\r\n")
@@ -49,14 +50,14 @@ export class AnswerParser {
   readonly #reader: AnswerReader
   #asked: Asked = { isHead: false, isUpgrade: false }
   #state: State = "over"
-  /** Bytes still to come of the body, or of the chunk. */
+  /** Bytes of the body or chunk that are still missing. */
   #left = 0
   #digits = 0
   #lineBytes = 0
   #informed = 0
   #keepsAlive = false
   #hasBytes = false
-  /** A head or trailer that came in pieces. */
+  /** A head or trailer that arrived in several reads. */
   #held: Buffer | undefined
   #heldBytes = 0
 
@@ -64,7 +65,7 @@ export class AnswerParser {
     this.#reader = reader
   }
 
-  /** Awaits the answer to a request. */
+  /** Prepares for the answer to a request. */
   begin(asked: Asked): void {
     this.#asked = asked
     this.#state = "head"
@@ -78,17 +79,17 @@ export class AnswerParser {
     return this.#state === "over"
   }
 
-  /** Whether anything at all has come of the answer. */
+  /** Whether any byte of the answer has arrived. */
   get hasBytes(): boolean {
     return this.#hasBytes
   }
 
-  /** Whether the connection may be used again, once the answer is over. */
+  /** Whether the connection may be reused once the answer is over. */
   get keepsAlive(): boolean {
     return this.#keepsAlive
   }
 
-  /** Reads on. Throws `InvalidAnswer`. What follows the end of an answer was not asked for: it is invalid too. */
+  /** Parses the next bytes. Throws `InvalidAnswer`. Bytes after the end of the answer rule out reuse of the connection. */
   read(bytes: Buffer): void {
     this.#hasBytes = true
     let at = 0
@@ -116,7 +117,7 @@ export class AnswerParser {
     }
   }
 
-  /** The connection has ended. False when it did so too early. */
+  /** The upstream has closed the connection. False when the answer is not complete. */
   end(): boolean {
     if (this.#state === "until-close") this.#finish(NO_TRAILERS)
     return this.#state === "over"
@@ -128,14 +129,14 @@ export class AnswerParser {
     const head = parseAnswerHead(this.#block(bytes, at, end))
     const { status } = head
     if (status === 101) {
-      if (!this.#asked.isUpgrade) throw new InvalidAnswer("switches protocols unasked")
+      if (!this.#asked.isUpgrade) throw new InvalidAnswer("switches protocols without being asked to")
       this.#state = "over"
       this.#keepsAlive = false
       this.#reader.switched(head, bytes.subarray(end))
       return bytes.length
     }
     if (status < 200) {
-      if (++this.#informed > MOST_INFORMED) throw new InvalidAnswer("has too many interim answers")
+      if (++this.#informed > MAX_INTERIM_ANSWERS) throw new InvalidAnswer("has too many interim answers")
       this.#reader.informed(head)
       return end
     }
@@ -181,13 +182,13 @@ export class AnswerParser {
     this.#lineBytes = 0
   }
 
-  /** `5;name=value\r\n` before a chunk, and `\r\n` after it. */
+  /** Parses `5;name=value\r\n` before a chunk and `\r\n` after it. */
   #readChunkLine(bytes: Buffer, start: number): number {
     let at = start
     while (at < bytes.length) {
       const byte = bytes[at++] as number
-      if (++this.#lineBytes > MOST_CHUNK_LINE_BYTES)
-        throw new InvalidAnswer("has a chunk with an endless extension")
+      if (++this.#lineBytes > MAX_CHUNK_LINE_BYTES)
+        throw new InvalidAnswer("has a chunk with an extension that is too long")
       switch (this.#state) {
         case "chunk-size":
           if (byte === CR) this.#state = "chunk-lf"
@@ -206,7 +207,7 @@ export class AnswerParser {
             return at
           }
           this.#state = "trailer"
-          // A trailer without lines is then the same blank line as one with some.
+          // With this CRLF in front, an empty trailer ends in a blank line like any other.
           this.#hold(END_OF_LINE, 0)
           return at
         case "data-cr":
@@ -247,21 +248,21 @@ export class AnswerParser {
     this.#reader.ended(trailers)
   }
 
-  /** Where the blank line ends that ends a head or trailer, or -1: then what there is of it is held. */
+  /** Index after the blank line that ends a head or trailer. -1 if it has not arrived: then the bytes so far are held. */
   #blockEnd(bytes: Buffer, at: number): number {
     const before = this.#heldBytes
     if (before === 0) {
       const found = bytes.indexOf(BLANK_LINE, at)
-      if (found >= 0 && found - at < MOST_HEAD_BYTES) return found + 4
+      if (found >= 0 && found - at < MAX_HEAD_BYTES) return found + 4
     }
     const held = this.#hold(bytes, at)
     const found = held.indexOf(BLANK_LINE, Math.max(0, before - 3))
     if (found >= 0) return at + found + 4 - before
-    if (held.length === MOST_HEAD_BYTES) throw new InvalidAnswer("has a head that is too large")
+    if (held.length === MAX_HEAD_BYTES) throw new InvalidAnswer("has a head that is too large")
     return -1
   }
 
-  /** The text of a block without its blank line, but with the end of its last line. */
+  /** The text of a block up to its blank line, including the end of its last line. */
   #block(bytes: Buffer, at: number, end: number): string {
     const held = this.#held
     if (held === undefined) return bytes.toString("latin1", at, end - 2)
@@ -272,7 +273,7 @@ export class AnswerParser {
   }
 
   #hold(bytes: Buffer, at: number): Buffer {
-    this.#held ??= Buffer.alloc(MOST_HEAD_BYTES)
+    this.#held ??= Buffer.alloc(MAX_HEAD_BYTES)
     this.#heldBytes += bytes.copy(this.#held, this.#heldBytes, at)
     return this.#held.subarray(0, this.#heldBytes)
   }

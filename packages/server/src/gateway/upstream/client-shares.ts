@@ -1,17 +1,17 @@
-// Which client holds how many connections of a pool, and who waits for one. A client may hold a share of them, so that one
-// alone cannot keep all others out, and clients take turns when connections become free.
+// Limits what one client may take of a pool. A client may hold a share of the connections, so that it cannot lock out the
+// others, and clients take turns when connections become free.
 
-/** Somebody who waits. Whatever else it is, it is the pool's. */
+/** A request that waits for a connection. */
 export interface Waiter {
-  /** Who gets the connection. */
+  /** Receives the connection. */
   readonly taker: object
-  /** Whether it wants one that was never used. */
+  /** Whether it needs a connection that was never used. */
   readonly isFresh: boolean
   readonly connectMs: number
   readonly timer: NodeJS.Timeout | undefined
 }
 
-/** One client. */
+/** The connections and waiters of one client. */
 export class ClientShare {
   held = 0
   readonly waiting = new Set<Waiter>()
@@ -26,14 +26,14 @@ export interface ClientSharesOptions {
   readonly maxWaitingEach: number
 }
 
-/** Clients that hold nothing are forgotten when so many are known. */
-const MAX_KNOWN = 4_096
+/** When this many clients are known, those that hold nothing are forgotten. */
+const MAX_CLIENTS = 4_096
 
-/** Everything but forgetting takes the same time however many there are. */
+/** Every operation takes constant time, except forgetting idle clients. */
 export class ClientShares {
   readonly #options: ClientSharesOptions
   readonly #clients = new Map<string, ClientShare>()
-  /** Those with a waiter that may have a connection, in the order of their turns. */
+  /** Clients with a waiter that may receive a connection, in the order of their turns. */
   readonly #turns = new Set<ClientShare>()
   readonly #places = new Map<object, { readonly share: ClientShare; readonly waiter: Waiter }>()
 
@@ -48,7 +48,7 @@ export class ClientShares {
   of(client: string): ClientShare {
     let share = this.#clients.get(client)
     if (share === undefined) {
-      if (this.#clients.size >= MAX_KNOWN) this.#forget()
+      if (this.#clients.size >= MAX_CLIENTS) this.#forget()
       share = new ClientShare()
       this.#clients.set(client, share)
     }
@@ -69,7 +69,7 @@ export class ClientShares {
     if (share.waiting.size > 0) this.#turns.add(share)
   }
 
-  /** False when too many wait already. */
+  /** Adds a waiter. False when too many wait already. */
   wait(share: ClientShare, waiter: Waiter): boolean {
     const { maxWaiting, maxWaitingEach } = this.#options
     if (this.#places.size >= maxWaiting || share.waiting.size >= maxWaitingEach) return false
@@ -79,21 +79,21 @@ export class ClientShares {
     return true
   }
 
-  /** Whoever is next to get a connection. It stays where it is. */
+  /** The next waiter to receive a connection. It stays in the queue. */
   next(): Waiter | undefined {
     const [share] = this.#turns
     const [waiter] = share?.waiting ?? []
     return waiter
   }
 
-  /** The place of somebody who does not wait any more. */
+  /** Removes the waiter of this taker from the queue and returns its place. */
   leave(taker: object): { readonly share: ClientShare; readonly waiter: Waiter } | undefined {
     const place = this.#places.get(taker)
     if (place === undefined) return undefined
     const { share, waiter } = place
     this.#places.delete(taker)
     share.waiting.delete(waiter)
-    // The others have their turn first.
+    // Its client goes to the end of the line.
     this.#turns.delete(share)
     if (share.waiting.size > 0 && this.mayHold(share)) this.#turns.add(share)
     clearTimeout(waiter.timer)
@@ -103,5 +103,32 @@ export class ClientShares {
   #forget(): void {
     for (const [client, { held, waiting }] of this.#clients)
       if (held === 0 && waiting.size === 0) this.#clients.delete(client)
+  }
+}
+
+/** The part of a target's connections that may be held by uploads that have sent nothing. */
+const SILENT_UPLOAD_SHARE = 1 / 8
+
+/**
+ * Counts the chunked uploads that hold a connection and have sent nothing yet. Some clients wait for the upstream's first
+ * bytes before they send, so a few are allowed; without the limit, silent clients could take every connection.
+ */
+export class SilentUploads {
+  readonly #max: number
+  #held = 0
+
+  constructor(connections: number) {
+    this.#max = Math.max(1, Math.floor(connections * SILENT_UPLOAD_SHARE))
+  }
+
+  /** False when the limit is reached. Every true is followed by one call of `leave`. */
+  enter(): boolean {
+    if (this.#held >= this.#max) return false
+    this.#held++
+    return true
+  }
+
+  leave(): void {
+    this.#held--
   }
 }

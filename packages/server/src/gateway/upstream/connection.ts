@@ -1,20 +1,21 @@
-// One connection to an upstream: one exchange at a time, and idle in between.
+// One keep-alive connection to an upstream. It has one exchange at a time.
 
 import type { Socket } from "node:net"
 import type { AnswerHead } from "./answer-head.js"
 import { AnswerParser, type AnswerReader, type Asked } from "./answer-parser.js"
 import type { ClientShare } from "./client-shares.js"
 
+/** Receives the answer of one exchange, and what happens to its connection. */
 export interface Exchanging extends AnswerReader {
-  /** So much has come for now: what is to go out together, goes out. */
+  /** All bytes received so far are processed: flush what was gathered from them. */
   paused(): void
-  /** More may be written. */
+  /** The socket accepts more bytes of the request. */
   drained(): void
-  /** There will be no more of the answer. `InvalidAnswer` for one that is no HTTP. */
+  /** The answer will not be completed. The error is an `InvalidAnswer` when it is not valid HTTP. */
   failed(error: Error): void
 }
 
-/** Who keeps connections that are idle. */
+/** Keeps idle connections; the pool. */
 export interface ConnectionOwner {
   idled(connection: Connection): void
   closed(connection: Connection): void
@@ -22,13 +23,13 @@ export interface ConnectionOwner {
 
 export class Connection {
   readonly socket: Socket
-  /** How many exchanges it has had. */
+  /** Number of exchanges begun. */
   uses = 0
-  /** When it became idle, by `performance.now()`. */
+  /** When it became idle, on the clock of `performance.now()`. */
   idleSince = 0
-  /** The client that holds it, while it is in use. */
+  /** The client that uses it now. */
   holder: ClientShare | undefined
-  /** How long the upstream says that it keeps it. */
+  /** How long the upstream keeps it, by its `Keep-Alive` header. */
   keptMs = Number.POSITIVE_INFINITY
   readonly #owner: ConnectionOwner
   readonly #parser: AnswerParser
@@ -60,12 +61,12 @@ export class Connection {
     return this.socket.writable && !this.socket.readableEnded
   }
 
-  /** Whether anything has come of the answer to the request that is under way. */
+  /** Whether any byte of the answer to the current request has arrived. */
   get hasAnswerBytes(): boolean {
     return this.#parser.hasBytes
   }
 
-  /** The next exchange. Whoever calls it writes its request, and says when that is `sent`. */
+  /** Begins an exchange. The caller writes the request and then calls `sent`. */
   begin(exchanging: Exchanging, asked: Asked): void {
     this.uses++
     this.#exchanging = exchanging
@@ -77,18 +78,18 @@ export class Connection {
     return typeof data === "string" ? this.socket.write(data, "latin1") : this.socket.write(data)
   }
 
-  /** The whole request is written. */
+  /** The caller has written the whole request. */
   sent(): void {
     this.#isSent = true
   }
 
-  /** Nobody wants the answer any more. What is under way on it cannot be told from what comes next, so it ends. */
+  /** Abandons the exchange. The connection closes: its late answer could be mistaken for the next one. */
   drop(): void {
     this.#exchanging = undefined
     this.socket.destroy()
   }
 
-  /** Hands over the socket of a connection that speaks another protocol now. */
+  /** Releases the socket of a connection that has switched to another protocol. */
   detach(): Socket {
     this.#exchanging = undefined
     const { socket } = this
@@ -101,17 +102,17 @@ export class Connection {
     this.#exchanging?.headed(head)
   }
 
-  /** What has come on its socket. Nothing of it is kept. */
+  /** Processes bytes from the socket. Keeps no reference to them. */
   readonly read = (bytes: Buffer): void => {
     const exchanging = this.#exchanging
     if (exchanging === undefined) {
-      // Nothing was asked: the next request would take it for its own answer.
+      // Bytes without a request: the next request would take them for its answer.
       this.socket.destroy()
       return
     }
     try {
       this.#parser.read(bytes)
-      // Unless it was dropped meanwhile.
+      // The exchange may have been dropped meanwhile.
       if (!this.#parser.isOver && this.#exchanging === exchanging) exchanging.paused()
     } catch (error) {
       this.#fail(error as Error)
@@ -128,12 +129,12 @@ export class Connection {
     this.socket.destroy()
   }
 
-  /** The answer is over. Only a connection on which nothing is left over in either direction is kept. */
+  /** The answer is complete. The connection is reused only if nothing is left to send or to read. */
   #finish(): void {
-    // Detached, or dropped by whoever heard of the end.
+    // Detached or dropped when the end was reported.
     if (this.#exchanging === undefined) return
     this.#exchanging = undefined
-    // Whoever took the answer may have stopped reading in its middle, and the rest had come already.
+    // The reader may have paused the socket while the rest of the answer was already in memory.
     if (this.socket.isPaused()) this.socket.resume()
     if (this.#parser.keepsAlive && this.#isSent && this.isOpen) this.#owner.idled(this)
     else this.socket.destroy()

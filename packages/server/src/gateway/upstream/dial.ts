@@ -1,23 +1,30 @@
 import { connect, isIP, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import type { UpstreamTls } from "./upstream-tls.js"
+
+/** How the certificate of an https upstream is verified. It is always verified. */
+export interface UpstreamTls {
+  /** Certificate authorities in PEM, in place of those that Node.js trusts. */
+  readonly ca?: string | undefined
+  /** The name the certificate must be issued for. Default: the host of the address. */
+  readonly serverName?: string | undefined
+}
 
 /**
- * Starts a new connection. What it reads is told to `read`, where there is one, and valid only until that returns; else it
- * comes as from any other socket.
+ * Opens a connection. With `read`, the bytes received go to that function and are valid only until it returns; without it,
+ * the socket emits `data` events as usual.
  */
 export type Dial = (read?: (bytes: Buffer) => void) => Socket
 
 /**
- * Where all connections read to, one after the other: what is kept is copied. Else each read would have a buffer of this size
- * of its own, and pass through a stream, for bytes that are nearly always gone when the read returns.
+ * One read buffer for all connections; a reader copies what it keeps. With a buffer per read, each read would allocate this
+ * size and pass through a stream, although the bytes are nearly always processed before the read returns.
  */
 const shared = Buffer.allocUnsafeSlow(65_536)
 
-/** Finds out about a peer that is gone without a word. */
-const PROBE_AFTER_MS = 60_000
+/** TCP keep-alive detects a peer that vanished without closing the connection. */
+const TCP_KEEP_ALIVE_MS = 60_000
 
-/** To an origin such as `https://api.internal:8443`. A certificate is always verified. */
+/** Returns a `Dial` for an origin such as `https://api.internal:8443`. Certificates are always verified. */
 export function dialer(origin: string, { ca, serverName }: UpstreamTls = {}): Dial {
   const url = new URL(origin)
   const isTls = url.protocol === "https:"
@@ -35,7 +42,7 @@ export function dialer(origin: string, { ca, serverName }: UpstreamTls = {}): Di
     const socket = isTls
       ? connectTls({ host, port, ...tls, ...reading })
       : connect({ host, port, ...reading })
-    return socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER_MS)
+    return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS)
   }
 }
 

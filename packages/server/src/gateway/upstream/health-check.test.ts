@@ -5,8 +5,7 @@ import type { AddressInfo } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import { makeCertificate } from "../../../../../test/support/certificate.js"
 import { eventually } from "../../../../../test/support/eventually.js"
-import { HealthCheck } from "./health-check.js"
-import { probe } from "./probe.js"
+import { HealthCheck, probe } from "./health-check.js"
 
 const closers: (() => void)[] = []
 
@@ -51,14 +50,14 @@ describe("a health check", () => {
     return { target, told, check, times, asked: () => asked }
   }
 
-  it("believes the first answer at once", async () => {
+  it("applies the result of the first probe at once", async () => {
     const { target, told, check } = checked({ now: "answered 500" })
     await check.start()
     expect(target.isHealthy).toBe(false)
     expect(told).toEqual([[false, "answered 500"]])
   })
 
-  it("needs several answers in a row to change its mind, and tells of it once", async () => {
+  it("changes the health after several results in a row, and reports it once", async () => {
     const answers: { now: string | undefined } = { now: undefined }
     const { target, told, check, times } = checked(answers)
     await check.start()
@@ -75,7 +74,7 @@ describe("a health check", () => {
     ])
   })
 
-  it("does not change its mind for answers that come between others", async () => {
+  it("does not change the health when the results alternate", async () => {
     const target = { origin: "http://a", isHealthy: true }
     let asked = 0
     const check = new HealthCheck(
@@ -90,7 +89,7 @@ describe("a health check", () => {
     expect(target.isHealthy).toBe(true)
   })
 
-  it("asks nothing more once it is stopped", async () => {
+  it("sends no probe after it is stopped", async () => {
     const { check, times, asked } = checked({ now: undefined })
     await check.start()
     await times(2)
@@ -114,7 +113,7 @@ describe("a probe", () => {
     expect(await probe(origin, { path: "/", timeoutMs: 5_000 })).toBe(said)
   })
 
-  it("asks for its path, and says who asks", async () => {
+  it("requests the configured path and names itself", async () => {
     const seen: unknown[] = []
     const origin = await serve(({ method, url, headers }, response) => {
       seen.push([method, url, headers["user-agent"]])
@@ -124,12 +123,12 @@ describe("a probe", () => {
     expect(seen).toEqual([["GET", "/health?full=1", "sluice-health"]])
   })
 
-  it("of a target that does not answer ends in time", async () => {
+  it("fails within the timeout when the target does not answer", async () => {
     const origin = await serve(() => {})
     expect(await probe(origin, { path: "/", timeoutMs: 20 })).toBe("no answer within 20 ms")
   })
 
-  it("of a target that is not there says why", async () => {
+  it("reports why a target cannot be reached", async () => {
     const server = createServer()
     const address = await listening(server)
     server.close()
@@ -137,7 +136,7 @@ describe("a probe", () => {
     expect(await probe(`http://${address}`, { path: "/", timeoutMs: 5_000 })).toContain("ECONNREFUSED")
   })
 
-  it("of an https target verifies its certificate", async () => {
+  it("verifies the certificate of an https target", async () => {
     const certificate = makeCertificate(["upstream.test"])
     const address = await listening(
       createHttpsServer(certificate, (_request, response) => void response.end()) as unknown as Server,

@@ -33,7 +33,7 @@ async function startTls() {
 }
 
 describe("a pool", () => {
-  it("keeps idle connections for so long, and for less where the upstream keeps them for less", async () => {
+  it("closes idle connections after keepAliveMs, or earlier when the upstream says so", async () => {
     const upstream = await startUpstream((_request, response) => response.end("ok"))
     const kept = await startGateway(upstream.origin, { pool: { keepAliveMs: 30 } })
     await fetch(kept.url).then((answer) => answer.text())
@@ -46,7 +46,7 @@ describe("a pool", () => {
     await eventually(() => targets[0]?.pool.open === 0, { within: 3_000 })
   })
 
-  it("forgets a connection that the upstream ends", async () => {
+  it("forgets a connection that the upstream closes", async () => {
     const upstream = await startRawUpstream((socket) => socket.write(OK))
     const { url, targets } = await startGateway(upstream.origin)
     await fetch(url).then((answer) => answer.text())
@@ -56,7 +56,7 @@ describe("a pool", () => {
     expect(await fetch(url).then((answer) => answer.text())).toBe("ok")
   })
 
-  it("opens no more than it may, and serves who waits in their order", async () => {
+  it("opens at most maxConnections and serves waiting requests in order", async () => {
     let open = 0
     let most = 0
     const upstream = await startUpstream((request, response) => {
@@ -75,7 +75,7 @@ describe("a pool", () => {
     expect(upstream.connections.length).toBeLessThanOrEqual(3)
   })
 
-  it("goes on after every connection has failed", async () => {
+  it("opens new connections after all have failed", async () => {
     let isBroken = true
     const upstream = await startRawUpstream((socket) => (isBroken ? socket.destroy() : socket.write(OK)))
     const { url } = await startGateway(upstream.origin, { pool: { maxConnections: 2 } })
@@ -90,7 +90,7 @@ describe("a pool", () => {
     expect(served).toEqual(Array(10).fill(200))
   })
 
-  it("ends idle connections at once when it closes, and the others with their exchange", async () => {
+  it("on close, closes idle connections at once and the others after their exchange", async () => {
     let finish: (() => void) | undefined
     const upstream = await startUpstream((request, response) => {
       if (request.url === "/slow") finish = () => response.end("late")
@@ -115,7 +115,7 @@ describe("a pool", () => {
     expect(await take(pool)).toBe("unreachable")
   })
 
-  it("refuses at once whoever comes when too many wait", async () => {
+  it("refuses a request at once when too many wait", async () => {
     const upstream = await startRawUpstream(() => undefined)
     const pool = openPool(upstream.origin, { maxConnections: 1, maxWaiting: 2 })
     onTestFinished(() => pool.close())
@@ -126,7 +126,7 @@ describe("a pool", () => {
     for (const next of waiting) ((await next) as Connection).drop()
   })
 
-  it("lets one client hold its share and no more, and gives what becomes free in turns", async () => {
+  it("limits a client to its share, and lets clients take turns", async () => {
     const upstream = await startRawUpstream(() => undefined)
     const pool = openPool(upstream.origin, { maxConnections: 4, maxWaiting: 8, clientShare: 0.5 })
     onTestFinished(() => pool.close())
@@ -163,7 +163,7 @@ describe("a pool", () => {
     await eventually(() => pool.open === 0)
   })
 
-  it("lets 50,000 who wait leave without keeping anybody waiting", async () => {
+  it("removes 50,000 waiting requests without blocking", async () => {
     const upstream = await startRawUpstream(() => undefined)
     const pool = openPool(upstream.origin, { maxConnections: 1, maxWaiting: 50_000 })
     onTestFinished(() => pool.close())
@@ -179,7 +179,7 @@ describe("a pool", () => {
     held.drop()
   })
 
-  it("gives a connection whose taker has left to the next", async () => {
+  it("gives a connection to the next request when the first has left", async () => {
     const upstream = await startRawUpstream((socket) => socket.write(OK))
     const pool = openPool(upstream.origin)
     onTestFinished(() => pool.close())
@@ -194,7 +194,7 @@ describe("a pool", () => {
 })
 
 describe("TLS to an upstream", () => {
-  it("is refused when the certificate is nobody's that is known, or another's", async () => {
+  it("is refused for an unknown authority or another host's certificate", async () => {
     const origin = await startTls()
     const unknown = await startGateway(origin)
     expect((await fetch(unknown.url)).status).toBe(502)
@@ -206,7 +206,7 @@ describe("TLS to an upstream", () => {
     expect(other.failures[0]).toMatch(/other\.example/)
   })
 
-  it("works with a certificate of the authority that is given", async () => {
+  it("accepts a certificate of the configured authority", async () => {
     const origin = await startTls()
     const { url, targets } = await startGateway(origin, {
       pool: { tls: { ca: certificate.cert, serverName: "upstream.example" } },

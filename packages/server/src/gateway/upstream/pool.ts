@@ -1,52 +1,50 @@
-// Connections to one address, kept between requests. The one used last is used first: the others may then end.
+// Keep-alive connections to one address. The connection used last is used first, so that surplus ones become idle and close.
 
 import type { Socket } from "node:net"
-import { type ClientShare, ClientShares, type Waiter } from "./client-shares.js"
+import { type ClientShare, ClientShares, SilentUploads, type Waiter } from "./client-shares.js"
 import { Connection, type ConnectionOwner } from "./connection.js"
-import { type Dial, dialer } from "./dial.js"
-import { SilentUploads } from "./silent-uploads.js"
-import type { UpstreamTls } from "./upstream-tls.js"
+import { type Dial, dialer, type UpstreamTls } from "./dial.js"
 
 export interface PoolOptions {
   /** For an `https` origin. The certificate is always verified. */
   readonly tls?: UpstreamTls | undefined
-  /** Open at once; what comes beyond that waits. Default: 1,024. */
+  /** Connections open at once; further requests wait. Default: 1,024. */
   readonly maxConnections?: number | undefined
-  /** Requests that wait for one at once; more are refused. Default: 1,024. */
+  /** Requests that wait for a connection; further ones are refused. Default: 1,024. */
   readonly maxWaiting?: number | undefined
-  /** The part of both that one client may take, from 0 to 1, and at least one of each. Default: 1, all of them. */
+  /** The fraction of both that one client may take, from 0 to 1; at least one of each. Default: 1. */
   readonly clientShare?: number | undefined
-  /** How long an idle connection is kept. Default: 4 s, less than most servers keep theirs. */
+  /** How long an idle connection is kept. Default: 4 s, which is less than most servers keep theirs. */
   readonly keepAliveMs?: number | undefined
 }
 
-/** Why there is no connection: none can be made, not in time, or too many are open already. */
+/** Why there is no connection: the address refuses, the timeout passed, or too many are open. */
 export type Refusal = "unreachable" | "timeout" | "full"
 
-/** Who wants a connection. Called once, with either; `connected` perhaps before `take` returns. */
+/** Receives the result of `take`: exactly one of the two is called once. `connected` may be called before `take` returns. */
 export interface Taker {
   connected(connection: Connection): void
   refused(refusal: Refusal, error: Error): void
 }
 
 export interface TakeOptions {
-  /** 0 waits for ever. */
+  /** 0 waits without limit. */
   readonly connectMs: number
-  /** `fresh`: one that was never used. `alone`: also, and besides those that are counted; it is never kept. */
+  /** `fresh`: a connection that was never used. `alone`: a new one outside the pool's limits, which is never reused. */
   readonly kind?: "any" | "fresh" | "alone" | undefined
-  /** Who asks, for its share. Default: nobody known, which is a client of its own. */
+  /** Whose share the connection counts against. Default: one share for all unknown clients. */
   readonly client?: string | undefined
 }
 
 export interface Pool {
-  /** Connections that stand, or are being opened. */
+  /** Connections that are open or being opened. */
   readonly open: number
   readonly idle: number
   readonly silentUploads: SilentUploads
   take(taker: Taker, options: TakeOptions): void
-  /** Somebody who waits has gone away. */
+  /** Cancels a `take` that still waits. */
   leave(taker: Taker): void
-  /** Takes nothing new. Idle connections end now, the others with their exchange; resolves after the last. */
+  /** Refuses new requests. Idle connections close now, the others after their exchange; resolves after the last. */
   close(): Promise<void>
 }
 
@@ -55,19 +53,19 @@ export function openPool(origin: string, options: PoolOptions = {}): Pool {
 }
 
 const KEEP_ALIVE_MS = 4_000
-const MOST_CONNECTIONS = 1_024
+const MAX_CONNECTIONS = 1_024
 const MAX_WAITING = 1_024
-/** How much earlier than the upstream says we stop using a connection: our next request may be on its way. */
+/** Stop using a connection this long before the upstream closes it: a request could be on its way at that moment. */
 const KEEP_ALIVE_MARGIN_MS = 1_000
 
 class ConnectionPool implements Pool, ConnectionOwner {
   readonly silentUploads: SilentUploads
   readonly #dial: Dial
-  readonly #most: number
+  readonly #maxConnections: number
   readonly #keepAliveMs: number
   readonly #idle: Connection[] = []
   readonly #clients: ClientShares
-  /** Every socket, also those on their own. */
+  /** Every socket, including those outside the pool's limits. */
   readonly #sockets = new Set<Socket>()
   #open = 0
   #connecting = 0
@@ -77,13 +75,13 @@ class ConnectionPool implements Pool, ConnectionOwner {
 
   constructor(dial: Dial, options: PoolOptions) {
     this.#dial = dial
-    this.#most = options.maxConnections ?? MOST_CONNECTIONS
-    this.silentUploads = new SilentUploads(this.#most)
+    this.#maxConnections = options.maxConnections ?? MAX_CONNECTIONS
+    this.silentUploads = new SilentUploads(this.#maxConnections)
     this.#keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
     const { clientShare = 1, maxWaiting = MAX_WAITING } = options
     const shareOf = (all: number) => Math.max(1, Math.ceil(all * clientShare))
     this.#clients = new ClientShares({
-      maxHeld: shareOf(this.#most),
+      maxHeld: shareOf(this.#maxConnections),
       maxWaiting,
       maxWaitingEach: shareOf(maxWaiting),
     })
@@ -116,9 +114,9 @@ class ConnectionPool implements Pool, ConnectionOwner {
     const timer = connectMs === 0 ? undefined : setTimeout(() => this.#giveUp(taker), connectMs)
     if (!this.#clients.wait(share, { taker, isFresh: kind === "fresh", connectMs, timer })) {
       clearTimeout(timer)
-      taker.refused("full", new Error("too many wait for a connection"))
-    } else if (mayHold && this.#open < this.#most) this.#openShared(connectMs)
-    // A new one needs the place of one that is there.
+      taker.refused("full", new Error("too many requests wait for a connection"))
+    } else if (mayHold && this.#open < this.#maxConnections) this.#openShared(connectMs)
+    // Close an idle connection to make room for the fresh one.
     else if (kind === "fresh" && mayHold) this.#idle[0]?.socket.destroy()
   }
 
@@ -143,7 +141,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
       this.#serve(waiter, connection)
       return
     }
-    // Whoever waits for a new one gets it in the place of this.
+    // The next waiter needs a fresh connection: this one makes room for it.
     if (this.#isClosed || waiter !== undefined) {
       connection.socket.destroy()
       return
@@ -167,7 +165,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
   #newestIdle(): Connection | undefined {
     for (;;) {
       const connection = this.#idle.pop()
-      // One that the upstream has just ended is not in its list any more once its socket tells; until then it is here.
+      // The upstream may have closed it, and the socket has not emitted `close` yet.
       if (connection === undefined || connection.isOpen) return connection
     }
   }
@@ -221,19 +219,19 @@ class ConnectionPool implements Pool, ConnectionOwner {
     this.#connect(connectMs, this.#dial(), {
       connected: (socket) => {
         const connection = new Connection(socket, owner)
-        // Not from the buffer of all the others: it may be another protocol's before long.
+        // Not from the shared read buffer: the connection may switch to another protocol.
         socket.on("data", connection.read)
         taker.connected(connection)
       },
       refused: (error) => taker.refused("unreachable", error),
-      expired: () => taker.refused("timeout", new Error("no connection in time")),
+      expired: () => taker.refused("timeout", new Error("no connection within the timeout")),
     })
   }
 
   #connect(
     connectMs: number,
     socket: Socket,
-    told: { connected(socket: Socket): void; refused(error: Error): void; expired(): void },
+    on: { connected(socket: Socket): void; refused(error: Error): void; expired(): void },
   ): void {
     this.#sockets.add(socket)
     const event = "encrypted" in socket ? "secureConnect" : "connect"
@@ -244,11 +242,11 @@ class ConnectionPool implements Pool, ConnectionOwner {
     const onError = (error: Error): void => {
       settle()
       discard(socket)
-      told.refused(error)
+      on.refused(error)
     }
     const onConnect = (): void => {
       settle()
-      told.connected(socket)
+      on.connected(socket)
     }
     const timer =
       connectMs === 0
@@ -256,7 +254,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
         : setTimeout(() => {
             settle()
             discard(socket)
-            told.expired()
+            on.expired()
           }, connectMs)
     socket.on("error", onError).on(event, onConnect)
     socket.on("close", () => this.#gone(socket))
@@ -270,15 +268,15 @@ class ConnectionPool implements Pool, ConnectionOwner {
   #giveUp(taker: Taker): void {
     const place = this.#clients.leave(taker)
     const hasShare = place === undefined || this.#clients.mayHold(place.share)
-    const isFull = !hasShare || (this.#open >= this.#most && this.#connecting === 0)
-    taker.refused(isFull ? "full" : "timeout", new Error("no connection in time"))
+    const isFull = !hasShare || (this.#open >= this.#maxConnections && this.#connecting === 0)
+    taker.refused(isFull ? "full" : "timeout", new Error("no connection within the timeout"))
   }
 
-  /** A place is free, and somebody waits for whom none is being opened. */
+  /** Opens a connection when there is room and more requests wait than connections are being opened. */
   #openForWaiting(): void {
     const next = this.#clients.next()
     if (this.#isClosed || next === undefined) return
-    if (this.#clients.waiting <= this.#connecting || this.#open >= this.#most) return
+    if (this.#clients.waiting <= this.#connecting || this.#open >= this.#maxConnections) return
     this.#openShared(next.connectMs)
   }
 
@@ -299,7 +297,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
   }
 }
 
-/** Nobody hears of it any more. */
+/** Destroys a socket and ignores its errors. */
 function discard(socket: Socket): void {
   socket.on("error", () => undefined)
   socket.destroy()

@@ -1,22 +1,22 @@
 import { ManualClock } from "sluice/testing"
 import { expect, it } from "vitest"
-import type { Ejection, FitTarget } from "./target-health.js"
+import type { Ejection, MonitoredTarget } from "./target-health.js"
 import { idleTarget } from "./target-health.test-support.js"
 
 const clock = new ManualClock()
 
-function target(ejection?: Ejection): FitTarget {
+function target(ejection?: Ejection): MonitoredTarget {
   return idleTarget("a", ejection, clock)
 }
 
-function ask(target: FitTarget, ...outcomes: readonly ("answered" | "failed")[]): void {
+function ask(target: MonitoredTarget, ...outcomes: readonly ("answered" | "failed")[]): void {
   for (const outcome of outcomes) {
     target.begin()
     target.ended(outcome)
   }
 }
 
-it("counts the requests that it is answering", () => {
+it("counts the exchanges in progress", () => {
   const a = target()
   a.begin()
   a.begin()
@@ -26,7 +26,7 @@ it("counts the requests that it is answering", () => {
   expect(a.active).toBe(0)
 })
 
-it("is ejected after that many failures in a row, and not when an answer came between them", () => {
+it("is ejected after the given number of failures in a row, not when an answer came in between", () => {
   const a = target({ failures: 3, forMs: 10_000 })
   ask(a, "failed", "failed", "answered", "failed", "failed")
   expect(a.isEjected).toBe(false)
@@ -34,7 +34,7 @@ it("is ejected after that many failures in a row, and not when an answer came be
   expect(a.isEjected).toBe(true)
 })
 
-it("is tried again exactly when its time is over", () => {
+it("is usable again exactly when the ejection ends", () => {
   const a = target()
   ask(a, "failed", "failed")
   clock.advance(9_999)
@@ -43,7 +43,7 @@ it("is tried again exactly when its time is over", () => {
   expect(a.isEjected).toBe(false)
 })
 
-it("is ejected by one more failure, for twice as long", () => {
+it("is ejected for twice as long when it fails again", () => {
   const a = target()
   ask(a, "failed", "failed")
   clock.advance(10_000)
@@ -63,7 +63,7 @@ it("is never ejected for more than ten times as long", () => {
   }
 })
 
-it("is not ejected for longer by requests that were under way", () => {
+it("is not ejected for longer by requests that were in progress", () => {
   const a = target()
   for (let i = 0; i < 10; i++) a.begin()
   for (let i = 0; i < 10; i++) a.ended("failed")
@@ -71,7 +71,7 @@ it("is not ejected for longer by requests that were under way", () => {
   expect(a.isEjected).toBe(false)
 })
 
-it("is forgiven by an answer", () => {
+it("starts over after an answer", () => {
   const a = target()
   ask(a, "failed", "failed")
   a.begin()
@@ -81,7 +81,7 @@ it("is forgiven by an answer", () => {
   expect(a.isEjected).toBe(false)
 })
 
-it("is never ejected where ejection is off", () => {
+it("is never ejected when ejection is off", () => {
   const a = target({ failures: 0, forMs: 10_000 })
   ask(a, "failed", "failed", "failed", "failed")
   expect(a.isEjected).toBe(false)

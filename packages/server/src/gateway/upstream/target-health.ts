@@ -1,31 +1,29 @@
 import { type Clock, systemClock } from "sluice"
 import type { Pool } from "./pool.js"
-import type { Target } from "./upstream.js"
+import type { BalancedTarget } from "./upstream.js"
 
-/** When a target that fails real requests is left alone for a while. */
+/** When a target whose requests fail is ejected: left out for a while. */
 export interface Ejection {
-  /** Failures in a row; 0 never ejects. */
+  /** Failures in a row that eject the target; 0 never ejects. */
   readonly failures: number
-  /** For how long, in milliseconds. The second time in a row twice as long, and so on. */
+  /** How long the first ejection lasts, in milliseconds. The second in a row lasts twice as long, and so on. */
   readonly forMs: number
 }
 
-/** A target that keeps failing is tried again after ten times as long, at the latest. */
-const MOST_TIMES = 10
+/** An ejection lasts at most ten times `forMs`. */
+const MAX_EJECTION_FACTOR = 10
 
-/** A target that knows how busy it is, and whether it is fit to be asked. */
-export class FitTarget implements Target {
+/** A target that counts its exchanges and is ejected after repeated failures. */
+export class MonitoredTarget implements BalancedTarget {
   readonly origin: string
   readonly pool: Pool
-  /** Exchanges under way. */
   active = 0
-  /** What the active health check says; true where there is none. */
   isHealthy = true
   readonly #ejection: Ejection
   readonly #clock: Clock
   #failuresInRow = 0
   #ejectionsInRow = 0
-  /** 0 when it is not ejected. */
+  /** 0 when the target is not ejected. */
   #ejectedUntil = 0
 
   constructor(origin: string, pool: Pool, ejection: Ejection, clock: Clock = systemClock) {
@@ -45,20 +43,20 @@ export class FitTarget implements Target {
 
   ended(outcome: "answered" | "failed"): void {
     this.active--
-    if (outcome === "failed") this.#failed()
-    else if (this.#failuresInRow !== 0) this.#forgive()
+    if (outcome === "failed") this.#recordFailure()
+    else if (this.#failuresInRow !== 0) this.#clearFailures()
   }
 
-  #failed(): void {
+  #recordFailure(): void {
     const { failures, forMs } = this.#ejection
     this.#failuresInRow++
-    // Those that were under way when it was ejected fail too, and say nothing new.
+    // Exchanges that were in progress at the ejection fail as well; they must not prolong it.
     if (failures === 0 || this.#failuresInRow < failures || this.isEjected) return
-    this.#ejectionsInRow = Math.min(MOST_TIMES, this.#ejectionsInRow + 1)
+    this.#ejectionsInRow = Math.min(MAX_EJECTION_FACTOR, this.#ejectionsInRow + 1)
     this.#ejectedUntil = this.#clock.now() + forMs * this.#ejectionsInRow
   }
 
-  #forgive(): void {
+  #clearFailures(): void {
     this.#failuresInRow = 0
     this.#ejectionsInRow = 0
     this.#ejectedUntil = 0

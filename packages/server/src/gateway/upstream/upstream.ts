@@ -1,9 +1,12 @@
 import type { Pool } from "./pool.js"
 
-/** A backend by its name: one or more addresses that answer alike. */
+/** A named backend: one or more targets that give the same answers. */
 export interface Upstream {
   readonly name: string
-  /** Whose turn it is; undefined when none is fit. `except` is one that has just failed: another, if there is one. */
+  /**
+   * Chooses the target of the next request; undefined when every target fails its health check. `except` has just failed:
+   * another target is preferred.
+   */
   pick(except?: Target): Target | undefined
 }
 
@@ -12,8 +15,64 @@ export interface Target {
   /** `http://127.0.0.1:3000` */
   readonly origin: string
   readonly pool: Pool
-  /** An exchange starts. Each call is followed by one of `ended`. */
+  /** An exchange starts. Every call is followed by one call of `ended`. */
   begin(): void
-  /** `failed`: no connection, a broken one, a deadline or an answer that is no HTTP. A status 500 is an answer. */
+  /** `failed`: no connection, a broken connection, a passed deadline or invalid HTTP. A status of 500 is an answer. */
   ended(outcome: "answered" | "failed"): void
+}
+
+/** A target with the facts that balancing needs. */
+export interface BalancedTarget extends Target {
+  /** Exchanges in progress. */
+  readonly active: number
+  /** The result of the active health check; true when there is none. */
+  readonly isHealthy: boolean
+  /** Whether the target is left out because its last requests failed. */
+  readonly isEjected: boolean
+}
+
+export type Balance = "round-robin" | "least-connections"
+
+/**
+ * Distributes requests over targets. A target that fails its health check receives no requests. An ejected target receives
+ * requests only when no other is left: a target that fails sometimes is better than none.
+ */
+export class BalancedUpstream implements Upstream {
+  readonly name: string
+  readonly targets: readonly BalancedTarget[]
+  readonly #leastConnections: boolean
+  #nextIndex = 0
+
+  constructor(name: string, targets: readonly BalancedTarget[], balance: Balance) {
+    this.name = name
+    this.targets = targets
+    this.#leastConnections = balance === "least-connections"
+  }
+
+  pick(except?: Target): BalancedTarget | undefined {
+    const { targets } = this
+    const only = targets[0]
+    if (targets.length === 1 && only !== undefined) return only.isHealthy ? only : undefined
+    const found = this.#next(except, false)
+    if (found !== undefined || except === undefined) return found ?? this.#next(undefined, true)
+    return this.#next(undefined, false) ?? this.#next(except, true) ?? this.#next(undefined, true)
+  }
+
+  /** Searches from the target whose turn it is: the first usable one, or the one with the fewest exchanges in progress. */
+  #next(except: Target | undefined, orEjected: boolean): BalancedTarget | undefined {
+    const { targets } = this
+    const { length } = targets
+    let found: BalancedTarget | undefined
+    let at = this.#nextIndex
+    for (let i = 0; i < length; i++) {
+      const target = targets[at] as BalancedTarget
+      at = at + 1 === length ? 0 : at + 1
+      if (target === except || !target.isHealthy || (!orEjected && target.isEjected)) continue
+      if (found !== undefined && found.active <= target.active) continue
+      found = target
+      this.#nextIndex = at
+      if (!this.#leastConnections) break
+    }
+    return found
+  }
 }

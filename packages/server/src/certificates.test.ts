@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { makeCertificate, type TestCertificate } from "../../../../../test/support/certificate.js"
+import { makeCertificate, type TestCertificate } from "../../../test/support/certificate.js"
 import { type Certificate, FollowedCertificate, readAuthority, readCertificate } from "./certificates.js"
 
 let folder: string
@@ -41,23 +41,23 @@ it("reads a certificate and its key", () => {
   expect(readCertificate(files)).toEqual(made)
 })
 
-it("refuses a file that is not there, a text that is none, and a key of another", () => {
-  expect(() => readCertificate(files)).toThrow(/^gateway\.tls\.cert: must be a file that can be read/)
+it("refuses a missing file, an invalid certificate, and a key that does not match", () => {
+  expect(() => readCertificate(files)).toThrow(/^gateway\.tls\.cert: must be a readable file/)
   write({ cert: "no", key: "no" })
-  expect(() => readCertificate(files)).toThrow(/^gateway\.tls: must be a certificate and its key: /)
+  expect(() => readCertificate(files)).toThrow(/^gateway\.tls: must be a certificate and its private key: /)
   write({ cert: makeCertificate().cert, key: makeCertificate().key })
   expect(() => readCertificate(files)).toThrow(/mismatch.*\[CERTIFICATE_INVALID\]$/)
 })
 
-it("refuses an authority that is no certificate", () => {
+it("refuses an authority file without a certificate", () => {
   write({ cert: "no", key: "no" })
   expect(() => readAuthority(files.cert, "upstreams.a.tls.ca")).toThrow(
-    /^upstreams\.a\.tls\.ca: must be certificates in PEM/,
+    /^upstreams\.a\.tls\.ca: must contain certificates in PEM/,
   )
 })
 
 describe("a certificate that is followed", () => {
-  it("changes when its files do, and only then", () => {
+  it("changes only when its files change", () => {
     write(makeCertificate())
     const { certificate, changes } = follow()
     certificate.look()
@@ -70,7 +70,7 @@ describe("a certificate that is followed", () => {
     expect(certificate.current).toEqual(renewed)
   })
 
-  it("stays while only one of its files is replaced, and says so once", () => {
+  it("stays while only one of its files is replaced, and reports it once", () => {
     const first = makeCertificate()
     write(first)
     const { certificate, changes, refusals } = follow()

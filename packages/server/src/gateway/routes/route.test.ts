@@ -1,6 +1,5 @@
 import { expect, it, vi } from "vitest"
-import type { Route } from "./route.js"
-import { compileRoutes } from "./route-table.js"
+import { compileRoutes, type Route } from "./route.js"
 
 /** Routes from `host/path` or `/path`, each named by it. */
 function table(...places: readonly string[]): (host: string | undefined, path: string) => string | undefined {
@@ -20,7 +19,7 @@ function table(...places: readonly string[]): (host: string | undefined, path: s
   return (host, path) => routes.find(host, path)?.name
 }
 
-it("finds a path and everything below it, and nothing that only starts like it", () => {
+it("matches a path and everything below it, not a path with the same prefix", () => {
   const find = table("/api")
   expect(find("a", "/api")).toBe("/api")
   expect(find("a", "/api/")).toBe("/api")
@@ -29,7 +28,7 @@ it("finds a path and everything below it, and nothing that only starts like it",
   expect(find("a", "/")).toBeUndefined()
 })
 
-it("means the same path with a slash at its end", () => {
+it("ignores a trailing slash", () => {
   const find = table("/api/")
   expect(find("a", "/api")).toBe("/api/")
   expect(find("a", "/api/items")).toBe("/api/")
@@ -52,7 +51,7 @@ it("prefers the most specific host that has a route for the path", () => {
   expect(find(undefined, "/")).toBe("/")
 })
 
-it("compares hosts without their port, their case and the dot at their end", () => {
+it("ignores the port, the case and the trailing dot of a host", () => {
   const find = table("API.example.com/", "[::1]/")
   for (const host of ["api.example.com", "Api.Example.Com:8080", "api.example.com.", "api.example.com.:80"])
     expect(find(host, "/")).toBe("API.example.com/")
@@ -65,7 +64,7 @@ it("finds nothing for a host that has no routes", () => {
   expect(table("a.example.com/")(undefined, "/")).toBeUndefined()
 })
 
-it("does not look further into a path than its routes go", () => {
+it("searches a path no deeper than its longest route", () => {
   const find = table("/a/b")
   const looked = vi.spyOn(Map.prototype, "get")
   const found = find("h", `/a${"/x".repeat(8_000)}`)

@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest"
-import { BalancedUpstream } from "./balanced-upstream.js"
-import type { FitTarget } from "./target-health.js"
+import type { MonitoredTarget } from "./target-health.js"
 import { idleTarget } from "./target-health.test-support.js"
+import { type BalancedTarget, BalancedUpstream } from "./upstream.js"
 
-function targets(count: number): FitTarget[] {
+function targets(count: number): MonitoredTarget[] {
   return ["a", "b", "c", "d"].slice(0, count).map((name) => idleTarget(name))
 }
 
 /** The names of the next ones, in order. */
-function next(upstream: BalancedUpstream, count: number, except?: FitTarget): string {
+function next(upstream: BalancedUpstream, count: number, except?: MonitoredTarget): string {
   return Array.from({ length: count }, () => nameOf(upstream.pick(except))).join("")
 }
 
-function nameOf(target: FitTarget | undefined): string {
+function nameOf(target: BalancedTarget | undefined): string {
   return target === undefined ? "-" : new URL(target.origin).hostname
 }
 
-function eject(target: FitTarget | undefined): void {
+function eject(target: BalancedTarget | undefined): void {
   for (let i = 0; i < 2; i++) {
     target?.begin()
     target?.ended("failed")
@@ -24,21 +24,21 @@ function eject(target: FitTarget | undefined): void {
 }
 
 describe("round robin", () => {
-  it("asks one after the other", () => {
+  it("uses the targets one after the other", () => {
     expect(next(new BalancedUpstream("u", targets(3), "round-robin"), 7)).toBe("abcabca")
   })
 
-  it("passes over those that are not healthy, and those that are ejected", () => {
+  it("skips targets that are unhealthy or ejected", () => {
     const all = targets(4)
     const upstream = new BalancedUpstream("u", all, "round-robin")
-    ;(all[1] as FitTarget).isHealthy = false
+    ;(all[1] as MonitoredTarget).isHealthy = false
     eject(all[2])
     expect(next(upstream, 4)).toBe("adad")
   })
 })
 
 describe("least connections", () => {
-  it("asks the one that is the least busy", () => {
+  it("uses the target with the fewest exchanges in progress", () => {
     const all = targets(3)
     const upstream = new BalancedUpstream("u", all, "least-connections")
     for (const each of all) each.begin()
@@ -46,12 +46,12 @@ describe("least connections", () => {
     expect(next(upstream, 2)).toBe("bb")
   })
 
-  it("asks them in turn while all are as busy", () => {
+  it("takes turns between targets that are equally busy", () => {
     const upstream = new BalancedUpstream("u", targets(3), "least-connections")
     expect(next(upstream, 6)).toBe("abcabc")
   })
 
-  it("does not ask an idle one that is ejected", () => {
+  it("does not use an ejected target although it is idle", () => {
     const all = targets(2)
     const upstream = new BalancedUpstream("u", all, "least-connections")
     eject(all[0])
@@ -61,7 +61,7 @@ describe("least connections", () => {
 })
 
 describe.each(["round-robin", "least-connections"] as const)("with %s", (balance) => {
-  it("nobody is asked when nobody is healthy", () => {
+  it("picks no target when none is healthy", () => {
     for (const count of [1, 3]) {
       const all = targets(count)
       for (const each of all) each.isHealthy = false
@@ -69,7 +69,7 @@ describe.each(["round-robin", "least-connections"] as const)("with %s", (balance
     }
   })
 
-  it("those that are ejected are asked when nobody else is left", () => {
+  it("picks an ejected target when no other is left", () => {
     for (const count of [1, 2]) {
       const all = targets(count)
       for (const each of all) eject(each)
@@ -77,7 +77,7 @@ describe.each(["round-robin", "least-connections"] as const)("with %s", (balance
     }
   })
 
-  it("a request that failed goes to another one, if there is one that is fit", () => {
+  it("picks another target after a failure, if one is usable", () => {
     const all = targets(2)
     const upstream = new BalancedUpstream("u", all, balance)
     expect(next(upstream, 3, all[0])).toBe("bbb")

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { createSecureContext } from "node:tls"
 import { SluiceError } from "sluice"
 
-/** A certificate with those it is signed by, and its key, in PEM. */
+/** A certificate chain and its private key, in PEM. */
 export interface Certificate {
   readonly cert: string
   readonly key: string
@@ -14,27 +14,31 @@ export interface CertificateFiles {
   readonly key: string
 }
 
-/** How often files are looked at. Who cannot wait sends SIGHUP. */
-const LOOK_MS = 10_000
+/** How often the files are read. SIGHUP reads them at once. */
+const POLL_MS = 10_000
 
-/** Reads both files. Throws when they cannot be used, or do not belong together. */
+/** Reads both files. Throws when they are not usable or do not belong together. */
 export function readCertificate({ cert, key }: CertificateFiles): Certificate {
   const certificate = { cert: read(cert, "gateway.tls.cert"), key: read(key, "gateway.tls.key") }
   try {
     createSecureContext(certificate)
   } catch (cause) {
-    throw invalid("gateway.tls", `must be a certificate and its key: ${(cause as Error).message}`, cause)
+    throw invalid(
+      "gateway.tls",
+      `must be a certificate and its private key: ${(cause as Error).message}`,
+      cause,
+    )
   }
   return certificate
 }
 
-/** Reads the authorities that sign the certificates of an upstream. */
+/** Reads the certificate authorities of an upstream. `place` is the setting that names the file. */
 export function readAuthority(path: string, place: string): string {
   const text = read(path, place)
   try {
     new X509Certificate(text)
   } catch (cause) {
-    throw invalid(place, `must be certificates in PEM: ${(cause as Error).message}`, cause)
+    throw invalid(place, `must contain certificates in PEM: ${(cause as Error).message}`, cause)
   }
   return text
 }
@@ -43,7 +47,7 @@ function read(path: string, place: string): string {
   try {
     return readFileSync(path, "utf8")
   } catch (cause) {
-    throw invalid(place, `must be a file that can be read: ${(cause as Error).message}`, cause)
+    throw invalid(place, `must be a readable file: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -53,12 +57,15 @@ function invalid(place: string, expected: string, cause: unknown): SluiceError {
 
 export interface FollowOptions {
   readonly onChange: (certificate: Certificate) => void
-  /** Told once of each state of the files that cannot be used. The certificate in force stays. */
+  /** Called once for each unusable state of the files. The current certificate stays in use. */
   readonly onRefused: (error: SluiceError) => void
   readonly lookMs?: number
 }
 
-/** Follows a certificate that is renewed. While its two files are being replaced they may not belong together. */
+/**
+ * Reloads a certificate that is renewed on disk. While its two files are being replaced they may not match; the current
+ * certificate stays in use until they do.
+ */
 export class FollowedCertificate {
   #files: CertificateFiles
   #current: Certificate
@@ -66,19 +73,19 @@ export class FollowedCertificate {
   readonly #timer: NodeJS.Timeout
   #refused: string | undefined
 
-  /** Throws when the files cannot be used now. */
+  /** Throws when the files are not usable. */
   constructor(files: CertificateFiles, options: FollowOptions) {
     this.#files = files
     this.#options = options
     this.#current = readCertificate(files)
-    this.#timer = setInterval(() => this.look(), options.lookMs ?? LOOK_MS).unref()
+    this.#timer = setInterval(() => this.look(), options.lookMs ?? POLL_MS).unref()
   }
 
   get current(): Certificate {
     return this.#current
   }
 
-  /** Looks now, at other files if there are others. */
+  /** Reads the files now; other ones if given. */
   look(files: CertificateFiles = this.#files): void {
     this.#files = files
     try {
