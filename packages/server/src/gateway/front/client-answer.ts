@@ -37,7 +37,7 @@ export interface WholeAnswer extends DeniedAnswer {
 
 /** The headers of a whole answer as a list. */
 export function wholeHeaders(answer: WholeAnswer, own: OwnHeaders | undefined): string[] {
-  const headers = own?.headers() ?? []
+  const headers = [...(own?.headers ?? [])]
   if (answer.isLast) headers.push("connection", "close")
   headers.push("content-type", answer.contentType, "cache-control", "no-store")
   headers.push("content-length", String(answer.bytes))

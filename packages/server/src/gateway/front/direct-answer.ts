@@ -58,7 +58,7 @@ export class DirectAnswer implements ClientAnswer {
 
   head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void {
     const { status, contentLength } = head
-    const lines = answerLines(head, own?.headerNames ?? NO_NAMES)
+    const lines = answerLines(head, own?.headers.filter((_, i) => i % 2 === 0) ?? NO_NAMES)
     this.#start(status, lineOf(head), own, added.length === 0 ? lines : lines + linesOf(added))
     const hasLength = (contentLength !== undefined && status !== 204) || added[0] === "content-length"
     this.#finishHead(head.isDated, hasLength, false)
@@ -119,7 +119,7 @@ export class DirectAnswer implements ClientAnswer {
 
   #start(status: number, line: string, own: OwnHeaders | undefined, lines: string): void {
     this.#isBodiless = this.#isHead || status === 204 || status === 304
-    this.#head = own === undefined ? line + lines : line + own.headerLines() + lines
+    this.#head = own === undefined ? line + lines : line + linesOf(own.headers) + lines
   }
 
   /** `closes`: whether it says so already. */

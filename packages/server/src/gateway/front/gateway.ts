@@ -156,7 +156,7 @@ class Front implements Gateway {
       deny: (admission) => {
         const { status, contentType, body } = admission.denied ?? noAnswer
         visit.status = status
-        visit.bytesOut = endWith(socket, status, contentType, body, admission.headers())
+        visit.bytesOut = endWith(socket, status, contentType, body, admission.headers)
       },
       forward: (route, path, origin) => {
         if (!this.#upgradesOf.enter(origin.client)) {
@@ -260,7 +260,7 @@ class Front implements Gateway {
     visit.admission = admission
     if (gone.isGone) {
       // Nothing is left to be done for it, but its place in a queue must be freed.
-      if (admission.delayMs > 0) void admission.hold(AbortSignal.abort())
+      if (admission.delayMs > 0) void admission.delay(AbortSignal.abort())
     } else if (!admission.allowed) way.deny(admission)
     else if (admission.delayMs === 0) forward()
     else this.#hold(visit, gone, way, admission, forward)
@@ -269,7 +269,7 @@ class Front implements Gateway {
   #hold(visit: Visit, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
     const heldAt = performance.now()
     admission
-      .hold(gone.signal)
+      .delay(gone.signal)
       .then((isDue) => {
         visit.queuedMs = performance.now() - heldAt
         if (isDue && !gone.isGone) forward()

@@ -47,7 +47,7 @@ export class Http2Answer implements ClientAnswer {
   }
 
   head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void {
-    const headers = answerHeaders(head, own?.headers() ?? [])
+    const headers = answerHeaders(head, [...(own?.headers ?? [])])
     headers.push(...added)
     this.#response.writeHead(head.status, grouped(headers))
   }

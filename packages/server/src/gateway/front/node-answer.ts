@@ -50,7 +50,7 @@ export class NodeAnswer implements ClientAnswer {
   }
 
   head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void {
-    const headers = answerHeaders(head, own?.headers() ?? [])
+    const headers = answerHeaders(head, [...(own?.headers ?? [])])
     headers.push(...added)
     this.#response.writeHead(head.status, head.reason, headers)
   }

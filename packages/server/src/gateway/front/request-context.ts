@@ -38,7 +38,7 @@ export class Visit {
 
   /** Headers of ours on the answer, whoever gives it. A list of the caller's own. */
   ownHeaders(): string[] {
-    return this.admission?.headers() ?? []
+    return [...(this.admission?.headers ?? [])]
   }
 
   /** Its last byte is out, or somebody hung up: now, by `performance.now()`. Only the first call counts. */
@@ -48,7 +48,7 @@ export class Visit {
     const { admission, request, status } = this
     // Who left before any answer has had what he asked for, for all that anybody knows: the charge stays.
     if (admission?.mustSettle === true && admission.allowed && status !== CLIENT_GONE)
-      admission.settle({ status, headers: this.answerHeaders, trailers: this.answerTrailers })
+      admission.settle(status, this.answerHeaders, this.answerTrailers)
     this.#watch?.ended({
       route: this.route,
       target: this.target,

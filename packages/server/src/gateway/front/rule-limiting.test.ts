@@ -36,7 +36,7 @@ describe("deciding", () => {
     const { core, limiting } = start(once)
     const admission = decided(limiting)
     expect(admission).toMatchObject({ allowed: true, denied: undefined, delayMs: 0, mustSettle: false })
-    const headers = admission.headers()
+    const headers = admission.headers
     expect(headers[headers.indexOf("x-ratelimit-remaining") + 1]).toBe("0")
     expect(core.decided).toMatchObject([{ protocol: "gateway", decision: { allowed: true } }])
   })
@@ -47,7 +47,7 @@ describe("deciding", () => {
     const denied = decided(limiting)
     expect(denied.allowed).toBe(false)
     expect(denied.denied).toMatchObject({ status: 429, contentType: "application/problem+json" })
-    const headers = denied.headers()
+    const headers = denied.headers
     expect(headers[headers.indexOf("retry-after") + 1]).toBe("60")
   })
 
@@ -66,7 +66,7 @@ describe("deciding", () => {
     const { limiting } = start(once, { store, onError: (error) => errors.push(error) })
     const admission = await limiting.decide(request)
     expect(admission).toMatchObject({ allowed: true, decision: { degraded: "allow" } })
-    expect(admission.headers()).toEqual([])
+    expect(admission.headers).toEqual([])
     expect(errors).toEqual([broken])
   })
 })
@@ -105,7 +105,7 @@ describe("holding", () => {
     expect(decided(limiting).delayMs).toBe(0)
     const second = decided(limiting)
     expect(second.delayMs).toBe(1_000)
-    const held = second.hold(new AbortController().signal)
+    const held = second.delay(new AbortController().signal)
     expect(limiting.held).toBe(1)
     core.clock.advance(1_000)
     expect(await held).toBe(true)
@@ -116,7 +116,7 @@ describe("holding", () => {
     const { limiting, left } = start(queue)
     decided(limiting)
     const gone = new AbortController()
-    const held = decided(limiting).hold(gone.signal)
+    const held = decided(limiting).delay(gone.signal)
     expect(await left()).toBe(1)
     gone.abort()
     expect(await held).toBe(false)
@@ -129,7 +129,7 @@ describe("holding", () => {
     const times: number[] = []
     const begun = core.clock.now()
     const hold = (admission: Admission, signal = new AbortController().signal) =>
-      void admission.hold(signal).then((isDue) => (isDue ? times.push(core.clock.now() - begun) : undefined))
+      void admission.delay(signal).then((isDue) => (isDue ? times.push(core.clock.now() - begun) : undefined))
     decided(limiting)
     const gone = new AbortController()
     hold(decided(limiting), gone.signal)
@@ -168,19 +168,19 @@ describe("settling", () => {
     const { limiting, left } = start(rules)
     const first = decided(limiting)
     expect(first.mustSettle).toBe(true)
-    first.settle({ status: 200, headers: { "x-tokens": "40" } })
+    first.settle(200, { "x-tokens": "40" })
     await eventually(async () => (await left()) === 60)
-    decided(limiting).settle({ status: 502 })
+    decided(limiting).settle(502)
     await eventually(async () => (await left()) === 60)
-    decided(limiting).settle({ status: 200, headers: {}, trailers: { "x-tokens": "1" } })
+    decided(limiting).settle(200, {}, { "x-tokens": "1" })
     await eventually(async () => (await left()) === 59)
   })
 
   it("settles once, whoever calls again", async () => {
     const { limiting, left } = start(rules)
     const admission = decided(limiting)
-    admission.settle({ status: 200, headers: { "x-tokens": "40" } })
-    admission.settle({ status: 500 })
+    admission.settle(200, { "x-tokens": "40" })
+    admission.settle(500)
     await eventually(async () => (await left()) === 60)
     expect(admission.mustSettle).toBe(false)
   })
@@ -189,7 +189,7 @@ describe("settling", () => {
     const errors: unknown[] = []
     const store = { ...waitingStore(), refund: () => Promise.reject(new Error("away")) }
     const { limiting } = start(rules, { store, onError: (error) => errors.push(error) })
-    ;(await limiting.decide(request)).settle({ status: 500 })
+    ;(await limiting.decide(request)).settle(500)
     await eventually(() => errors.length === 1)
   })
 })

@@ -349,8 +349,7 @@ it("writes a denial in one piece with the body that its rule has, whatever its l
     allowed: false,
     denied,
     delayMs: 0,
-    headers: () => ["retry-after", "7"],
-    headerLines: () => "retry-after: 7\r\n",
+    headers: ["retry-after", "7"],
   } as Partial<Admission>
   const limiting = deciding(admission)
   const { direct, plain } = await onBothLanes("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", { limiting })
@@ -363,9 +362,7 @@ it("puts its headers in the place of the upstream's of the same name", async () 
   const admission = {
     allowed: true,
     delayMs: 0,
-    headers: () => ["x-ratelimit-limit", "5", "ratelimit", "5"],
-    headerLines: () => "x-ratelimit-limit: 5\r\nratelimit: 5\r\n",
-    headerNames: ["x-ratelimit-limit", "ratelimit"],
+    headers: ["x-ratelimit-limit", "5", "ratelimit", "5"],
   } as Partial<Admission>
   const limiting = deciding(admission)
   const { direct, plain } = await onBothLanes("GET /limited HTTP/1.1\r\nHost: a\r\n\r\n", { limiting })

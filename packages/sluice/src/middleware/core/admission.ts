@@ -46,9 +46,9 @@ export function reserveDelay<Request, Made extends RequestDecision>(
 }
 
 /** One request and the decision about it. `headers` go on its response, whether it was allowed or denied. */
-export class Admission<Request = unknown> {
+export class Admission<Request = unknown, Made extends RequestDecision = RequestDecision> {
   readonly request: Request
-  readonly decision: RequestDecision
+  readonly decision: Made
   /** Name, value, name, value. They include the limits of middlewares that the request met earlier. */
   readonly headers: readonly string[]
   /** Undefined when rules decided. */
@@ -61,7 +61,7 @@ export class Admission<Request = unknown> {
   constructor(
     context: AdmissionContext<Request>,
     request: Request,
-    decision: RequestDecision,
+    decision: Made,
     headers: readonly string[],
     key: string | undefined,
     cost: number,
@@ -111,7 +111,7 @@ export class Admission<Request = unknown> {
   settle(ending: Ending, headers?: HeaderSource, trailers?: HeaderSource): void {
     if (this.#isSettled || !this.mustSettle) return
     this.#isSettled = true
-    const { decision } = this
+    const decision: RequestDecision = this.decision
     const { rules, onError } = this.#context
     if (this.#isForgiven(ending)) this.#refund()
     else if (typeof ending === "number" && "reason" in decision)
@@ -137,7 +137,7 @@ export class Admission<Request = unknown> {
   }
 
   get #isChargedByResponse(): boolean {
-    const { decision } = this
+    const decision: RequestDecision = this.decision
     return "reason" in decision && decision.allowed && this.#context.rules?.mustSettle?.(decision) === true
   }
 
