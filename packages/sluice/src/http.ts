@@ -20,7 +20,7 @@ export {
   headerWriter,
   type SetHeader,
 } from "./middleware/headers/headers.js"
-export { type CidrList, checkIpv6Subnet, compileCidrs, ipKey } from "./request/address/cidr.js"
+export { type CidrList, compileCidrs } from "./request/address/cidr.js"
 export {
   clientIp,
   type ForwardedFacts,
@@ -28,6 +28,7 @@ export {
   type ForwardedSource,
   forwardedFacts,
 } from "./request/address/client-ip.js"
+export { checkIpv6Subnet, ipKey } from "./request/address/ip-key.js"
 export {
   compileTrustProxy,
   type ProxyHeader,

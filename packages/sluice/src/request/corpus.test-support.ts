@@ -1,8 +1,8 @@
 // Ways to write one path or to claim one address so that a limit does not see it. Gathered from what is publicly known to
 // have worked somewhere. Whatever stands between a request and its key is run through all of them.
 
-import { ipKey } from "./address/cidr.js"
 import type { ForwardedSource } from "./address/client-ip.js"
+import { ipKey } from "./address/ip-key.js"
 import type { ProxyHeader, TrustProxy } from "./address/trust-proxy.js"
 
 export interface PathVariant {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { ipKey } from "./address/cidr.js"
 import { clientIp } from "./address/client-ip.js"
+import { ipKey } from "./address/ip-key.js"
 import { compileTrustProxy } from "./address/trust-proxy.js"
 import { asRulesSeeIt, ipVariants, pathVariants } from "./corpus.test-support.js"
 import { canonicalPath } from "./path.js"

@@ -1,8 +1,8 @@
-// The one form of what clients are told apart by. A credential has many spellings that an application takes for the same:
-// `Bearer x` and `bearer  x`, `sid="x"` and `sid=x`, `RE%41L` and `REAL`. Each has one key, or is refused: with a key for
-// each spelling, a client would have a limit for each.
+// The canonical form of credentials and other values that clients are counted by. Applications accept many spellings of the same
+// credential: `Bearer x` and `bearer  x`, `sid="x"` and `sid=x`, `RE%41L` and `REAL`. All spellings get the same key, or are
+// refused. Otherwise a client would have one limit per spelling.
 
-/** What stands in for a value that can be read in more than one way. */
+/** Takes the place of a value that programs read in different ways. */
 export const UNCLEAR = Symbol("unclear")
 
 export type Form = string | typeof UNCLEAR
@@ -10,11 +10,11 @@ export type Form = string | typeof UNCLEAR
 const BLANKS = /^[ \t]+|[ \t]+$/g
 const BLANK = /[ \t]/
 const SCHEME = /^[\w!#$%&'*+.^`|~-]+$/
-/** Schemes with one token behind them. `split(" ")[1]`, which many applications use, cuts off what follows a blank. */
+/** Schemes that are followed by one token. Many applications read it by `split(" ")[1]` and ignore the rest. */
 const TOKEN_SCHEMES: ReadonlySet<string> = new Set(["bearer", "apikey", "token"])
 const SCHEMES: ReadonlySet<string> = new Set([...TOKEN_SCHEMES, "basic", "digest", "negotiate"])
 
-/** A value without the blanks around it, which are not part of it. */
+/** Removes spaces and tabs around a value. */
 export function trimmed(value: string): string {
   return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1))
     ? value.replace(BLANKS, "")
@@ -25,21 +25,30 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
 
-/** The value of Authorization: its scheme in one case, one space, the credentials. A scheme alone is nothing. */
+/**
+ * The form in which a header is counted. `Authorization` and `Proxy-Authorization` have a form of their own; of all others, the
+ * spaces around the value are removed.
+ */
+export function headerForm(name: string, value: string): Form {
+  const isAuthorization = name === "authorization" || name === "proxy-authorization"
+  return isAuthorization ? authorizationForm(value) : trimmed(value)
+}
+
+/** The form of an Authorization header: the scheme in lower case, one space, the credentials. Empty for a scheme alone. */
 export function authorizationForm(value: string): Form {
   const text = trimmed(value)
   const blank = text.search(BLANK)
-  // A token without a scheme is a token, in the case it came.
+  // A token without a scheme keeps its case.
   if (blank < 0) return SCHEMES.has(text.toLowerCase()) ? "" : tokenForm(text)
   const scheme = text.slice(0, blank).toLowerCase()
   if (!SCHEME.test(scheme)) return text
   const rest = trimmed(text.slice(blank))
-  // Rule sets name such credentials by the hash of what nearly every client sends.
+  // Rule sets contain the hash of the usual spelling, `Basic`.
   if (scheme === "basic") return prefixed("Basic ", basicForm(rest))
   return prefixed(`${scheme} `, TOKEN_SCHEMES.has(scheme) ? tokenForm(rest) : rest)
 }
 
-/** An API key in a header: without a scheme in front of it that only says that it is one. */
+/** The form of an API key in a header, without a scheme such as `ApiKey` in front of it. */
 export function apiKeyForm(value: string): Form {
   const form = authorizationForm(value)
   if (form === UNCLEAR) return UNCLEAR
@@ -51,7 +60,7 @@ function prefixed(start: string, form: Form): Form {
   return form === UNCLEAR ? UNCLEAR : start + form
 }
 
-/** Programs that decode Base64 pass over what does not belong there, each something else. */
+/** Decoders of Base64 differ in which invalid characters they ignore, so only canonical Base64 is accepted. */
 function basicForm(credentials: string): Form {
   try {
     const form = btoa(atob(credentials))
@@ -61,7 +70,7 @@ function basicForm(credentials: string): Form {
   }
 }
 
-/** A token by itself. */
+/** The form of a token without a scheme. */
 export function tokenForm(token: string): Form {
   return BLANK.test(token) || hasSpareBits(token) ? UNCLEAR : token
 }
@@ -69,9 +78,8 @@ export function tokenForm(token: string): Form {
 const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 /**
- * Whether a JSON Web Token is written in another way than it was issued. The last character of its signature has up to four
- * bits that mean nothing, and most programs do not look at them, nor at characters that do not belong there: sixteen tokens
- * would be one.
+ * Whether a JSON Web Token differs from the spelling in which it was issued. The last character of each part has up to four
+ * unused bits. Most programs ignore these bits and invalid characters, so that sixteen spellings would be one token.
  */
 function hasSpareBits(token: string): boolean {
   if (!token.startsWith("ey")) return false
@@ -92,9 +100,9 @@ function hasSpareBits(token: string): boolean {
 }
 
 /**
- * A cookie by its name, as the `cookie` package and most others read it: quotes around it do not count, and it may be
- * percent-encoded. Undefined if there is none, unclear if there is more than one. `joint` also separates cookies: a fetch
- * `Headers` may have joined lines by a comma.
+ * The form of a cookie, as the `cookie` package and most others read it: without quotes, and percent-decoded. Undefined if there
+ * is none, UNCLEAR if there are several. `joint` contains the separators of cookies: a fetch `Headers` object may join lines by a
+ * comma.
  */
 export function cookieForm(header: string, name: string, joint: ";" | ";,"): Form | undefined {
   let found: string | undefined
@@ -106,13 +114,13 @@ export function cookieForm(header: string, name: string, joint: ";" | ";,"): For
   }
   if (found === undefined) return undefined
   if (!found.startsWith('"') || !found.endsWith('"')) return decoded(found)
-  // To some programs a backslash in quotes is itself, to others it starts an escape.
+  // Some programs read a backslash in quotes as the start of an escape, others as a character.
   return found.includes("\\") ? UNCLEAR : decoded(found.slice(1, -1))
 }
 
 /**
- * A query parameter by its name, in any case, decoded as form data is. Undefined if there is none, unclear if there is more
- * than one. To some programs `;` separates parameters like `&`, and `x[]` and `x[0]` are lists called `x`.
+ * The form of a query parameter, decoded like form data. Its name is compared without regard to case. Undefined if there is none,
+ * UNCLEAR if there are several. Some programs also accept `;` as a separator, and `x[]` or `x[0]` as a list `x`.
  */
 export function queryForm(query: string, name: string): Form | undefined {
   const wanted = name.toLowerCase()
@@ -139,7 +147,7 @@ function spaced(text: string): string {
   return text.includes("+") ? text.replaceAll("+", " ") : text
 }
 
-/** Some programs leave a text as it is that is not well encoded, others decode what they can. */
+/** Percent-decodes a text. Programs differ in how they read invalid percent-encoding, so that it is UNCLEAR. */
 function decoded(text: string): Form {
   if (!text.includes("%")) return text
   try {

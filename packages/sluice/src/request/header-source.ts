@@ -1,24 +1,24 @@
-// Headers of a request or an answer, however the caller has them, and how often a request has one.
+// Reads headers of a request or response, and detects headers that a request has more than once.
 
-/** Headers by lower-case name, as `node:http` has them, or a fetch `Headers`. */
+/** Headers by lower-case name, as in `node:http`, or a fetch `Headers` object. */
 export type HeaderSource =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null }
 
-/** A header by its lower-case name; one that came several times, as one text. */
+/** The value of a header by its lower-case name. Several values are joined into one text. */
 export function headerOf(headers: HeaderSource | undefined, name: string): string | undefined {
   if (headers === undefined) return undefined
   if (isHeaders(headers)) return headers.get(name) ?? undefined
   const value = headers[name]
   if (value === undefined || typeof value === "string") return value
-  // By a name like `constructor` every object has something that is no header.
+  // Every object has properties such as `constructor` that are no headers.
   return Array.isArray(value) ? value.join(name === "cookie" ? "; " : ", ") : undefined
 }
 
-/** What joins the values of a header that came more than once. */
+/** The separator between the joined values of a header. */
 const JOINT = ", "
 
-/** Headers that `node:http` and `node:http2` keep the first line of, so that their value does not show a second one. */
+/** Headers of which `node:http` and `node:http2` keep only the first line. */
 const FIRST_LINE_ONLY: ReadonlySet<string> = new Set([
   "age",
   "authorization",
@@ -40,32 +40,32 @@ const FIRST_LINE_ONLY: ReadonlySet<string> = new Set([
   "user-agent",
 ])
 
-/** Headers whose single value may well have a comma in it: lists, dates, addresses of pages, names of programs. */
+/** Headers whose single value may contain a comma: lists, dates, URLs, names of programs. */
 const WITH_COMMAS =
   /^(?:accept(?:-.+)?|access-control-request-headers|cache-control|connection|date|expires|forwarded|if-.+|last-modified|link|location|origin|pragma|prefer|range|referer|sec-.+|te|trailer|upgrade|user-agent|via|warning|x-forwarded-(?:by|for|host|port|proto))$/
 
 /**
- * Whether a request has a header more than once, so that two programs may each take another value for it. `lines` are its
- * header lines as they came (name, value, name, value). Where they are not known, a value with `", "` in it is taken for
- * several, unless the header is one whose value is like that.
+ * Whether a request has a header more than once, so that two programs may read different values. `lines` are the raw header
+ * lines (name, value, name, value). If they are not known, a value that contains `", "` counts as several values, unless a
+ * single value of this header may contain a comma.
  */
 export function hasCopies(
   headers: HeaderSource | undefined,
   lines: readonly string[] | undefined,
   name: string,
 ): boolean {
-  // Its lines are one list, which HTTP/2 splits as it likes.
+  // Several Cookie lines are one list: HTTP/2 may split it anywhere.
   if (name === "cookie") return false
   const value = headerOf(headers, name)
   const count = lines === undefined ? 0 : countLines(lines, name)
-  // A line under another spelling of the name is read by some programs, and is not in `headers`.
+  // Some programs also read a line with another spelling of the name, which is not in `headers`.
   if (count > 0) return count > 1 || value === undefined
   if (value === undefined) return false
   if (isList(headers, name)) return true
   return value.includes(JOINT) && !WITH_COMMAS.test(name)
 }
 
-/** All values of a header that a rule may look for, and those that came more than once also as one text. */
+/** All values of a header that a rule may match. If there are several, the first entry is the joined text. */
 export function headerValues(
   headers: HeaderSource | undefined,
   lines: readonly string[] | undefined,
@@ -85,7 +85,7 @@ export function headerValues(
   return values.length > 1 ? [value, ...values] : value
 }
 
-/** `X_Api_Key` is the same variable as `X-Api-Key` to CGI, WSGI and PHP. */
+/** Counts lines by name. CGI, WSGI and PHP read `X_Api_Key` and `X-Api-Key` as the same variable. */
 function countLines(lines: readonly string[], name: string): number {
   let count = 0
   for (let i = 0; i < lines.length; i += 2) {

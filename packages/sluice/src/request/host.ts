@@ -1,6 +1,4 @@
-// The host that a request is for.
-
-/** A Host header as hosts are compared: in lower case, without its port and the dot at its end. */
+/** The host of a Host header in the form in which hosts are compared: lower case, without the port and a final dot. */
 export function comparedHost(header: string): string {
   const bracket = header.lastIndexOf("]")
   const colon = header.indexOf(":", bracket + 1)
@@ -10,8 +8,8 @@ export function comparedHost(header: string): string {
 }
 
 /**
- * Whether header lines (name, value, name, value) name more than one host: in a second Host line, which `node:http` leaves
- * out, or in a Host that differs from the `:authority` of HTTP/2.
+ * Whether header lines (name, value, name, value) name more than one host: by a second Host line, which `node:http` drops, or by
+ * a Host that differs from `:authority` in HTTP/2.
  */
 export function hasTwoHosts(lines: readonly string[] | undefined): boolean {
   if (lines === undefined) return false

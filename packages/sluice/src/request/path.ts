@@ -1,7 +1,7 @@
-// One form of a request's path. It is what rules match, and what a gateway forwards: if both saw different forms, a client
-// could write a path so that the backend serves it and the rule does not see it.
+// The canonical form of a request's path. Rules match this form, and a gateway forwards it. If the two differed, a client could
+// send a path that the backend serves and no rule matches.
 
-import { hexDigit } from "./hex-digit.js"
+import { hexDigit } from "./address/ip-address.js"
 
 export interface CanonicalPathOptions {
   /**
@@ -16,7 +16,7 @@ export interface CanonicalPathOptions {
   readonly dotSegments?: "resolve" | "refuse" | undefined
 }
 
-/** Why a target is refused, each with a sentence for people. */
+/** The reasons for which a target is refused, each with a sentence for people. */
 export const pathRefusals = {
   form: "The request target is not a path that starts with a slash.",
   fragment: "The request target has a fragment.",
@@ -33,7 +33,7 @@ export type PathRefusal = keyof typeof pathRefusals
 export interface AcceptedPath {
   readonly ok: true
   readonly path: string
-  /** What follows the `?`, or nothing. */
+  /** The text after the `?`; empty if there is none. */
   readonly query: string
 }
 
@@ -51,9 +51,9 @@ const SLASH = 0x2f
 const QUESTION_MARK = 0x3f
 const BACKSLASH = 0x5c
 
-/** Letters, digits and everything else that stands for itself in a path, and the slash. */
+/** Characters that a path contains as they are: letters, digits, the slash and some others. */
 const PLAIN = 1
-/** Printable, but not allowed in a path: percent-encoded. */
+/** Printable characters that a path contains only percent-encoded. */
 const ENCODED = 2
 const REFUSED = 0
 
@@ -71,8 +71,8 @@ function classesOfCharacters(): Uint8Array {
 }
 
 /**
- * What is decoded: whatever stands for itself in a path, so that a name has one spelling and its client one key. Not `;`,
- * which starts parameters for some servers, and not `+`, which is a space to others: decoded they would change their meaning.
+ * The bytes that are decoded: all PLAIN characters, so that a path has one spelling. The exceptions would change their meaning:
+ * `/` separates segments, `;` starts parameters for some servers, and `+` is a space for others.
  */
 const decodable = /* @__PURE__ */ decodableBytes()
 
@@ -89,7 +89,10 @@ const triplets = /* @__PURE__ */ Array.from(
   (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
 )
 
-/** `target` as it stands in the request line, one character per byte, as `node:http` and `fetch` hand it over. */
+/**
+ * Converts a request target into its canonical path and its query, or refuses it. `target` has one character per byte, as
+ * `node:http` and `fetch` provide it. The time is linear in its length.
+ */
 export function canonicalPath(target: string, options: CanonicalPathOptions = {}): CanonicalPath {
   const end = plainEnd(target)
   if (end === target.length) return { ok: true, path: target, query: "" }
@@ -98,12 +101,12 @@ export function canonicalPath(target: string, options: CanonicalPathOptions = {}
   return withQuery(target.slice(0, end), target.slice(end + 1))
 }
 
-/** Whether a target is a path in its canonical form, and has no query. Nearly all are. */
+/** Whether a target is a canonical path without a query. */
 export function isCanonicalPath(target: string): boolean {
   return plainEnd(target) === target.length
 }
 
-/** Up to where a target is a canonical path. -1 for what is no path at all. */
+/** The length of the part of a target that is a canonical path; -1 if the target does not start with a slash. */
 function plainEnd(target: string): number {
   if (target.charCodeAt(0) !== SLASH) return -1
   let before = SLASH
@@ -137,7 +140,7 @@ function rewritten(target: string, options: CanonicalPathOptions): CanonicalPath
   const keepSlashes = options.encodedSlashes === "keep"
   const segments: string[] = []
   let sawEmpty = false
-  // Whether the path ends in a slash, or in dots, which mean a folder.
+  // Whether the canonical path ends in a slash: it does after a slash and after a dot segment.
   let open = true
   for (const piece of raw.slice(1).split("/")) {
     if (piece === "") {
@@ -152,7 +155,7 @@ function rewritten(target: string, options: CanonicalPathOptions): CanonicalPath
       segments.push(segment)
       continue
     }
-    // To some `/a//..` is `/a/`, and to others it is `/`.
+    // Some servers resolve `/a//..` to `/a/`, others to `/`.
     const unclear = options.dotSegments === "refuse" || (segment === ".." && sawEmpty)
     if (unclear || (segment === ".." && segments.pop() === undefined)) return refuse("dots")
   }
@@ -160,7 +163,7 @@ function rewritten(target: string, options: CanonicalPathOptions): CanonicalPath
   return withQuery(path, mark < 0 ? "" : target.slice(mark + 1))
 }
 
-/** Whether a byte starts or continues a character in a longer form of UTF-8 than it needs. */
+/** Whether two consecutive bytes belong to an overlong UTF-8 encoding. */
 function isOverlong(previous: number, byte: number): boolean {
   if (byte === 0xc0 || byte === 0xc1) return true
   if (byte >= 0x80 && byte < 0x90)
@@ -170,11 +173,11 @@ function isOverlong(previous: number, byte: number): boolean {
 
 function canonicalSegment(piece: string, keepSlashes: boolean): string | RefusedPath {
   let segment = ""
-  // Characters that stay are copied a run at a time.
+  // The end of the part that has been copied to `segment`.
   let copied = 0
   let sawPercent = false
   let sawOverlong = false
-  /** The byte right before, if it was encoded or should have been. */
+  /** The previous byte if it is percent-encoded in the result, else -1. */
   let previous = -1
   for (let i = 0; i < piece.length; i++) {
     const code = piece.charCodeAt(i)
@@ -203,10 +206,10 @@ function canonicalSegment(piece: string, keepSlashes: boolean): string | Refused
     copied = i + 1
   }
   if (copied < piece.length) segment += piece.slice(copied)
-  // Looked at only now: the digits of the second encoding may have been encoded themselves.
+  // This check needs the decoded segment: the digits of the second encoding may be percent-encoded themselves.
   if (sawPercent && /%25[0-9A-Fa-f]{2}/.test(segment)) return refuse("double-encoding")
   if (sawOverlong) return refuse("overlong")
-  // `..;x` is `..` to servers that cut parameters off, and `a%2F..` to those that decode slashes.
+  // Servers that cut off parameters read `..;x` as `..`. Servers that decode slashes read `a%2F..` as `a/..`.
   const hasDots = segment.startsWith(".") || segment.includes("%2F.")
   if (hasDots && segment !== ".." && /(?:^|%2F)\.\.?(?:;|%3B|%2F)|%2F\.\.?$/.test(segment))
     return refuse("dots")

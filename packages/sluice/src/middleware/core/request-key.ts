@@ -1,10 +1,10 @@
 // The key of a request when a limiter decides. With a rule engine, the rules say what the key is.
 
 import { SluiceError } from "../../errors.js"
-import { AddressKeys } from "../../request/address/address-keys.js"
-import { clientIp } from "../../request/address/client-ip.js"
+import { clientIpFrom } from "../../request/address/client-ip.js"
+import { AddressKeys } from "../../request/address/ip-key.js"
 import type { TrustedProxies } from "../../request/address/trust-proxy.js"
-import { authorizationForm, trimmed, UNCLEAR } from "../../request/credential-form.js"
+import { headerForm, UNCLEAR } from "../../request/credential-form.js"
 import { hasCopies, headerOf } from "../../request/header-source.js"
 import { comparedHost, hasTwoHosts } from "../../request/host.js"
 import { hostOf, type RequestReader } from "./request-reader.js"
@@ -28,15 +28,7 @@ export function ipOf<Request>(
   const peer = reader.peer(request)
   if (!trusted.any) return peer
   const headers = reader.headers(request)
-  const isForwarded = trusted.header === "forwarded"
-  return clientIp(
-    {
-      peer,
-      forwarded: isForwarded ? headerOf(headers, "forwarded") : undefined,
-      xForwardedFor: isForwarded ? undefined : headerOf(headers, "x-forwarded-for"),
-    },
-    trusted,
-  )
+  return clientIpFrom(peer, (name) => headerOf(headers, name), trusted)
 }
 
 /** Keys by address, the same as those of rules: `ip:203.0.113.7`, `ip:2001:db8:1:2::/64`. */
@@ -137,8 +129,7 @@ function headerKey<Request>(
     return new AmbiguousKey(`header ${name} must be given once`)
   const value = headerOf(headers, name)
   if (value === undefined) return undefined
-  const isAuthorization = name === "authorization" || name === "proxy-authorization"
-  const form = isAuthorization ? authorizationForm(value) : trimmed(value)
+  const form = headerForm(name, value)
   if (form === UNCLEAR) return new AmbiguousKey(`header ${name} must be given in one spelling`)
   return labelled(`header:${name}`, form)
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { SluiceError } from "../../errors.js"
-import { checkIpv6Subnet, compileCidrs, ipKey } from "./cidr.js"
+import { compileCidrs } from "./cidr.js"
 
 describe("compileCidrs", () => {
   it.each([
@@ -102,45 +101,5 @@ describe("compileCidrs", () => {
     ["::ffff:10.1.0.0/104", "10.0.0.0"],
   ])("refuses %s and says that the range starts at %s", (text, first) => {
     expect(() => compileCidrs([text], "list")).toThrow(`must start at the range's first address, ${first}`)
-  })
-})
-
-describe("ipKey", () => {
-  it.each([
-    ["203.0.113.7", "203.0.113.7"],
-    ["::ffff:203.0.113.7", "203.0.113.7"],
-    ["::ffff:cb00:7107", "203.0.113.7"],
-    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-    ["2001:DB8:1:2::", "2001:db8:1:2::/64"],
-    ["::1", "::/64"],
-    ["fe80::1%eth0", "fe80::/64"],
-  ])("counts %s as %s", (ip, key) => {
-    expect(ipKey(ip)).toBe(key)
-  })
-
-  it.each([
-    [128, "2001:db8:1:2ff:3:4:5:6"],
-    [127, "2001:db8:1:2ff:3:4:5:6/127"],
-    [60, "2001:db8:1:2f0::/60"],
-    [56, "2001:db8:1:200::/56"],
-    [48, "2001:db8:1::/48"],
-    [1, "::/1"],
-  ])("counts IPv6 by its first %i bits", (bits, key) => {
-    expect(ipKey("2001:db8:1:2ff:3:4:5:6", bits)).toBe(key)
-    expect(ipKey("::ffff:1.2.3.4", bits)).toBe("1.2.3.4")
-  })
-
-  it.each(["", "unknown", "1.2.3", "2001:db8::/64"])("has no key for %j", (text) => {
-    expect(ipKey(text)).toBeUndefined()
-  })
-})
-
-describe("checkIpv6Subnet", () => {
-  it.each([1, 64, 128, undefined])("takes %s", (bits) => {
-    expect(() => checkIpv6Subnet(bits, "ipv6Subnet")).not.toThrow()
-  })
-
-  it.each([0, 129, 63.5, Number.NaN, "64", null])("refuses %s", (bits) => {
-    expect(() => checkIpv6Subnet(bits, "ipv6Subnet")).toThrow(SluiceError)
   })
 })

@@ -1,24 +1,23 @@
-// Ranges of addresses: who is trusted, listed, or counted together.
+// Ranges of addresses in CIDR notation.
 
 import { SluiceError } from "../../errors.js"
-import { checkType } from "../../options.js"
 import type { IpAddress } from "./ip-address.js"
-import { formatIp, ipv4Of, ipv4Text, isMapped, parseIPv6, parseIp } from "./ip-address.js"
+import { formatIp, ipv4Of, isMapped, parseIPv6, parseIp } from "./ip-address.js"
 
-/** Lists of ranges that have a name. */
+/** Names for lists of ranges. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   loopback: ["127.0.0.0/8", "::1/128"],
   private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 }
 
 export interface CidrList {
-  /** Whether the address is in one of the ranges. Text that is no address is in none. */
+  /** Whether the address is in one of the ranges. False for a text that is no address. */
   contains(ip: string): boolean
 }
 
 /**
- * `"10.0.0.0/8"`, `"2001:db8::/32"`, a single address, or one of the names `"loopback"` and `"private"`. A range of IPv6
- * never holds an IPv4 address, also not `::/0`: a list that should hold both names both.
+ * Compiles a list of ranges (`"10.0.0.0/8"`, `"2001:db8::/32"`), single addresses, and the names `"loopback"` and `"private"`.
+ * No IPv6 range contains an IPv4 address, not even `::/0`.
  */
 export function compileCidrs(list: readonly string[], place: string): CidrList {
   const ranges = list.flatMap((entry, i) => {
@@ -59,7 +58,7 @@ export function parseCidr(text: unknown, place: string): Cidr {
   const written = /^(?:0|[1-9]\d{0,2})$/.test(prefixText) ? Number(prefixText) : Infinity
   if (written > bits) throw refuse(`must have a whole number from 0 to ${bits} after the slash`)
   const mapped = groups !== undefined && isMapped(groups)
-  // Its shorter prefixes reach beyond IPv4, and read carelessly they would mean all of it.
+  // A shorter prefix covers more than the IPv4-mapped addresses, and a reader could take it for all of IPv4.
   if (mapped && written < 96) {
     throw refuse(`must have at least /96, or be written as IPv4: ${formatIp(ipv4Of(groups))}/…`)
   }
@@ -69,7 +68,7 @@ export function parseCidr(text: unknown, place: string): Cidr {
   return { address: ip, prefix }
 }
 
-/** By their first address, without those inside others: CIDRs never overlap by halves. */
+/** Sorts ranges by their first address and drops those inside others. Two CIDR ranges never overlap partially. */
 function sortedRanges(ranges: Cidr[]): readonly Cidr[] {
   const kept: Cidr[] = []
   for (const range of ranges.sort((a, b) => compare(a.address, b.address) || a.prefix - b.prefix)) {
@@ -80,7 +79,7 @@ function sortedRanges(ranges: Cidr[]): readonly Cidr[] {
   return kept
 }
 
-/** The index of the last range that starts at the address or before, by halving; -1 if all start after it. */
+/** Binary search for the last range that starts at or before the address; -1 if there is none. */
 function lastNotAfter(ranges: readonly Cidr[], ip: IpAddress): number {
   let low = 0
   let high = ranges.length
@@ -92,7 +91,7 @@ function lastNotAfter(ranges: readonly Cidr[], ip: IpAddress): number {
   return low - 1
 }
 
-/** Both of the same version. */
+/** Compares two addresses of the same version. */
 function compare(a: IpAddress, b: IpAddress): number {
   if (typeof a === "number" || typeof b === "number") return (a as number) - (b as number)
   for (let i = 0; i < 8; i++) {
@@ -102,7 +101,7 @@ function compare(a: IpAddress, b: IpAddress): number {
   return 0
 }
 
-/** The address with everything after the prefix set to zero. */
+/** The address with all bits after the prefix set to zero. */
 export function masked(ip: IpAddress, prefix: number): IpAddress {
   if (typeof ip === "number") {
     const size = 2 ** (32 - prefix)
@@ -114,25 +113,39 @@ export function masked(ip: IpAddress, prefix: number): IpAddress {
   })
 }
 
-/**
- * Who an address is counted as: an IPv4 address as itself, an IPv6 address as its network, `2001:db8:1:2::/64`, because
- * one customer has at least that many and could take a new one for each request. Undefined for what is no address.
- */
-export function ipKey(ip: string, ipv6Subnet = 64): string | undefined {
-  const ipv4 = ipv4Text(ip)
-  if (ipv4 !== undefined) return ipv4
-  const parsed = parseIp(ip)
-  if (parsed === undefined) return undefined
-  if (typeof parsed === "number" || ipv6Subnet >= 128) return formatIp(parsed)
-  return `${formatIp(masked(parsed, ipv6Subnet))}/${ipv6Subnet}`
-}
+/** Values by ranges of addresses. A lookup returns the value of the narrowest range that contains the address. */
+export class CidrMap<Value> {
+  /** By version, then by prefix (the longest first), then by the first address of the range. */
+  readonly #ranges = {
+    ipv4: new Map<number, Map<string, Value>>(),
+    ipv6: new Map<number, Map<string, Value>>(),
+  }
 
-/** Refuses a subnet for `ipKey` that is no prefix length. */
-export function checkIpv6Subnet(value: unknown, place: string): void {
-  checkType(
-    value,
-    place,
-    "an integer from 1 to 128",
-    (bits) => Number.isInteger(bits) && (bits as number) >= 1 && (bits as number) <= 128,
-  )
+  get size(): number {
+    return this.#ranges.ipv4.size + this.#ranges.ipv6.size
+  }
+
+  /** Adds a range. If the same range was added before, the first value stays. */
+  add(cidr: string, value: Value, place: string): void {
+    const { address, prefix } = parseCidr(cidr, place)
+    const version = typeof address === "number" ? "ipv4" : "ipv6"
+    const prefixes = this.#ranges[version]
+    const text = formatIp(address)
+    const ranges = prefixes.get(prefix)
+    if (ranges === undefined) {
+      prefixes.set(prefix, new Map([[text, value]]))
+      this.#ranges[version] = new Map([...prefixes].sort(([a], [b]) => b - a))
+    } else if (!ranges.has(text)) ranges.set(text, value)
+  }
+
+  /** If `accepts` rejects the value of a range, the lookup goes on with the next wider range. */
+  get(ip: string, accepts?: (value: Value) => boolean): Value | undefined {
+    const address = parseIp(ip)
+    if (address === undefined) return undefined
+    for (const [prefix, ranges] of this.#ranges[typeof address === "number" ? "ipv4" : "ipv6"]) {
+      const value = ranges.get(formatIp(masked(address, prefix)))
+      if (value !== undefined && (accepts === undefined || accepts(value))) return value
+    }
+    return undefined
+  }
 }

@@ -1,26 +1,40 @@
-// Who is asking. Every proxy appends the address that it saw to a header, so the header is read from the right, for as long
-// as the one who wrote it is trusted. What is left of the first untrusted address is the client's own invention.
+// Finds the address of the client behind proxies. Every proxy appends the address that it saw to a header. So the header is read
+// from right to left, as long as the proxy that wrote the entry is trusted. A client can forge everything further left.
 
 import type { ForwardedElement } from "./forwarded.js"
 import { elementStart, hopAddress, parseElement } from "./forwarded.js"
 import { canonicalIp } from "./ip-address.js"
-import { noProxies, type TrustedProxies } from "./trust-proxy.js"
+import { noProxies, type ProxyHeader, type TrustedProxies } from "./trust-proxy.js"
 
-/** Header values as they came, several lines of one name joined by a comma. */
+/** The headers of a request. Several lines of one name are joined by a comma. */
 export interface ForwardedSource {
-  /** The address of whoever is connected; undefined on a Unix socket. */
+  /** The address of the peer; undefined on a Unix socket. */
   readonly peer: string | undefined
   readonly xForwardedFor?: string | undefined
   readonly forwarded?: string | undefined
 }
 
-/** The client's address in its canonical text, or undefined if it has none. Never throws, whatever the headers say. */
+/** The canonical address of the client, or undefined if it has none. Never throws, whatever the headers contain. */
 export function clientIp(source: ForwardedSource, trusted: TrustedProxies = noProxies): string | undefined {
   if (!trusted.any) return source.peer === undefined ? undefined : canonicalIp(source.peer)
   return walk(source, trusted).ip
 }
 
-/** What proxies pass on of the request they got, for `forwardedFacts`. */
+/** Reads the client's address from the one header that the trusted proxies write. */
+export function clientIpFrom(
+  peer: string | undefined,
+  header: (name: ProxyHeader) => string | undefined,
+  trusted: TrustedProxies,
+): string | undefined {
+  if (!trusted.any) return clientIp({ peer })
+  const value = header(trusted.header)
+  return clientIp(
+    trusted.header === "forwarded" ? { peer, forwarded: value } : { peer, xForwardedFor: value },
+    trusted,
+  )
+}
+
+/** The headers by which proxies describe the original request, for `forwardedFacts`. */
 export interface ForwardedHeaders extends ForwardedSource {
   readonly xForwardedProto?: string | undefined
   readonly xForwardedHost?: string | undefined
@@ -28,7 +42,7 @@ export interface ForwardedHeaders extends ForwardedSource {
   readonly xForwardedUri?: string | undefined
 }
 
-/** The request as the client made it. All but `ip` is undefined unless whoever is connected is trusted, and said it. */
+/** The request that the client sent to the first proxy. All but `ip` is undefined unless the peer is trusted and states it. */
 export interface ForwardedFacts {
   readonly ip: string | undefined
   /** Lower-case. */
@@ -49,7 +63,7 @@ export function forwardedFacts(
   }
   const { ip, element } = walk(source, trusted)
   const isForwarded = trusted.header === "forwarded"
-  // Of several values the last counts: the proxy next to us wrote or passed it, those before it may be the client's.
+  // Of several values the last one is used: the nearest proxy wrote it. A client may have sent the others.
   const proto = isForwarded ? element?.proto : lastValue(source.xForwardedProto)
   const host = isForwarded ? element?.host : lastValue(source.xForwardedHost)
   return {
@@ -63,7 +77,7 @@ export function forwardedFacts(
 
 interface Walk {
   readonly ip: string | undefined
-  /** The element of `Forwarded` that named the address: what else it says is about the same request. */
+  /** The element of `Forwarded` that contains the address. Its other parameters describe the same request. */
   readonly element: ForwardedElement | undefined
 }
 
@@ -78,7 +92,7 @@ function walk(source: ForwardedSource, trusted: TrustedProxies): Walk {
     const text = header.slice(start, end).trim()
     const next = isForwarded ? parseElement(text) : undefined
     const address = hopAddress(isForwarded ? (next?.for ?? "") : text)
-    // Something that is no address ends the walk: the last proxy that is known counts, and nothing before it.
+    // An entry that is no address ends the walk: the address of the last known proxy is used.
     if (address === undefined) break
     ip = address
     element = next

@@ -1,16 +1,16 @@
-// The `Forwarded` header (RFC 7239) from right to left. Each proxy appends on the right, so only that end can be trusted;
-// read from the left, an opening quote of the client's could swallow everything the proxies wrote after it.
+// Reads the `Forwarded` header (RFC 7239) from right to left. Proxies append on the right, so only that end can be trusted. Read
+// from the left, an opening quote from the client would hide everything that proxies wrote after it.
 
 import { canonicalIp } from "./ip-address.js"
 
 export interface ForwardedElement {
-  /** As it is written: an address, `unknown`, or an obfuscated name. */
+  /** The value as it is written: an address, `unknown`, or an obfuscated name. */
   readonly for: string | undefined
   readonly proto: string | undefined
   readonly host: string | undefined
 }
 
-/** Where the last element before `end` starts: after the next comma that is not inside quotes. */
+/** The start of the last element before `end`: the position after the next comma to the left that is not in quotes. */
 export function elementStart(header: string, end: number): number {
   for (let i = end - 1; i >= 0; i--) {
     if (header[i] === ",") return i + 1
@@ -19,7 +19,7 @@ export function elementStart(header: string, end: number): number {
   return 0
 }
 
-/** The quote that opens what this one closes, or -1. */
+/** The position of the quote that opens the quoted string, or -1. */
 function openingQuote(header: string, closing: number): number {
   let i = closing
   do {
@@ -36,7 +36,7 @@ function isEscaped(header: string, at: number): boolean {
 
 const pair = /[ \t]*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))[ \t]*(?:;|$)/y
 
-/** Undefined if it is not well formed, or says something twice. */
+/** Parses one element. Returns undefined if it is malformed or has one of these parameters twice. */
 export function parseElement(text: string): ForwardedElement | undefined {
   const element: Record<keyof ForwardedElement, string | undefined> = {
     for: undefined,
@@ -56,8 +56,8 @@ export function parseElement(text: string): ForwardedElement | undefined {
 }
 
 /**
- * The address of one hop, in either header: `192.0.2.7`, `192.0.2.7:80`, `[2001:db8::7]`, `[2001:db8::7]:80`, or IPv6
- * without brackets. Undefined for everything else, names such as `unknown` or `_hidden` too.
+ * Parses the address of one hop in either header: `192.0.2.7`, `192.0.2.7:80`, `[2001:db8::7]`, `[2001:db8::7]:80`, or IPv6
+ * without brackets. Returns undefined for everything else, including names such as `unknown` or `_hidden`.
  */
 export function hopAddress(text: string): string | undefined {
   const plain = canonicalIp(text)

@@ -1,7 +1,5 @@
-// IP addresses by their bits. Strict, because two readers of one text must never see two addresses: no octal, no short
-// forms, no spaces.
-
-import { hexDigit } from "../hex-digit.js"
+// Parses and formats IP addresses. Parsing is strict, so that no two programs read different addresses from one text: no octal
+// numbers, no short forms, no spaces.
 
 /** IPv4 as one number, IPv6 as its eight groups. An IPv4-mapped IPv6 address is the IPv4 address it stands for. */
 export type IpAddress = number | readonly number[]
@@ -9,10 +7,10 @@ export type IpAddress = number | readonly number[]
 const COLON = 0x3a
 const DOT = 0x2e
 /** `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255` */
-const LONGEST = 45
+const MAX_LENGTH = 45
 const MAPPED = "::ffff:"
 
-/** The address, or undefined if it is none. A zone id (`fe80::1%eth0`) says where an address is, and is dropped. */
+/** Parses an address. Returns undefined for any other text. A zone (`fe80::1%eth0`) is not part of the address and is ignored. */
 export function parseIp(text: string): IpAddress | undefined {
   const ipv4 = parseIPv4(text, ipv4Start(text))
   if (ipv4 >= 0) return ipv4
@@ -20,12 +18,12 @@ export function parseIp(text: string): IpAddress | undefined {
   return groups !== undefined && isMapped(groups) ? ipv4Of(groups) : groups
 }
 
-/** The one text of an address, as RFC 5952 wants it. */
+/** Formats an address as RFC 5952 requires. */
 export function formatIp(ip: IpAddress): string {
   return typeof ip === "number" ? formatIPv4(ip) : formatIPv6(ip)
 }
 
-/** The same address in its one text, or undefined. */
+/** The canonical text of an address, or undefined if the text is no address. */
 export function canonicalIp(text: string): string | undefined {
   const ipv4 = ipv4Text(text)
   if (ipv4 !== undefined) return ipv4
@@ -33,7 +31,7 @@ export function canonicalIp(text: string): string | undefined {
   return ip === undefined ? undefined : formatIp(ip)
 }
 
-/** The short way for an IPv4 address, which has one text only, also where a server that listens on `::` sees it as mapped. */
+/** The canonical text of an IPv4 address, or of an IPv4 address that a server on `::` sees as `::ffff:192.0.2.1`. */
 export function ipv4Text(text: string): string | undefined {
   const start = ipv4Start(text)
   if (parseIPv4(text, start) < 0) return undefined
@@ -44,7 +42,7 @@ function ipv4Start(text: string): number {
   return text.startsWith(MAPPED) ? MAPPED.length : 0
 }
 
-/** From `start` to the end: four numbers without leading zeros. -1 if it is anything else. */
+/** Parses four numbers without leading zeros, from `start` to the end of the text. Returns -1 for anything else. */
 function parseIPv4(text: string, start: number): number {
   const { length } = text
   if (length - start > 15) return -1
@@ -68,13 +66,13 @@ function parseIPv4(text: string, start: number): number {
   return octets === 3 && octet >= 0 ? address * 256 + octet : -1
 }
 
-/** The eight groups of an IPv6 address, mapped or not, or undefined. */
+/** Parses the eight groups of an IPv6 address. An IPv4-mapped address is not converted. */
 export function parseIPv6(text: string): number[] | undefined {
   const zone = text.indexOf("%")
   if (zone === text.length - 1) return undefined
   if (zone >= 0) text = text.slice(0, zone)
   const { length } = text
-  if (length > LONGEST) return undefined
+  if (length > MAX_LENGTH) return undefined
   const groups: number[] = []
   let gap = -1
   let i = 0
@@ -114,7 +112,7 @@ export function parseIPv6(text: string): number[] | undefined {
   return groups
 }
 
-/** Whether it is within ::ffff:0:0/96, where every IPv4 address has a second spelling. */
+/** Whether the address is in ::ffff:0:0/96, the range of IPv4-mapped addresses. */
 export function isMapped(groups: readonly number[]): boolean {
   for (let i = 0; i < 5; i++) if (groups[i] !== 0) return false
   return groups[5] === 0xffff
@@ -153,4 +151,11 @@ function formatIPv6(groups: readonly number[]): string {
     }
   }
   return text
+}
+
+/** The value of a hexadecimal digit by its character code, or -1. */
+export function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = code | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }

@@ -3,22 +3,22 @@ import { checkOneOf } from "../../options.js"
 import { compileCidrs } from "./cidr.js"
 
 /**
- * Which proxies are believed when they say who asked:
- * - `false` (default): none. The client is whoever is connected.
- * - a number: that many proxies stand in front, always, and nobody can reach the server around them.
+ * Which proxies are trusted to forward the address of the client:
+ * - `false` (default): none. The peer is the client.
+ * - a number: every request passes exactly this many proxies, and no client can reach the server directly.
  * - addresses, ranges, `"loopback"`, `"private"`, in a list or separated by commas.
- * - a function of the address and its hop, 0 being whoever is connected. The address is `""` on a socket without one.
+ * - a function of the address and its hop; hop 0 is the peer. The address is `""` on a socket without one.
  *
- * `true` is refused: a client could then write any address it likes. Whoever wants just that writes `() => true`.
+ * `true` is refused, because any client could then forge its address. `() => true` does that on purpose.
  */
 export type TrustProxy = false | number | string | readonly string[] | ((ip: string, hop: number) => boolean)
 
-/** The header that counts. Never both: a proxy that sets one of them passes a client's other one on. */
+/** The header that the proxies write. Only one is read: a proxy that writes one of them forwards the other from the client. */
 export type ProxyHeader = "x-forwarded-for" | "forwarded"
 
 export interface TrustedProxies {
   readonly header: ProxyHeader
-  /** Without any, no header is even looked at. */
+  /** False if no proxy is trusted. No header is read then. */
   readonly any: boolean
   trusts(ip: string, hop: number): boolean
 }
@@ -28,7 +28,7 @@ export const noProxies: TrustedProxies = { header: "x-forwarded-for", any: false
 export interface TrustProxyOptions {
   /** Default: `x-forwarded-for`. */
   readonly header?: ProxyHeader | undefined
-  /** Where the option stands, for error messages. Default: `trustProxy`. */
+  /** The name of the option in error messages. Default: `trustProxy`. */
   readonly place?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 // Who a request is from, and lists and maps of clients.
 
-import { CidrMap } from "../../request/address/cidr-map.js"
+import { CidrMap } from "../../request/address/cidr.js"
 import { parseClientName } from "../language/client-name.js"
 import type { Steps } from "../language/steps.js"
 

@@ -1,19 +1,17 @@
 // Who is asking, and for what: a request as callers describe it, read only as far as the rules need.
 
 import { SluiceError } from "../../errors.js"
-import { AddressKeys } from "../../request/address/address-keys.js"
-import { ipKey } from "../../request/address/cidr.js"
-import { clientIp } from "../../request/address/client-ip.js"
+import { clientIpFrom } from "../../request/address/client-ip.js"
 import { canonicalIp } from "../../request/address/ip-address.js"
+import { AddressKeys, ipKey } from "../../request/address/ip-key.js"
 import { compileTrustProxy, noProxies, type TrustedProxies } from "../../request/address/trust-proxy.js"
 import {
   apiKeyForm,
-  authorizationForm,
   cookieForm,
   type Form,
+  headerForm,
   queryForm,
   tokenForm,
-  trimmed,
   UNCLEAR,
 } from "../../request/credential-form.js"
 import { type HeaderSource, hasCopies, headerOf, headerValues } from "../../request/header-source.js"
@@ -154,16 +152,7 @@ export class Identity implements RequestFacts, Client {
     if (!this.#ipKnown) {
       const { trusted } = this.#rules
       const peer = text(this.#request.ip, "ip")
-      this.#ip = trusted.any
-        ? clientIp(
-            {
-              peer,
-              forwarded: this.#joined("forwarded"),
-              xForwardedFor: this.#joined("x-forwarded-for"),
-            },
-            trusted,
-          )
-        : clientIp({ peer })
+      this.#ip = clientIpFrom(peer, (name) => this.#joined(name), trusted)
       this.#ipKnown = true
     }
     return this.#ip
@@ -272,8 +261,7 @@ export class Identity implements RequestFacts, Client {
   #once(name: string): string | undefined {
     const value = this.#headerOnce(name)
     if (value === undefined) return undefined
-    const isAuthorization = name === "authorization" || name === "proxy-authorization"
-    return this.#clear(isAuthorization ? authorizationForm(value) : trimmed(value), `header ${name}`)
+    return this.#clear(headerForm(name, value), `header ${name}`)
   }
 
   #headerOnce(name: string): string | undefined {
