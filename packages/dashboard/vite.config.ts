@@ -11,5 +11,7 @@ export default defineConfig({
     cssCodeSplit: false,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The licences of bundled packages require that their text is distributed with them.
+    license: { fileName: "licenses.txt" },
   },
 })

@@ -1,7 +1,8 @@
 import { defineConfig, mergeConfig } from "vitest/config"
 import config from "../../vitest.config.js"
 
-const { include: _, ...test } = config.test ?? {}
+// With the projects of the root configuration, all tests would run.
+const { projects: _, ...test } = config.test ?? {}
 
 /** `npm run screenshots` takes the pictures of the docs with the helpers of the dashboard's tests. */
 export default mergeConfig(

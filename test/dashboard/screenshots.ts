@@ -42,18 +42,18 @@ async function take(
 
 it("takes the pictures of the docs", async () => {
   await server.ask("POST", "/sample-traffic")
-  // Wait until shortly before its end, so that the last minute has traffic throughout.
+  // Wait for its end and start it again, so that the last minute has traffic throughout.
   await eventually(
     async () => {
       const { sampleTraffic } = (await server.ask("GET", "/status")) as { sampleTraffic: { endsAt?: number } }
-      return (sampleTraffic.endsAt ?? Number.POSITIVE_INFINITY) - Date.now() < 8_000
+      return sampleTraffic.endsAt === undefined
     },
-    { within: 90_000, every: 1_000 },
+    { within: 90_000, every: 200 },
   )
+  await server.ask("POST", "/sample-traffic")
   await take("dashboard-overview", "#/overview", TALL)
   await take("dashboard-overview-dark", "#/overview", { ...TALL, theme: "dark" })
   await take("dashboard-phone", "#/overview", { width: 390, height: 800 })
-  await server.ask("POST", "/sample-traffic")
   const [busiest] = (await server.ask("GET", "/top?by=denied&limit=1")) as { rule: string; key: string }[]
   const key = `${busiest?.rule}/${encodeURIComponent(String(busiest?.key))}`
   await take("dashboard-key", `#/clients/${key}`, WIDE, async (page) => {
