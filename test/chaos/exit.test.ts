@@ -23,7 +23,7 @@ beforeAll(async () => {
     input: fileURLToPath(new URL("./fixtures/leaver.ts", import.meta.url)),
     platform: "node",
     resolve: {
-      alias: { "sluice/redis": join(sources, "redis/index.ts"), sluice: join(sources, "index.ts") },
+      alias: { "sluice/redis": join(sources, "stores/redis/index.ts"), sluice: join(sources, "index.ts") },
     },
     output: { file: script, codeSplitting: false },
     logLevel: "silent",

@@ -65,7 +65,7 @@ beforeAll(async () => {
   const sluice = join(room, "sluice.mjs")
   // The processes are plain Node, so the library is made plain JavaScript first.
   const source = new URL("../../packages/sluice/src/", import.meta.url).pathname
-  const entry = `export { createLimiter } from "${source}index.ts"\nexport { redisStore } from "${source}redis/index.ts"`
+  const entry = `export { createLimiter } from "${source}index.ts"\nexport { redisStore } from "${source}stores/redis/index.ts"`
   await build({
     input: "entry",
     plugins: [

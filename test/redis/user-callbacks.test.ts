@@ -23,9 +23,9 @@ beforeAll(async () => {
     platform: "node",
     resolve: {
       alias: {
-        "sluice/redis": join(sources, "redis/index.ts"),
+        "sluice/redis": join(sources, "stores/redis/index.ts"),
         "sluice/rules": join(sources, "rules/index.ts"),
-        "sluice/node": join(sources, "http/node.ts"),
+        "sluice/node": join(sources, "middleware/node/node.ts"),
         sluice: join(sources, "index.ts"),
       },
     },
