@@ -28,7 +28,7 @@ export const POLICIES = ["local", "allow", "deny"] as const
 export const HOT = "hot"
 
 /** After a pause of the event loop the checks that are due come in portions, as they would from a socket. */
-const MOST_PER_TICK = 16
+const MAX_PER_TICK = 16
 
 /**
  * A steady stream of checks that never waits for an answer before it asks again: one limiter for each value of
@@ -92,7 +92,7 @@ export class Load {
 
   #tick(): void {
     const due = Math.floor((performance.now() - this.#startedAt) * this.#perMs) - this.#sent
-    for (let i = 0; i < Math.min(due, MOST_PER_TICK); i++) {
+    for (let i = 0; i < Math.min(due, MAX_PER_TICK); i++) {
       const policy = POLICIES[this.#sent++ % POLICIES.length] as Degraded
       const key = this.#random() < 0.5 ? HOT : `key-${Math.floor(this.#random() * this.#otherKeys)}`
       const check = this.#check(policy, key).finally(() => this.#inFlight.delete(check))

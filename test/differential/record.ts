@@ -30,10 +30,10 @@ export async function record(scenario: Scenario): Promise<Recording> {
 }
 
 /** Charging without asking has no bound of its own, but a log counts modulo 2^52. */
-const MOST_CHARGED = 2 ** 40
+const MAX_CHARGED = 2 ** 40
 
 function bounded([counter, policy, cost]: TraceCharge): TraceCharge {
-  return [counter, policy, Math.min(cost, MOST_CHARGED)]
+  return [counter, policy, Math.min(cost, MAX_CHARGED)]
 }
 
 class Recorder implements Recording {
