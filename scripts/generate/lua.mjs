@@ -1,4 +1,4 @@
-// Assembles the Lua parts into the one script Redis runs, with the digest EVALSHA knows it by; and the script that saves rules.
+// Joins the Lua parts into the one script that Redis runs, with its digest for EVALSHA; and embeds the script that saves rules.
 
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -8,11 +8,10 @@ import { root } from "../root.mjs"
 const folder = "packages/sluice/src/stores/redis/scripts"
 const rules = "packages/sluice/src/rules/sources"
 
-/** In the order of their dependence: Lua sees only what was defined before. */
+/** In this order: a part uses what the parts before it define. */
 const parts = [
-  "lone",
-  "plain",
-  "uniform",
+  "call",
+  "compact",
   "exact",
   "bucket",
   "fixed-window",
@@ -49,7 +48,7 @@ function digest(source) {
   return createHash("sha1").update(source).digest("hex")
 }
 
-/** Comments stay in the parts: Redis gets the script over the wire after every NOSCRIPT. */
+/** Without comments: the script is sent to Redis after every NOSCRIPT. */
 function read(part, from = folder) {
   return readFileSync(join(root, from, `${part}.lua`), "utf8")
     .split("\n")

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { type OpenClient, openSingle } from "../redis/clients.js"
 import { PATIENT } from "../redis/contract.js"
 import { expectOnlyExpiringKeys } from "../redis/expiry-scan.js"
@@ -16,7 +16,7 @@ const RUNS_MIXED = 400
 let server: RedisServer
 let opened: OpenClient
 /** Without the guard: a failure must not be answered locally. Real time must not end what the given times do not. */
-let store: ScriptedStore
+let store: RawRedisStore
 let plays = 0
 let steps = 0
 
@@ -25,7 +25,7 @@ printSeed()
 beforeAll(async () => {
   server = await startRedis()
   opened = await openSingle("ioredis", server)
-  store = new ScriptedStore(opened.client, { ...PATIENT, expiryBuffer: "1d" })
+  store = new RawRedisStore(opened.client, { ...PATIENT, expiryBuffer: "1d" })
 })
 afterAll(async () => {
   await store.close()

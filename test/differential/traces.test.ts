@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { type OpenClient, openSingle } from "../redis/clients.js"
 import { PATIENT } from "../redis/contract.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"
@@ -9,12 +9,12 @@ import { readTrace, traceFiles } from "./trace.js"
 
 let server: RedisServer
 let opened: OpenClient
-let store: ScriptedStore
+let store: RawRedisStore
 
 beforeAll(async () => {
   server = await startRedis()
   opened = await openSingle("ioredis", server)
-  store = new ScriptedStore(opened.client, { ...PATIENT, expiryBuffer: "1d" })
+  store = new RawRedisStore(opened.client, { ...PATIENT, expiryBuffer: "1d" })
 })
 afterAll(async () => {
   await store.close()

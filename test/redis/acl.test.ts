@@ -2,7 +2,7 @@ import { Redis } from "ioredis"
 import { createClient } from "redis"
 import { describe, expect, it } from "vitest"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
-import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { variants } from "../../packages/sluice/src/testing/contract/policies.js"
 import { eventually } from "../support/eventually.js"
 import type { Library, OpenClient } from "./clients.js"
@@ -62,7 +62,7 @@ async function openAs(username: string, library: Library = "ioredis"): Promise<O
 async function doEverything(opened: OpenClient): Promise<void> {
   await redis.server.cli("SCRIPT", "FLUSH")
   await redis.server.cli("DEL", "s1:{fleet}:instances", "s1:{fleet}:blocks")
-  const store = redis.later(new ScriptedStore(opened.client, { deadline: "10s", heartbeat: 50 }))
+  const store = redis.later(new RawRedisStore(opened.client, { deadline: "10s", heartbeat: 50 }))
   for (const { limit } of variants) {
     const counter = new Counter(store, limit)
     for (let i = 0; i < 4; i++) await counter.check(AT + i, 3)
@@ -94,7 +94,7 @@ describe("a user with the least privileges", () => {
 
   it("keeps the breaker closed although it may not ask whether the server evicts keys", async () => {
     const opened = await openAs(await addUser(COMMANDS))
-    const store = redis.later(new ScriptedStore(opened.client, { deadline: "10s" }))
+    const store = redis.later(new RawRedisStore(opened.client, { deadline: "10s" }))
     const counter = new Counter(store, { limit: 1_000, window: "1m" })
     for (let i = 0; i < 30; i++) await counter.check(AT)
     await Promise.all(times(100, () => counter.check(AT)))
@@ -105,7 +105,7 @@ describe("a user with the least privileges", () => {
 describe("a user without the privilege", () => {
   it("of any command gets a typed failure", async () => {
     const store = redis.later(
-      new ScriptedStore((await openAs(await addUser([]))).client, { deadline: "10s", heartbeat: 0 }),
+      new RawRedisStore((await openAs(await addUser([]))).client, { deadline: "10s", heartbeat: 0 }),
     )
     const counter = new Counter(store, { limit: 1, window: "1m" })
     expect(await failureOf(counter.check(AT))).toMatchObject({ kind: "no-permission", ambiguous: false })
@@ -114,7 +114,7 @@ describe("a user without the privilege", () => {
   it("of a command inside the script gets a typed failure, and nothing is charged", async () => {
     const user = await addUser(COMMANDS.filter((command) => command !== "set"))
     const store = redis.later(
-      new ScriptedStore((await openAs(user)).client, { deadline: "10s", heartbeat: 0 }),
+      new RawRedisStore((await openAs(user)).client, { deadline: "10s", heartbeat: 0 }),
     )
     const counter = new Counter(store, { algorithm: "gcra", limit: 1, window: "1m" })
     expect(await failureOf(counter.check(AT))).toMatchObject({ kind: "no-permission", ambiguous: false })
@@ -125,7 +125,7 @@ describe("a user without the privilege", () => {
     const user = await addUser(COMMANDS)
     await redis.server.cli("ACL", "SETUSER", user, "resetkeys", "~other:*")
     const store = redis.later(
-      new ScriptedStore((await openAs(user)).client, { deadline: "10s", heartbeat: 0 }),
+      new RawRedisStore((await openAs(user)).client, { deadline: "10s", heartbeat: 0 }),
     )
     const counter = new Counter(store, { limit: 1, window: "1m" })
     expect(await failureOf(counter.check(AT))).toMatchObject({ kind: "no-permission" })
@@ -137,7 +137,7 @@ describe("a user without the privilege", () => {
     const client = new Redis({ host, port, username: user, password: "hunter2" })
     client.on("error", () => undefined)
     redis.later({ close: () => client.disconnect() })
-    const store = redis.later(new ScriptedStore(client, { deadline: "90ms", heartbeat: 0 }))
+    const store = redis.later(new RawRedisStore(client, { deadline: "90ms", heartbeat: 0 }))
     const counter = new Counter(store, { limit: 1, window: "1m" })
     const failure = await failureOf(counter.check(AT))
     expect(["no-auth", "timeout", "connection"]).toContain(failure.kind)

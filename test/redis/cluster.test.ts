@@ -1,6 +1,6 @@
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, describe } from "vitest"
-import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { type RedisCluster, startCluster } from "../support/redis/cluster.js"
 import { LIBRARIES, type OpenClient, openCluster } from "./clients.js"
 import { describeConnected } from "./connected.js"
@@ -40,10 +40,10 @@ describeConnected(
 
 describe.each(LIBRARIES)("checks over several slots, through %s", (library) => {
   let opened: OpenClient
-  let store: ScriptedStore
+  let store: RawRedisStore
   beforeAll(async () => {
     opened = await openCluster(library, cluster)
-    store = new ScriptedStore(opened.client, { ...PATIENT, heartbeat: 0 })
+    store = new RawRedisStore(opened.client, { ...PATIENT, heartbeat: 0 })
   })
   afterAll(async () => {
     await store.close()

@@ -3,7 +3,7 @@ import { redisStore } from "sluice/redis"
 import { createRuleEngine } from "sluice/rules"
 import { describe, expect, it } from "vitest"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
-import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { Namespace } from "../../packages/sluice/src/stores/store.js"
 import { eventually } from "../support/eventually.js"
 import { openSingle } from "./clients.js"
@@ -15,7 +15,7 @@ const EVERY = 60
 const limit = { limit: 10, window: "1m" } as const
 
 /** A store that has been used, and so has begun to beat. */
-async function beating(every: number | string = EVERY): Promise<ScriptedStore> {
+async function beating(every: number | string = EVERY): Promise<RawRedisStore> {
   const store = await redis.store({ heartbeat: every })
   await new Counter(store, limit).check(1)
   return store
@@ -46,7 +46,7 @@ describe("instances", () => {
     await forgetFleet()
     const survivor = await beating()
     const opened = await openSingle("ioredis", redis.server)
-    const victim = redis.later(new ScriptedStore(opened.client, { deadline: "200ms", heartbeat: EVERY }))
+    const victim = redis.later(new RawRedisStore(opened.client, { deadline: "200ms", heartbeat: EVERY }))
     await new Counter(victim, limit).check(1)
     await eventually(() => survivor.instances === 2, { what: "the survivor counts two" })
     await opened.close()

@@ -1,7 +1,6 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { storageKey } from "../../packages/sluice/src/stores/redis/keys.js"
-import { keyslot } from "../../packages/sluice/src/stores/redis/keyslot.js"
+import { keyslot, storageKey } from "../../packages/sluice/src/stores/redis/keys.js"
 import type { RespConnection } from "../support/redis/resp-connection.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"
 import { Counter } from "./one-server.js"

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest"
 import type { Policy } from "../../packages/sluice/src/algorithms/algorithm.js"
 import { storageKey } from "../../packages/sluice/src/stores/redis/keys.js"
 import {
-  ScriptedStore,
-  type ScriptedStoreOptions,
+  RawRedisStore,
+  type RawRedisStoreOptions,
 } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { Counter } from "../../packages/sluice/src/testing/contract/counter.js"
 import { type RedisOptions, type RedisServer, startRedis } from "../support/redis/single.js"
@@ -20,7 +20,7 @@ export interface OneServer {
   readonly server: RedisServer
   client(library?: Library): Promise<OpenClient>
   /** A store that throws when it fails, so that no failure is answered locally. By default it never beats. */
-  store(options?: ScriptedStoreOptions, library?: Library): Promise<ScriptedStore>
+  store(options?: RawRedisStoreOptions, library?: Library): Promise<RawRedisStore>
   /** Closes something after the test. */
   later<T extends { close(): unknown }>(thing: T): T
 }
@@ -51,7 +51,7 @@ export function useRedis(options: RedisOptions = {}): OneServer {
     later,
     async store(options = {}, library = "ioredis") {
       const { client: user } = await client(library)
-      return later(new ScriptedStore(user, { ...PATIENT, heartbeat: 0, ...options }))
+      return later(new RawRedisStore(user, { ...PATIENT, heartbeat: 0, ...options }))
     },
   }
 }

@@ -26,8 +26,8 @@ async function clientOf(info: string): Promise<{ client: object; isAsked: () => 
     get(target, name) {
       const value = Reflect.get(target, name)
       if (name !== "callBuffer") return typeof value === "function" ? value.bind(target) : value
-      return async (command: string, section: string) => {
-        if (command !== "INFO" || section !== "server") return await target.callBuffer(command, section)
+      return async (command: string, ...args: (string | Buffer)[]) => {
+        if (command !== "INFO" || args[0] !== "server") return await target.callBuffer(command, args)
         asked = true
         return Buffer.from(info)
       }

@@ -3,7 +3,7 @@
 
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { ScriptedStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
 import { play } from "../differential/play.js"
 import { forgetful } from "../differential/record.js"
 import { readTrace, traceFiles } from "../differential/trace.js"
@@ -27,10 +27,10 @@ afterAll(async () => {
 })
 
 /** A store that throws when it fails, so that no failure is answered locally. */
-async function openStore(library: (typeof LIBRARIES)[number], options = {}): Promise<ScriptedStore> {
+async function openStore(library: (typeof LIBRARIES)[number], options = {}): Promise<RawRedisStore> {
   const { client, close } = await openSingle(library, server)
   afterThis(close)
-  const store = new ScriptedStore(client, { ...PATIENT, heartbeat: 0, ...options })
+  const store = new RawRedisStore(client, { ...PATIENT, heartbeat: 0, ...options })
   afterThis(() => store.close())
   return store
 }

@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { compilePolicy } from "../../policy.js"
 import type { Outcome } from "../store.js"
 import { Namespace } from "../store.js"
-import { Lane } from "./batcher.js"
+import { Batcher } from "./batcher.js"
 import type { RedisConnection } from "./client.js"
-import type { Message } from "./codec.js"
 import { CHECK } from "./codec.js"
 
 const FULL = 32
@@ -20,15 +19,6 @@ class Wire implements RedisConnection {
   /** What happened, in order. */
   readonly events: string[] = []
   readonly calls: { answer: (reply: unknown) => void; refuse: (error: Error) => void }[] = []
-
-  runScript(
-    _digest: string,
-    _message: Message,
-    answered: (reply: unknown) => void,
-    refused: (error: unknown) => void,
-  ): void {
-    this.#sent("evalsha").then(answered, refused)
-  }
 
   send(_key: string | undefined, [command]: (string | Buffer)[]): Promise<unknown> {
     return this.#sent(String(command).toLowerCase())
@@ -48,14 +38,14 @@ function reply(checks: number): Buffer {
 }
 
 let wire: Wire
-let lane: Lane
+let batcher: Batcher
 
-function openLane(deadlineMs = 10_000): void {
-  lane = new Lane(wire, { deadlineMs, expiryBufferMs: 1_000, leastExpiryMs: 1_000 })
+function openBatcher(deadlineMs = 10_000): void {
+  batcher = new Batcher(wire, { deadlineMs, expiry: { bufferMs: 1_000, minMs: 1_000 } })
 }
 
 function check(): Promise<Outcome> {
-  return lane.submit(CHECK, charges, ["key"], undefined)
+  return batcher.submit(CHECK, charges, ["key"], undefined)
 }
 
 /** So many checks, which nobody waits for. */
@@ -65,9 +55,9 @@ function checks(count: number): void {
 
 beforeEach(() => {
   wire = new Wire()
-  openLane()
+  openBatcher()
 })
-afterEach(() => lane.close())
+afterEach(() => batcher.close())
 
 describe("a call", () => {
   it("leaves when the tick is over", async () => {
@@ -146,7 +136,7 @@ describe("a server without the script", () => {
   })
 
   it("is not sent it for a check that nobody waits for any more", async () => {
-    openLane(1)
+    openBatcher(1)
     await expect(check()).rejects.toMatchObject({ kind: "timeout", ambiguous: true })
     const sent = wire.events.length
     wire.calls[0]?.refuse(noScript)
@@ -164,7 +154,7 @@ it("a reply that cannot be read fails the check, and not the process", async () 
 
 it("a request that cannot be encoded fails alone, with a typed failure that charged nothing", async () => {
   const broken = [{ ...(charges[0] as (typeof charges)[0]), policy: undefined as unknown as typeof policy }]
-  const asked = Promise.allSettled([check(), lane.submit(CHECK, broken, ["key"], undefined), check()])
+  const asked = Promise.allSettled([check(), batcher.submit(CHECK, broken, ["key"], undefined), check()])
   await turn()
   for (const call of wire.calls) call.answer(reply(1))
   const [first, second, third] = await asked

@@ -1,9 +1,3 @@
-// The way to one server, or to one Cluster: checks of the same tick travel together, each call has a deadline, and a
-// breaker keeps calls away from a server that does not answer.
-//
-// A Cluster has a breaker for every sixteenth of its slots. Nodes own long ranges of slots, so that this is nearly a breaker
-// per node, without having to know the nodes: one dead primary degrades its own share of the keys only.
-
 import { blockPolicy } from "../../algorithms/block.js"
 import { Timeouts } from "../../timeouts.js"
 import { Breaker } from "../fallback/breaker.js"
@@ -11,78 +5,59 @@ import { withDeadline } from "../fallback/deadline.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import type { Charge, Outcome } from "../store.js"
 import { Namespace } from "../store.js"
-import type { CallLane, Pending } from "./call.js"
+import type { CallContext, Pending } from "./call.js"
 import { Call } from "./call.js"
 import type { RedisConnection } from "./client.js"
-import type { Operation } from "./codec.js"
+import type { Expiry, Operation } from "./codec.js"
 import { CHARGE, encode } from "./codec.js"
 import { failureOf, isNoScript, unsent } from "./failure.js"
-import { keyslot } from "./keyslot.js"
+import { keyslot } from "./keys.js"
 import { SCRIPT, SCRIPT_DIGEST } from "./scripts.js"
-import { UniformCodec } from "./uniform.js"
 
-/** Checks per call. More in one call makes client and server take turns; 32 keeps both at work. */
-const MOST_CHECKS = 32
-const SLOTS_PER_BREAKER = 1_024
+/** Checks in one call. Larger calls make client and server wait for each other; 32 keep both busy. */
+const MAX_CHECKS = 32
+/** Keys in one call: far below what Lua's `unpack` takes. */
+const MAX_KEYS = 1_000
 const CLUSTER_BREAKERS = 16
-/** Lua's `unpack` and ushort indices have their limits; far below both. */
-const MOST_KEYS = 1_000
+const SLOTS_PER_BREAKER = 1_024
 
-export interface LaneOptions {
+export interface BatcherOptions {
   readonly deadlineMs: number
-  readonly expiryBufferMs: number
-  readonly leastExpiryMs: number
-  /** Called when a server that had been sent calls has stopped answering: its socket is of no more use. */
-  readonly onSilence?: () => void
+  readonly expiry: Expiry
 }
 
 const PROBE = new Namespace("probe")
 
-const soon: (callback: () => void) => void =
-  typeof process === "object" && typeof process.nextTick === "function" ? process.nextTick : queueMicrotask
-
-export class Lane implements CallLane {
+/**
+ * Sends checks to one server or one Cluster. Checks of the same tick share a call, every call has a deadline, and a breaker
+ * keeps calls away from a server that does not answer.
+ *
+ * A Cluster has a breaker for every sixteenth of its slots. A node owns long ranges of slots, so this is nearly a breaker for
+ * each node, without knowing the nodes: a dead primary degrades the checks on its own keys only.
+ */
+export class Batcher implements CallContext {
   readonly breakers: readonly Breaker[]
   readonly connection: RedisConnection
   readonly deadlines: Timeouts
-  readonly uniform: UniformCodec
   readonly deadlineMs: number
-  readonly expiryBufferMs: number
-  readonly leastExpiryMs: number
-  readonly #onSilence: (() => void) | undefined
+  readonly expiry: Expiry
   #waiting: Pending[] = []
-  /** Whether the last call timed out, rather than failed. */
-  #silent = false
-  /** Answered calls whose turn has not come. Undefined when none had its turn in this tick. */
-  #turns: Call[] | undefined
-  #callsMade = 0
+  /** Answered calls that wait for their turn; undefined while no call has had a turn in this tick. */
+  #answered: Call[] | undefined
+  #callCount = 0
   /** Calls that met a server without the script. */
   #withoutScript: Call[] = []
 
-  constructor(connection: RedisConnection, options: LaneOptions) {
+  constructor(connection: RedisConnection, { deadlineMs, expiry }: BatcherOptions) {
     this.connection = connection
-    this.deadlineMs = options.deadlineMs
-    this.expiryBufferMs = options.expiryBufferMs
-    this.leastExpiryMs = options.leastExpiryMs
-    this.#onSilence = options.onSilence
-    this.deadlines = new Timeouts(options.deadlineMs, { keepsProcessAlive: true, readsSocketsFirst: true })
-    this.uniform = new UniformCodec(options.expiryBufferMs, options.leastExpiryMs)
+    this.deadlineMs = deadlineMs
+    this.expiry = expiry
+    this.deadlines = new Timeouts(deadlineMs, { keepsProcessAlive: true, readsSocketsFirst: true })
     const probeKeys = connection.isCluster ? clusterProbeKeys() : ["s1:probe"]
-    this.breakers = probeKeys.map((key) => {
-      return new Breaker({
-        probe: () => this.#probe(key),
-        deadlineMs: options.deadlineMs,
-        onChange: ({ to }) => {
-          if (to === "open" && this.#silent) this.#onSilence?.()
-        },
-      })
-    })
+    this.breakers = probeKeys.map((key) => new Breaker({ probe: () => this.#probe(key), deadlineMs }))
   }
 
-  /**
-   * Joins the call that leaves when the current run of callbacks is over, or at once when it is full: a lone check is not
-   * delayed.
-   */
+  /** Adds a request to the call that is sent at the end of this tick, or at once when that call is full. */
   submit(
     operation: Operation,
     charges: readonly Charge[],
@@ -91,12 +66,12 @@ export class Lane implements CallLane {
   ): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.push({ operation, charges, keys, at, resolve, reject })
-      if (waiting === 1) soon(this.#depart)
-      else if (waiting === MOST_CHECKS && this.connection.keepsOrder) this.#depart()
+      if (waiting === 1) process.nextTick(this.#flush)
+      else if (waiting === MAX_CHECKS && this.connection.keepsOrder) this.#flush()
     })
   }
 
-  /** A command of its own, under the same deadline and breaker. */
+  /** Runs a single command under the same deadline and breaker. */
   async command(key: string | undefined, args: (string | Buffer)[]): Promise<unknown> {
     const breaker = this.#breakerOf(key)
     if (!breaker.tryEnter()) throw new StoreFailure("breaker-open", "the breaker is open")
@@ -106,38 +81,30 @@ export class Lane implements CallLane {
       return reply
     } catch (error) {
       const failure = failureOf(error)
-      this.failed(breaker, failure)
+      breaker.failed(failure.kind)
       throw failure
     }
   }
 
   /**
-   * One turn a tick. When several answers come at once, those who got the first ask again before the second is even
-   * looked at, and their next call is on its way meanwhile. Else client and server would take turns.
+   * Settles one call a tick. When several replies arrive at once, the callers of the first send their next checks before the
+   * second is decoded, so that the server has work meanwhile.
    */
   answered(call: Call): void {
-    if (this.#turns !== undefined) {
-      this.#turns.push(call)
+    if (this.#answered !== undefined) {
+      this.#answered.push(call)
       return
     }
     if (!this.deadlines.isEmpty) {
-      this.#turns = []
-      soon(this.#nextTurn)
+      this.#answered = []
+      process.nextTick(this.#settleNext)
     }
     call.settle()
   }
 
-  /**
-   * Sends calls with the source of the script, in the order they were first sent. Some answers come by a callback and some
-   * by a promise, so this waits until all that has arrived was read.
-   */
+  /** Repeats calls with the source of the script, in the order they were first sent: once all replies at hand are read. */
   sendSourceOf(call: Call): void {
     if (this.#withoutScript.push(call) === 1) setImmediate(this.#sendSources)
-  }
-
-  failed(breaker: Breaker, failure: StoreFailure): void {
-    this.#silent = failure.kind === "timeout"
-    breaker.failed(failure.kind)
   }
 
   close(): void {
@@ -153,24 +120,24 @@ export class Lane implements CallLane {
     for (const call of calls) call.sendSource()
   }
 
-  readonly #nextTurn = (): void => {
-    const call = this.#turns?.shift()
+  readonly #settleNext = (): void => {
+    const call = this.#answered?.shift()
     if (call === undefined) {
-      this.#turns = undefined
+      this.#answered = undefined
       return
     }
-    soon(this.#nextTurn)
+    process.nextTick(this.#settleNext)
     call.settle()
   }
 
-  readonly #depart = (): void => {
+  readonly #flush = (): void => {
     const waiting = this.#waiting
     this.#waiting = []
     if (!this.connection.isCluster) {
-      this.#inCalls(waiting)
+      this.#sendInCalls(waiting)
       return
     }
-    // A script may touch one slot only. Calls written in the same tick share a packet per node.
+    // A script may touch one slot only.
     const bySlot = new Map<number, Pending[]>()
     for (const pending of waiting) {
       const slot = keyslot(pending.keys[0] ?? "")
@@ -178,37 +145,36 @@ export class Lane implements CallLane {
       if (together === undefined) bySlot.set(slot, [pending])
       else together.push(pending)
     }
-    for (const together of bySlot.values()) this.#inCalls(together)
+    for (const together of bySlot.values()) this.#sendInCalls(together)
   }
 
-  #inCalls(waiting: Pending[]): void {
+  #sendInCalls(waiting: Pending[]): void {
     let start = 0
     while (start < waiting.length) {
       let keys = 0
       let end = start
-      while (end < waiting.length && end - start < MOST_CHECKS) {
+      while (end < waiting.length && end - start < MAX_CHECKS) {
         keys += (waiting[end] as Pending).keys.length
-        if (keys > MOST_KEYS && end > start) break
+        if (keys > MAX_KEYS && end > start) break
         end++
       }
-      const together = start === 0 && end === waiting.length ? waiting : waiting.slice(start, end)
-      this.#send(together)
+      this.#sendCall(start === 0 && end === waiting.length ? waiting : waiting.slice(start, end))
       start = end
     }
   }
 
-  /** This runs in a callback of the system, where nobody could catch what is thrown. */
-  #send(together: readonly Pending[]): void {
+  /** Never throws: nobody could catch it. */
+  #sendCall(requests: readonly Pending[]): void {
     let call: Call
     try {
-      call = new Call(this, this.#breakerOf(together[0]?.keys[0]), together, ++this.#callsMade)
+      call = new Call(this, this.#breakerOf(requests[0]?.keys[0]), requests, ++this.#callCount)
     } catch (error) {
-      // A request that cannot be encoded fails alone, not with all that would have travelled with it.
-      if (together.length > 1) for (const pending of together) this.#send([pending])
-      else together[0]?.reject(unsent(error))
+      // A request that cannot be packed fails alone, and not the others of its call.
+      if (requests.length > 1) for (const pending of requests) this.#sendCall([pending])
+      else requests[0]?.reject(unsent(error))
       return
     }
-    call.depart()
+    call.start()
   }
 
   #breakerOf(key: string | undefined): Breaker {
@@ -222,24 +188,22 @@ export class Lane implements CallLane {
     if (connecting !== undefined) {
       const askedAt = performance.now()
       await connecting
-      // The caller has been answered without Redis: what is sent now would be counted although nobody waits for it.
+      // The caller has been answered without Redis, and Redis would charge what nobody waits for.
       if (performance.now() - askedAt > this.deadlineMs)
-        throw new StoreFailure("connection", "connected too late")
+        throw new StoreFailure("connection", "connected after the deadline")
     }
     return await this.connection.send(key, args)
   }
 
-  /** The smallest real call: the same script, with a write, so that it fails for the same reasons as a check would. */
+  /** The smallest call that runs the script and writes, so that it fails for the reasons a check would fail for. */
   async #probe(key: string): Promise<void> {
     const charges = [{ namespace: PROBE, key, policy: blockPolicy, cost: 1 }]
-    const request = { operation: CHARGE, charges, keys: [key], at: undefined } as const
-    const { args } = encode([request], this.expiryBufferMs, this.leastExpiryMs)
-    const rest = ["1", key, ...args]
+    const { packed } = encode([{ operation: CHARGE, charges, keys: [key], at: undefined }], this.expiry)
     try {
-      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, ...rest])
+      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, "1", key, packed])
     } catch (error) {
       if (!isNoScript(error)) throw error
-      await this.#sendCommand(key, ["EVAL", SCRIPT, ...rest])
+      await this.#sendCommand(key, ["EVAL", SCRIPT, "1", key, packed])
     }
   }
 }

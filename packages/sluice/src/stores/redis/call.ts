@@ -1,121 +1,117 @@
-// Checks that travel together: one run of the script, under one deadline and one breaker.
-//
-// Callbacks and no async functions: with one check at a time every promise between the limiter and the client is a
-// measurable part of the wait.
-
 import type { TimeoutEntry, Timeouts } from "../../timeouts.js"
 import type { Breaker } from "../fallback/breaker.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import type { Outcome } from "../store.js"
 import type { RedisConnection } from "./client.js"
-import type { Message, Request } from "./codec.js"
+import type { Expiry, Message, Request } from "./codec.js"
 import { DECIDE, decode, encode } from "./codec.js"
 import { failureOf, isNoScript } from "./failure.js"
 import { SCRIPT, SCRIPT_DIGEST } from "./scripts.js"
-import type { UniformCodec } from "./uniform.js"
-import { decodeUniform } from "./uniform.js"
 
-/** A request with those who wait for it. */
+/** A request with the two functions that answer its caller. */
 export interface Pending extends Request {
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (failure: StoreFailure) => void
 }
 
-/** What a call needs of its lane. */
-export interface CallLane {
+/** What a call needs of its batcher. */
+export interface CallContext {
   readonly connection: RedisConnection
   readonly deadlines: Timeouts
-  readonly uniform: UniformCodec
   readonly deadlineMs: number
-  readonly expiryBufferMs: number
-  readonly leastExpiryMs: number
-  /** Told of every answer. Calls `settle` when it is this call's turn. */
+  readonly expiry: Expiry
+  /** Called with every reply. Calls `settle` when it is this call's turn. */
   answered(call: Call): void
-  /** Told of a server without the script. Calls `sendSource` when it is this call's turn. */
+  /** Called when the server does not have the script. Calls `sendSource` when it is this call's turn. */
   sendSourceOf(call: Call): void
-  failed(breaker: Breaker, failure: StoreFailure): void
 }
 
+/**
+ * One run of the script for requests that travel together, under one deadline and one breaker. Uses callbacks instead of
+ * async functions, because every promise between the limiter and the client delays a check that is alone.
+ */
 export class Call implements TimeoutEntry {
   dueAt = 0
   previous: TimeoutEntry | undefined = undefined
   next: TimeoutEntry | undefined = undefined
-  /** Answered, refused or expired. */
-  #isOver = false
-  /** Calls of one lane are counted in the order they are sent. */
+  /** Calls of one batcher are numbered in the order they are sent. */
   readonly number: number
-  readonly #lane: CallLane
+  readonly #context: CallContext
   readonly #breaker: Breaker
-  readonly #together: readonly Pending[]
+  readonly #requests: readonly Pending[]
   readonly #message: Message
-  readonly #isUniform: boolean
   #reply: Buffer | undefined
   #isRepeated = false
+  /** Whether the call was answered, refused or expired. */
+  #isOver = false
 
-  constructor(lane: CallLane, breaker: Breaker, together: readonly Pending[], number: number) {
+  /** Throws when a request cannot be packed. */
+  constructor(context: CallContext, breaker: Breaker, requests: readonly Pending[], number: number) {
     this.number = number
-    this.#lane = lane
+    this.#context = context
     this.#breaker = breaker
-    this.#together = together
-    const uniform = lane.uniform.encode(together)
-    this.#isUniform = uniform !== undefined
-    this.#message = uniform ?? encode(together, lane.expiryBufferMs, lane.leastExpiryMs)
+    this.#requests = requests
+    this.#message = encode(requests, context.expiry)
   }
 
-  depart(): void {
+  /** Sends the call, unless the breaker is open, and starts its deadline. Never throws. */
+  start(): void {
     if (!this.#breaker.tryEnter()) {
       this.#reject(new StoreFailure("breaker-open", "the breaker is open"))
       return
     }
     try {
-      const connecting = this.#lane.connection.ready()
+      const connecting = this.#context.connection.ready()
       if (connecting === undefined) this.#send()
       else connecting.then(() => this.#send()).catch(this.#refused)
     } catch (error) {
       this.#refused(error)
     }
-    // After it is sent: the server is at work meanwhile. It may have been refused already.
-    if (!this.#isOver) this.#lane.deadlines.add(this)
+    // The deadline starts after the call is sent, so that the server works meanwhile. The call may have failed already.
+    if (!this.#isOver) this.#context.deadlines.add(this)
   }
 
   expire(): void {
     this.#isOver = true
-    const message = `no answer within ${this.#lane.deadlineMs} ms`
+    const message = `no answer within ${this.#context.deadlineMs} ms`
     this.#fail(new StoreFailure("timeout", message, { ambiguous: true }))
   }
 
-  /** To a server that does not have the script. NOSCRIPT is the one error safe to repeat after. */
+  /** Sends the script itself, to a server that does not have it. NOSCRIPT is the only error after which a call is repeated. */
   sendSource(): void {
     if (this.#isOver) return
-    const { args, keys } = this.#message
-    const command = ["EVAL", SCRIPT, String(keys.length), ...keys, ...args]
     try {
-      this.#lane.connection.send(keys[0], command).then(this.#answered, this.#refused)
+      this.#run("EVAL", SCRIPT)
     } catch (error) {
       this.#refused(error)
     }
   }
 
-  /** Gives everyone the answer. */
+  /** Gives every caller its outcome. */
   settle(): void {
-    const together = this.#together
+    const requests = this.#requests
     try {
-      const reply = this.#reply as Buffer
-      const outcomes = this.#isUniform ? decodeUniform(together, reply) : decode(together, reply)
-      for (let i = 0; i < together.length; i++) {
+      const outcomes = decode(requests, this.#reply as Buffer)
+      for (let i = 0; i < requests.length; i++) {
         const outcome = outcomes[i] as Outcome | StoreFailure
-        if (outcome instanceof StoreFailure) (together[i] as Pending).reject(outcome)
-        else (together[i] as Pending).resolve(outcome)
+        if (outcome instanceof StoreFailure) (requests[i] as Pending).reject(outcome)
+        else (requests[i] as Pending).resolve(outcome)
       }
     } catch (error) {
       this.#reject(failureOf(error))
     }
   }
 
-  /** Not when nobody waits any more: it would be counted all the same. */
+  /** Sends nothing after the deadline: Redis would charge what nobody waits for. */
   #send(): void {
-    if (this.#isOver) return
-    this.#lane.connection.runScript(SCRIPT_DIGEST, this.#message, this.#answered, this.#refused)
+    if (!this.#isOver) this.#run("EVALSHA", SCRIPT_DIGEST)
+  }
+
+  #run(command: "EVALSHA" | "EVAL", script: string): void {
+    const { keys, packed } = this.#message
+    this.#context.connection
+      .send(keys[0], [command, script, String(keys.length), ...keys, packed])
+      .then(this.#answered, this.#refused)
   }
 
   readonly #answered = (reply: unknown): void => {
@@ -123,14 +119,14 @@ export class Call implements TimeoutEntry {
     this.#end()
     this.#breaker.succeeded()
     this.#reply = reply as Buffer
-    this.#lane.answered(this)
+    this.#context.answered(this)
   }
 
   readonly #refused = (error: unknown): void => {
     if (this.#isOver) return
     if (isNoScript(error) && !this.#isRepeated) {
       this.#isRepeated = true
-      this.#lane.sendSourceOf(this)
+      this.#context.sendSourceOf(this)
       return
     }
     this.#end()
@@ -139,17 +135,17 @@ export class Call implements TimeoutEntry {
 
   #end(): void {
     this.#isOver = true
-    this.#lane.deadlines.remove(this)
+    this.#context.deadlines.remove(this)
   }
 
   #fail(failure: StoreFailure): void {
-    this.#lane.failed(this.#breaker, failure)
+    this.#breaker.failed(failure.kind)
     this.#reject(failure)
   }
 
   #reject(failure: StoreFailure): void {
-    // A dry run charges nothing, whatever became of it.
-    const harmless = new StoreFailure(failure.kind, failure.message, { cause: failure.cause })
-    for (const { operation, reject } of this.#together) reject(operation === DECIDE ? harmless : failure)
+    // `decide` charges nothing, so no failure of it is ambiguous.
+    const unambiguous = new StoreFailure(failure.kind, failure.message, { cause: failure.cause })
+    for (const { operation, reject } of this.#requests) reject(operation === DECIDE ? unambiguous : failure)
   }
 }

@@ -1,10 +1,8 @@
-import { tracingChannel } from "node:diagnostics_channel"
 import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../../policy.js"
 import { Namespace } from "../store.js"
-import { ScriptedStore } from "./raw-redis-store.js"
+import { RawRedisStore } from "./raw-redis-store.js"
 import { redisStore } from "./redis-store.js"
-import type { ScriptCommand } from "./script-command.js"
 
 const policy = compilePolicy({ algorithm: "gcra", limit: 1, window: "1m" }, "test")
 const charges = [{ namespace: new Namespace("test"), key: "key", policy, cost: 1 }]
@@ -14,8 +12,8 @@ function silentClient(status = "ready") {
   const sent: string[] = []
   const send =
     (name: string) =>
-    (...args: unknown[]): Promise<never> => {
-      sent.push(`${name} ${args[0]}`)
+    (...args: unknown[]): Promise<unknown> => {
+      sent.push([name, ...args].join(" ").trim())
       return new Promise(() => undefined)
     }
   const listeners = new Map<string, () => void>()
@@ -28,10 +26,10 @@ function silentClient(status = "ready") {
     async connect() {
       client.connected++
     },
-    callBuffer: send("call"),
-    unlink: send("unlink"),
-    evalshaBuffer: send("evalsha"),
+    callBuffer: send(""),
     evalBuffer: send("eval"),
+    evalshaBuffer: send("evalsha"),
+    unlink: send("unlink"),
   }
   return client
 }
@@ -43,7 +41,7 @@ function turnOfTheLoop(): Promise<void> {
 describe("a check", () => {
   it("that is alone goes out before the event loop turns", async () => {
     const client = silentClient()
-    const store = new ScriptedStore(client, { heartbeat: 0 })
+    const store = new RawRedisStore(client, { heartbeat: 0 })
     store.check(charges).catch(() => undefined)
     expect(client.sent.filter((command) => command.startsWith("evalsha"))).toEqual([])
     // All that was scheduled by this turn runs before the next one, timers and sockets included.
@@ -54,7 +52,7 @@ describe("a check", () => {
 
   it("waits for the first connection, and then goes out", async () => {
     const client = silentClient("connecting")
-    const store = new ScriptedStore(client, { heartbeat: 0, deadline: "10s" })
+    const store = new RawRedisStore(client, { heartbeat: 0, deadline: "10s" })
     store.check(charges).catch(() => undefined)
     await turnOfTheLoop()
     expect(client.sent).toEqual([])
@@ -67,7 +65,7 @@ describe("a check", () => {
 
   it("starts a client that waits for its first command", async () => {
     const client = silentClient("wait")
-    const store = new ScriptedStore(client, { heartbeat: 0 })
+    const store = new RawRedisStore(client, { heartbeat: 0 })
     store.check(charges).catch(() => undefined)
     await turnOfTheLoop()
     expect(client.connected).toBeGreaterThan(0)
@@ -78,7 +76,7 @@ describe("a check", () => {
     "is not queued on a connection that is lost (%s)",
     async (status) => {
       const client = silentClient()
-      const store = new ScriptedStore(client, { heartbeat: 0 })
+      const store = new RawRedisStore(client, { heartbeat: 0 })
       store.check(charges).catch(() => undefined)
       await turnOfTheLoop()
       client.status = status
@@ -91,86 +89,36 @@ describe("a check", () => {
 })
 
 describe("a check by ioredis", () => {
-  /** A client that takes commands, as a real one does. */
-  function takingClient(options = {}, isCluster = false) {
-    const commands: ScriptCommand[] = []
-    const client = {
-      ...silentClient(),
-      options,
-      isCluster,
-      sendCommand: (command: ScriptCommand) => void commands.push(command),
+  it("is sent by evalshaBuffer, its keys as text and the rest as bytes", async () => {
+    const client = { ...silentClient(), calls: [] as unknown[][] }
+    client.evalshaBuffer = (...args) => {
+      client.calls.push(args)
+      return new Promise(() => undefined)
     }
-    return { client, commands }
-  }
-
-  async function sentBy(client: object, key = "key", cost = 1): Promise<ScriptedStore> {
-    const store = new ScriptedStore(client, { heartbeat: 0 })
-    store.check([{ namespace: new Namespace("test"), key, policy, cost }]).catch(() => undefined)
+    const store = new RawRedisStore(client, { heartbeat: 0 })
+    store.check([{ namespace: new Namespace("test"), key: "größe", policy, cost: 1 }]).catch(() => undefined)
     await turnOfTheLoop()
-    return store
-  }
-
-  it("is a command written as Redis reads it, its lengths in bytes", async () => {
-    const { client, commands } = takingClient()
-    const store = await sentBy(client, "größe")
-    const command = commands[0] as ScriptCommand
-    const [digest, count, key, text] = command.args
-    expect([count, key]).toEqual(["1", "s1:test:{größe}"])
-    expect(command.toWritable()).toBe(
-      `*5\r\n$7\r\nevalsha\r\n$40\r\n${digest}\r\n$1\r\n1\r\n$17\r\n${key}\r\n$${text?.length}\r\n${text}\r\n`,
-    )
-    expect(client.sent).toEqual([])
+    expect(client.calls).toEqual([
+      [expect.stringMatching(/^[0-9a-f]{40}$/), "1", "s1:test:{größe}", expect.any(Buffer)],
+    ])
     await store.close()
   })
 
   it("fails at once when the client refuses the command", async () => {
-    const { client, commands } = takingClient()
-    client.sendCommand = (command) => {
-      commands.push(command)
-      command.reject(new Error("Connection is closed."))
-    }
-    const store = new ScriptedStore(client, { heartbeat: 0, deadline: "10s" })
+    const client = silentClient()
+    client.evalshaBuffer = () => Promise.reject(new Error("Connection is closed."))
+    const store = new RawRedisStore(client, { heartbeat: 0, deadline: "10s" })
     await expect(store.check(charges)).rejects.toMatchObject({ kind: "connection" })
-    expect(commands).toHaveLength(1)
     await store.close()
   })
 
-  it.each([
-    { keyPrefix: "p:" },
-    { commandTimeout: 0 },
-    { enableAutoPipelining: true },
-    { showFriendlyErrorStack: true },
-  ])("goes the way of all commands with %o", async (options) => {
-    const { client, commands } = takingClient(options)
-    const store = await sentBy(client)
-    expect([client.sent.length, commands.length]).toEqual([1, 0])
-    await store.close()
-  })
-
-  it("goes the way of all commands in a Cluster, which routes it", async () => {
-    const { client, commands } = takingClient({}, true)
-    const store = await sentBy(client)
-    expect([client.sent.length, commands.length]).toEqual([1, 0])
-    await store.close()
-  })
-
-  it("goes the way of all commands in the general form, which is not text", async () => {
-    const { client, commands } = takingClient()
-    const store = await sentBy(client, "key", 1_000)
-    expect([client.sent.length, commands.length]).toEqual([1, 0])
-    await store.close()
-  })
-
-  it("goes the way of all commands while they are traced, and only then", async () => {
-    const { client, commands } = takingClient()
-    const listeners = { asyncEnd: () => undefined } as never
-    tracingChannel("ioredis:command").subscribe(listeners)
-    const store = await sentBy(client)
-    expect([client.sent.length, commands.length]).toEqual([1, 0])
-    tracingChannel("ioredis:command").unsubscribe(listeners)
-    store.check(charges).catch(() => undefined)
-    await turnOfTheLoop()
-    expect([client.sent.length, commands.length]).toEqual([1, 1])
+  it("fails at once when the client throws", async () => {
+    const client = silentClient()
+    client.evalshaBuffer = () => {
+      throw new Error("Connection is closed.")
+    }
+    const store = new RawRedisStore(client, { heartbeat: 0, deadline: "10s" })
+    await expect(store.check(charges)).rejects.toMatchObject({ kind: "connection" })
     await store.close()
   })
 })

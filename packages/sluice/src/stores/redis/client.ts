@@ -1,27 +1,22 @@
-// The two Redis clients people have, ioredis and node-redis, in each of their topologies, behind the little that the store
-// needs of them. Neither is imported: the caller's client is recognised by what it can do.
+// ioredis and node-redis, in each of their topologies, behind the few functions that the store needs. Neither is imported: a
+// client is recognised by its public methods.
 
 import { SluiceError } from "../../errors.js"
 import { hasMethods } from "../../options.js"
 import { StoreFailure } from "../fallback/store-failure.js"
-import type { Message } from "./codec.js"
 import { failureOf } from "./failure.js"
-import { ScriptCommand } from "./script-command.js"
 
+/** A client as the store uses it. */
 export interface RedisConnection {
   readonly isCluster: boolean
-  /** Whether commands arrive in the order they are sent, also those of one tick. */
+  /** Whether the server receives commands in the order they are sent, also those of one tick. */
   readonly keepsOrder: boolean
-  /** Runs a command and returns strings as bytes. In a Cluster it goes to the node of `key`. */
+  /** Runs a command, in a Cluster on the node of `key`. Strings in the reply are Buffers. */
   send(key: string | undefined, args: (string | Buffer)[]): Promise<unknown>
-  /** Runs a script that the server is thought to have. Calls back once, with its reply or an error, perhaps at once. */
-  runScript(
-    digest: string,
-    message: Message,
-    answered: (reply: unknown) => void,
-    refused: (error: unknown) => void,
-  ): void
-  /** Resolves when commands can be sent, rejects with a StoreFailure when that is known to be hopeless. */
+  /**
+   * Undefined when commands can be sent, a promise while the client connects for the first time. Throws a `StoreFailure`
+   * when the client is not connected.
+   */
   ready(): Promise<void> | undefined
 }
 
@@ -29,20 +24,18 @@ interface EventSource {
   once(event: string, listener: () => void): unknown
 }
 
-/** What ioredis's Redis and Cluster have in common. */
+/** The common part of `Redis` and `Cluster` of ioredis. */
 interface IoRedis extends EventSource {
   readonly status: string
   readonly isCluster?: boolean
-  readonly options?: Readonly<Record<string, unknown>>
   connect(): Promise<unknown>
-  sendCommand(command: ScriptCommand): unknown
   callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
-  unlink(...keys: (string | Buffer)[]): Promise<unknown>
-  evalshaBuffer(digest: string, numberOfKeys: string, ...args: (string | Buffer)[]): Promise<unknown>
   evalBuffer(source: string, numberOfKeys: string, ...args: (string | Buffer)[]): Promise<unknown>
+  evalshaBuffer(digest: string, numberOfKeys: string, ...args: (string | Buffer)[]): Promise<unknown>
+  unlink(...keys: (string | Buffer)[]): Promise<unknown>
 }
 
-/** What node-redis's client, cluster and sentinel have in common; sendCommand's arguments differ between the three. */
+/** The common part of client, cluster and sentinel of node-redis. The arguments of `sendCommand` differ between the three. */
 interface NodeRedis extends EventSource {
   readonly isOpen: boolean
   readonly isReady?: boolean
@@ -50,13 +43,13 @@ interface NodeRedis extends EventSource {
   sendCommand(...args: unknown[]): Promise<unknown>
 }
 
-/** A client of yours: ioredis `Redis` or `Cluster`; node-redis `createClient`, `createCluster` or `createSentinel`. */
+/** A client that you made: ioredis `Redis` or `Cluster`; node-redis `createClient`, `createCluster` or `createSentinel`. */
 export type UserClient = object
 
-/** Why a client of the store's own is not connected, such as a wrong password: ioredis tells it in an event only. */
-export const reasons = new WeakMap<object, Error>()
+/** The last error of each client that `connect.ts` made, such as a wrong password: ioredis reports it in an event only. */
+export const lastErrors = new WeakMap<object, Error>()
 
-/** RESP's `$`: replies that node-redis should leave as bytes. */
+/** The RESP type `$`, whose replies node-redis should return as Buffers. */
 const BLOB_STRING = 36
 
 const isIoRedis = hasMethods("callBuffer", "evalshaBuffer", "once")
@@ -64,12 +57,13 @@ const isNodeRedis = hasMethods("sendCommand", "withTypeMapping", "once")
 const isNodeRedisCluster = hasMethods("nodeClient")
 const isNodeRedisSentinel = hasMethods("acquire")
 
-/** Which library a client is of, if any. */
+/** The library that a client belongs to, or undefined for anything else. */
 export function clientKind(client: UserClient): "ioredis" | "node-redis" | undefined {
   if (isIoRedis(client)) return "ioredis"
   return isNodeRedis(client) ? "node-redis" : undefined
 }
 
+/** Wraps a client. `place` names the option in the error for anything that is not a client. */
 export function connectionOf(client: UserClient, place = "redisStore"): RedisConnection {
   const kind = clientKind(client)
   if (kind === "ioredis") return ioRedisConnection(client as IoRedis)
@@ -82,59 +76,39 @@ export function connectionOf(client: UserClient, place = "redisStore"): RedisCon
 }
 
 function ioRedisConnection(client: IoRedis): RedisConnection {
-  const isPlain = sendsAsIs(client)
-  const traced = process.getBuiltinModule("node:diagnostics_channel").tracingChannel("ioredis:command")
-  /** The first attempt to connect has ended, one way or the other. */
-  let tried = false
+  /** Whether the first attempt to connect has ended, with or without success. */
+  let hasTried = false
   let connecting: Promise<void> | undefined
   return {
     isCluster: client.isCluster === true,
     keepsOrder: client.isCluster !== true,
     send(_key, args) {
       const [command, ...rest] = args as [string, ...(string | Buffer)[]]
-      // The named methods tell ioredis which arguments are keys; a raw call would be routed by the wrong one.
       const script = rest as [string, string, ...(string | Buffer)[]]
-      if (command === "EVAL") return client.evalBuffer(...script)
+      // A command that has keys goes by its own method: `callBuffer` loses the command's name when auto-pipelining is on.
       if (command === "EVALSHA") return client.evalshaBuffer(...script)
+      if (command === "EVAL") return client.evalBuffer(...script)
       if (command === "UNLINK") return client.unlink(...rest)
       return client.callBuffer(command, ...rest)
     },
-    runScript(digest, { keys, args }, answered, refused) {
-      if (isPlain && !traced.hasSubscribers && areStrings(args))
-        client.sendCommand(new ScriptCommand(digest, keys, args, answered, refused))
-      else client.evalshaBuffer(digest, String(keys.length), ...keys, ...args).then(answered, refused)
-    },
     ready() {
       if (client.status === "ready") {
-        tried = true
+        hasTried = true
         return undefined
       }
-      // Only the first attempt is waited for: later, requests never queue behind a server that is away.
-      if (tried || client.status === "end" || client.status === "close")
+      // Checks wait for the first connection only. Later they never queue behind a server that is away.
+      if (hasTried || client.status === "end" || client.status === "close")
         throw notConnected(client, client.status)
       if (client.status === "wait") client.connect().catch(() => {})
       connecting ??= new Promise((resolve) => {
         client.once("ready", resolve)
         client.once("close", () => {
-          tried = true
+          hasTried = true
         })
       })
       return connecting
     },
   }
-}
-
-/** Whether a client of ioredis sends what it is given. A Cluster routes it, and these options have it changed or timed. */
-function sendsAsIs(client: IoRedis): boolean {
-  const { commandTimeout, enableAutoPipelining, keyPrefix, showFriendlyErrorStack } = client.options ?? {}
-  const isChanged = enableAutoPipelining || keyPrefix || showFriendlyErrorStack
-  const isTimed = commandTimeout !== undefined
-  return !client.isCluster && !isChanged && !isTimed && hasMethods("sendCommand")(client)
-}
-
-function areStrings(args: readonly (string | Buffer)[]): args is readonly string[] {
-  for (const arg of args) if (typeof arg !== "string") return false
-  return true
 }
 
 function nodeRedisConnection(client: NodeRedis): RedisConnection {
@@ -148,12 +122,9 @@ function nodeRedisConnection(client: NodeRedis): RedisConnection {
   }
   return {
     isCluster,
-    // A sentinel client lends its connection to one command, and others of that tick wait while later ones pass them.
+    // A sentinel client lends its connection to one command at a time, so a later command may overtake one that waits.
     keepsOrder: !isCluster && !isSentinel,
     send,
-    runScript(digest, { keys, args }, answered, refused) {
-      send(keys[0], ["EVALSHA", digest, String(keys.length), ...keys, ...args]).then(answered, refused)
-    },
     ready() {
       if (client.isReady ?? client.isOpen) return undefined
       throw notConnected(client, client.isOpen ? "connecting" : "not connected; call its connect() first")
@@ -162,7 +133,7 @@ function nodeRedisConnection(client: NodeRedis): RedisConnection {
 }
 
 function notConnected(client: object, status: string): StoreFailure {
-  const reason = reasons.get(client)
+  const reason = lastErrors.get(client)
   return reason === undefined
     ? new StoreFailure("connection", `the Redis client is ${status}`)
     : new StoreFailure(failureOf(reason).kind, `the Redis client is ${status}: ${reason.message}`, {

@@ -1,6 +1,5 @@
-// The language between the store and its script: requests and replies as packed little-endian numbers. What the fields mean
-// is told in scripts/main.lua. The verdict itself is worked out here, from the state the script judged, by the same code
-// that decides in memory.
+// Packs checks for the script and unpacks its replies. scripts/main.lua describes every field. The script replies with the
+// state that each charge was decided on, and `decode` makes the verdict from it with the same code that decides in memory.
 
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { newVerdict } from "../../algorithms/algorithm.js"
@@ -19,120 +18,174 @@ export interface Request {
   readonly charges: readonly Charge[]
   /** The storage key of each charge. */
   readonly keys: readonly string[]
-  /** Whole microseconds; undefined lets the server's clock count. */
+  /** Whole microseconds; undefined for the server's clock. */
   readonly at: number | undefined
 }
 
-/** What the script is run with. */
+/** The keys and the argument of one run of the script. */
 export interface Message {
   readonly keys: readonly string[]
-  readonly args: readonly (string | Buffer)[]
+  readonly packed: Buffer
 }
 
-const HEADER = 8 + 8 + 2
-const POLICY = 1 + 5 * 8
-const CHECK_HEADER = 1 + 8 + 2
-const CHARGE_SIZE = 2 + 2 + 8
+/** How long keys are kept, in ms. */
+export interface Expiry {
+  /** Added to the time that a state needs. */
+  readonly bufferMs: number
+  readonly minMs: number
+}
 
-/** Places in `kinds` of main.lua. */
+const HEADER_SIZE = 1 + 8 + 8 + 2
+const POLICY_SIZE = 1 + 5 * 8
+const COUNT_SIZE = 2
+const CHECK_SIZE = 1 + 8 + 2
+const CHARGE_SIZE = 2 + 2 + 8
+const COMPACT_HEADER_SIZE = 8
+const COMPACT_CHECK_SIZE = 2 + 8
+
+const BUCKET = 1
+
+/** The numbers that main.lua knows the algorithms by. */
 const KINDS = {
-  "token-bucket": 1,
-  "leaky-bucket": 1,
-  gcra: 1,
+  "token-bucket": BUCKET,
+  "leaky-bucket": BUCKET,
+  gcra: BUCKET,
   "fixed-window": 2,
   "sliding-window-counter": 3,
   "sliding-window-log": 4,
   block: 5,
 } as const
 
-/** The general form: the distinct keys of the requests, an empty argument that says so, and the packed one. */
-export function encode(requests: readonly Request[], bufferMs: number, leastMs: number): Message {
+/** Packs requests in the compact form if all are checks of one bucket policy at one time, else in the general form. */
+export function encode(requests: readonly Request[], expiry: Expiry): Message {
   const keys: string[] = []
-  const keyIndex = new Map<string, number>()
+  const indexes = new Map<string, number>()
   const policies: Policy[] = []
-  let charges = 0
+  /** For each charge the index of its key, then the index of its policy; from 1, as in Lua. */
+  const places: number[] = []
+  const { at } = requests[0] as Request
+  let isCompact = true
   for (const request of requests) {
-    charges += request.charges.length
-    for (const key of request.keys) {
-      if (keyIndex.has(key)) continue
-      keys.push(key)
-      keyIndex.set(key, keys.length)
-    }
-    for (const { policy } of request.charges) if (!policies.includes(policy)) policies.push(policy)
-  }
-  const size = HEADER + policies.length * POLICY + 2 + requests.length * CHECK_HEADER + charges * CHARGE_SIZE
-  const blob = Buffer.allocUnsafe(size)
-  let at = blob.writeDoubleLE(bufferMs, 0)
-  at = blob.writeDoubleLE(leastMs, at)
-  at = blob.writeUInt16LE(policies.length, at)
-  for (const policy of policies) at = writePolicy(blob, at, policy)
-  at = blob.writeUInt16LE(requests.length, at)
-  for (const request of requests) {
-    at = blob.writeUInt8(request.operation, at)
-    at = blob.writeDoubleLE(request.at ?? -1, at)
-    at = blob.writeUInt16LE(request.charges.length, at)
-    for (let i = 0; i < request.charges.length; i++) {
-      const charge = request.charges[i] as Charge
-      at = blob.writeUInt16LE(keyIndex.get(request.keys[i] as string) as number, at)
-      at = blob.writeUInt16LE(policies.indexOf(charge.policy) + 1, at)
-      at = blob.writeDoubleLE(charge.cost, at)
+    const { charges } = request
+    if (request.operation !== CHECK || charges.length !== 1 || request.at !== at) isCompact = false
+    for (let i = 0; i < charges.length; i++) {
+      const key = request.keys[i] as string
+      let index = indexes.get(key)
+      if (index === undefined) {
+        index = keys.push(key)
+        indexes.set(key, index)
+      }
+      const { policy } = charges[i] as Charge
+      let policyIndex = policies.indexOf(policy) + 1
+      if (policyIndex === 0) policyIndex = policies.push(policy)
+      places.push(index, policyIndex)
     }
   }
-  return { keys, args: ["", blob] }
+  if (policies.length !== 1 || kindOf(policies[0] as Policy) !== BUCKET) isCompact = false
+  const listSize = isCompact
+    ? COMPACT_HEADER_SIZE + requests.length * COMPACT_CHECK_SIZE
+    : requests.length * CHECK_SIZE + (places.length / 2) * CHARGE_SIZE
+  const packed = Buffer.allocUnsafe(HEADER_SIZE + policies.length * POLICY_SIZE + COUNT_SIZE + listSize)
+  let end = packed.writeUInt8(Number(isCompact), 0)
+  end = packed.writeDoubleLE(expiry.bufferMs, end)
+  end = packed.writeDoubleLE(expiry.minMs, end)
+  end = packed.writeUInt16LE(policies.length, end)
+  for (const policy of policies) end = writePolicy(packed, end, policy)
+  end = packed.writeUInt16LE(requests.length, end)
+  if (isCompact) end = packed.writeDoubleLE(at ?? -1, end)
+  let place = 0
+  for (const request of requests) {
+    if (!isCompact) {
+      end = packed.writeUInt8(request.operation, end)
+      end = packed.writeDoubleLE(request.at ?? -1, end)
+      end = packed.writeUInt16LE(request.charges.length, end)
+    }
+    for (const { cost } of request.charges) {
+      end = packed.writeUInt16LE(places[place] as number, end)
+      if (!isCompact) end = packed.writeUInt16LE(places[place + 1] as number, end)
+      end = packed.writeDoubleLE(cost, end)
+      place += 2
+    }
+  }
+  return { keys, packed }
 }
 
-function writePolicy(blob: Buffer, at: number, policy: Policy): number {
-  const counter = policy.algorithm.name === "sliding-window-counter"
-  const window = policy.algorithm.name === "fixed-window"
-  at = blob.writeUInt8(KINDS[policy.algorithm.name], at)
-  at = blob.writeDoubleLE(policy.limit, at)
-  at = blob.writeDoubleLE(policy.window, at)
-  at = blob.writeDoubleLE(policy.capacity, at)
-  at = blob.writeDoubleLE(counter ? policy.bucketSize : policy.token, at)
-  return blob.writeDoubleLE(counter ? policy.buckets : window ? Number(policy.anchored) : policy.leak, at)
+function kindOf(policy: Policy): number {
+  return KINDS[policy.algorithm.name]
 }
 
-/** How many numbers the script replies for a log: units in the window, newest time, time that frees enough. */
-const LOG_REPLY = 3
+function writePolicy(packed: Buffer, at: number, policy: Policy): number {
+  const isCounter = policy.algorithm.name === "sliding-window-counter"
+  const isFixedWindow = policy.algorithm.name === "fixed-window"
+  const x = isCounter ? policy.bucketSize : policy.token
+  const y = isCounter ? policy.buckets : isFixedWindow ? Number(policy.anchored) : policy.leak
+  at = packed.writeUInt8(kindOf(policy), at)
+  for (const number of [policy.limit, policy.window, policy.capacity, x, y])
+    at = packed.writeDoubleLE(number, at)
+  return at
+}
 
+/** How many numbers the script replies for a log: units in the window, newest time, time at which enough have left. */
+const LOG_REPLY_CELLS = 3
+
+/** The state that is being decided. */
 let cells = new Float64Array(64)
 
-/** One outcome per request, in order, or the failure of that request alone. */
+/** One outcome for each request, in order, or the failure of that request alone. */
 export function decode(requests: readonly Request[], reply: Buffer): (Outcome | StoreFailure)[] {
-  let at = 0
+  const numbers = new DataView(reply.buffer, reply.byteOffset, reply.length)
+  const time = numbers.getFloat64(0, true)
+  return time < 0 ? decodeGeneral(requests, numbers) : decodeCompact(requests, numbers, time)
+}
+
+function decodeCompact(requests: readonly Request[], numbers: DataView, now: number): Outcome[] {
+  let at = 8
+  return requests.map(({ charges }) => {
+    const { cost, policy } = charges[0] as Charge
+    cells[0] = numbers.getFloat64(at, true)
+    cells[1] = numbers.getFloat64(at + 8, true)
+    cells[2] = policy.token
+    cells[3] = policy.leak
+    at += 16
+    const verdict = newVerdict()
+    policy.algorithm.decide(policy, cells, 0, cost, now, verdict)
+    return { allowed: verdict.allowed, now, verdicts: [verdict], degraded: undefined }
+  })
+}
+
+function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcome | StoreFailure)[] {
+  let at = 8
   const next = () => {
-    const value = reply.readDoubleLE(at)
+    const number = numbers.getFloat64(at, true)
     at += 8
-    return value
+    return number
   }
   return requests.map((request) => {
     const now = next()
-    const allowed = next()
-    if (allowed < 0) {
-      return new StoreFailure(
-        "wrong-type",
-        `a key of this check holds something else: ${request.keys.join(", ")}`,
-      )
+    const result = next()
+    if (result < 0) {
+      const message = `a key of this check holds a value that is not a state of its limit: ${request.keys.join(", ")}`
+      return new StoreFailure("wrong-type", message)
     }
-    const charged = allowed === 1 && request.operation === CHECK
+    const isCharged = result === 1 && request.operation === CHECK
     const verdicts = request.charges.map(({ policy }, i) => {
       const verdict = newVerdict()
       const cost = costOnSameKey(request, i)
       const count =
-        policy.algorithm.name === "sliding-window-log" ? LOG_REPLY : policy.algorithm.cells(policy)
+        policy.algorithm.name === "sliding-window-log" ? LOG_REPLY_CELLS : policy.algorithm.cells(policy)
       if (cells.length < count) cells = new Float64Array(count * 2)
       for (let c = 0; c < count; c++) cells[c] = next()
       judge(policy, cost, now, verdict)
-      // Nothing was charged: what would have been allowed shows the state as it is.
-      if (!charged && verdict.allowed && cost > 0) judge(policy, 0, now, verdict)
-      verdict.stale = allowed === 2
+      // Another charge of the check was denied, so this one was not charged either: show the state as it is.
+      if (!isCharged && verdict.allowed && cost > 0) judge(policy, 0, now, verdict)
+      verdict.stale = result === 2
       return verdict
     })
-    return { allowed: allowed === 1, now, verdicts, degraded: undefined }
+    return { allowed: result === 1, now, verdicts, degraded: undefined }
   })
 }
 
-/** The verdict on the state in `cells`. */
+/** Writes the verdict on the state in `cells`. */
 function judge(policy: Policy, cost: number, now: number, verdict: Verdict): void {
   if (policy.algorithm.name === "sliding-window-log") {
     judgeLog(policy, cells[0] as number, cells[1] as number, cells[2] as number, cost, now, verdict)
@@ -141,7 +194,7 @@ function judge(policy: Policy, cost: number, now: number, verdict: Verdict): voi
   }
 }
 
-/** Two charges on one key were judged as their sum. */
+/** Charges of one check on the same key are decided as their sum. */
 function costOnSameKey(request: Request, index: number): number {
   const { charges, keys } = request
   const own = (charges[index] as Charge).cost

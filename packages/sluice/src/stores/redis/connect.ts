@@ -1,21 +1,21 @@
-// A store by URL, with clients of its own: set up so that nothing queues while Redis is away and nothing is sent twice.
+// Stores and clients by URL. The clients queue nothing while Redis is away, and send nothing twice.
 
 import type { Cluster, Redis } from "ioredis"
 import { SluiceError } from "../../errors.js"
 import { shardedStore } from "../sharded/sharded-store.js"
 import type { Store } from "../store.js"
-import { reasons } from "./client.js"
+import { lastErrors } from "./client.js"
 import type { RedisStoreOptions } from "./redis-store.js"
 import { RedisStore } from "./redis-store.js"
 import type { RedisAddress, RedisTarget } from "./url.js"
 import { parseRedisUrl } from "./url.js"
 
 const CONNECT_TIMEOUT_MS = 1_000
-const LONGEST_RECONNECT_MS = 500
-/** A question without any answer for this long: the socket is dead, also one that never got through its handshake. */
-const SILENCE_MS = 500
+const MAX_RECONNECT_MS = 500
+/** When commands wait and nothing arrives for this long, ioredis takes the socket for dead and connects again. */
+const SOCKET_TIMEOUT_MS = 500
 
-/** Opens a store by URL. Needs the package ioredis. Does not wait for Redis: while it is away, decisions are degraded. */
+/** Opens a store by URL. Needs the package ioredis. Does not wait for Redis: until it answers, decisions are degraded. */
 export async function connectRedis(url: string, options: RedisStoreOptions = {}): Promise<Store> {
   const target = parseRedisUrl(url)
   const library = await loadClient()
@@ -26,21 +26,21 @@ export async function connectRedis(url: string, options: RedisStoreOptions = {})
       return owned(client, options)
     })
   } catch (error) {
-    // A mistake in the options. Nobody else would ever close them.
+    // The options are wrong, and nobody else can close these clients.
     for (const client of clients) client.disconnect()
     throw error
   }
 }
 
 /**
- * A client by URL that is yours to close, set up as those of `connectRedis` are: for `redisRules`. Of a ring it is the first
- * server. Needs the package ioredis, and does not wait for Redis.
+ * Opens a client by URL for `redisRules`, with the settings that `connectRedis` uses. You close it. The URL of a ring gives a
+ * client for its first server. Needs the package ioredis, and does not wait for Redis.
  */
 export async function openRedisClient(url: string): Promise<Redis | Cluster> {
   const target = parseRedisUrl(url)
   const library = await loadClient()
   const client = clientOf(target, library)
-  client.on("error", (error: Error) => reasons.set(client, error))
+  client.on("error", (error: Error) => lastErrors.set(client, error))
   return client
 }
 
@@ -68,11 +68,11 @@ function clientOf(
       clusterRetryStrategy: reconnectDelay,
       enableOfflineQueue: false,
       slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-      // What was under way when a connection broke may have been carried out, and after 100 ms nobody waits for the rest.
+      // Redis may have run what was under way when a connection broke, and after 100 ms nobody waits for the rest.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       retryDelayOnTryAgain: 10,
-      // Names in a certificate are names of hosts; the cluster speaks in addresses.
+      // A Cluster announces addresses, and certificates name hosts: use both as they are.
       dnsLookup: (address, callback) => callback(null, address),
     })
   }
@@ -100,34 +100,29 @@ function clientOptions(target: RedisTarget) {
     ...(target.password === undefined ? {} : { password: target.password }),
     ...(target.tls ? { tls: {} } : {}),
     connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: SILENCE_MS,
-    maxLoadingRetryTime: SILENCE_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    maxLoadingRetryTime: SOCKET_TIMEOUT_MS,
     retryStrategy: reconnectDelay,
-    // Both would make counts jump when Redis comes back.
+    // Both would make counts jump when Redis returns.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // A primary that became a replica is left at once; the command is not sent again.
+    // Connects again when the primary has become a replica. `true` does not send the command again.
     reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
   }
 }
 
-/** Full jitter, so that a fleet does not come back in step. */
+/** Full jitter, so that the instances of a fleet do not reconnect together. */
 function reconnectDelay(attempt: number): number {
-  return Math.ceil(Math.random() * Math.min(LONGEST_RECONNECT_MS, 50 * 2 ** attempt))
+  return Math.ceil(Math.random() * Math.min(MAX_RECONNECT_MS, 50 * 2 ** attempt))
 }
 
-/** A store that owns its client: it gives up a dead socket, and closes the client with itself. */
+/** A store that closes its client when it is closed. */
 function owned(client: Redis | Cluster, options: RedisStoreOptions): RedisStore {
-  // Without a listener ioredis writes to the console. Failures of calls are told by the calls.
-  client.on("error", (error: Error) => reasons.set(client, error))
-  client.on("ready", () => reasons.delete(client))
-  return new RedisStore(client, options, {
-    // Destroyed, not ended: a frozen server never says goodbye. The other nodes of a Cluster still answer, so there only
-    // `socketTimeout` gives a socket up.
-    abandon: () => void ("stream" in client && client.stream?.destroy()),
-    close: () => client.disconnect(),
-  })
+  // Without a listener ioredis writes errors to the console. The calls report them.
+  client.on("error", (error: Error) => lastErrors.set(client, error))
+  client.on("ready", () => lastErrors.delete(client))
+  return new RedisStore(client, options, () => client.disconnect())
 }
 
 async function loadClient() {

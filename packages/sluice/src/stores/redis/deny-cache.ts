@@ -2,16 +2,16 @@ import type { Outcome } from "../store.js"
 
 interface Entry {
   readonly outcome: Outcome
-  /** When it was learnt and until when it holds, on the monotonic clock, in ms. */
+  /** When the outcome was stored, and until when it holds, in ms of the monotonic clock. */
   readonly since: number
   readonly until: number
 }
 
-const MOST_ENTRIES = 10_000
+const MAX_ENTRIES = 10_000
 
 /**
- * Answers a denied check again without asking, until its retry time or for `capMs`, whichever is sooner. What it may miss
- * meanwhile, and no longer than the cap: a refund, a reset, an unblock, a limit raised elsewhere.
+ * Remembers denied checks, and answers them again until their retry time, at most for `capMs`. Meanwhile it misses refunds,
+ * resets, unblocks and raised limits of other instances.
  */
 export class DenyCache {
   readonly #capMs: number
@@ -38,13 +38,13 @@ export class DenyCache {
     return { ...entry.outcome, now: entry.outcome.now + passed, verdicts }
   }
 
-  /** Keeps a denial that time will lift. */
+  /** Stores a denial. Ignores an outcome that is allowed. */
   put(name: string, outcome: Outcome): void {
     if (outcome.allowed) return
     let wait = 0
     for (const verdict of outcome.verdicts) if (!verdict.allowed) wait = Math.max(wait, verdict.retryAfter)
     const since = performance.now()
-    if (this.#entries.size >= MOST_ENTRIES) {
+    if (this.#entries.size >= MAX_ENTRIES) {
       const oldest = this.#entries.keys().next()
       if (!oldest.done) this.#entries.delete(oldest.value)
     }

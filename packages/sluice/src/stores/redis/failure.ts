@@ -2,7 +2,7 @@ import { messageOf } from "../../notify.js"
 import type { FailureKind } from "../fallback/store-failure.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 
-/** What Redis calls its errors, by the first word of the message. */
+/** The kind of an error of Redis, by the first word of its message. */
 const KINDS: Record<string, FailureKind> = {
   READONLY: "readonly",
   LOADING: "loading",
@@ -27,15 +27,15 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT")
 }
 
-/** A command that the user may not run, met inside a script: an ERR, in the words of Redis 7.0 and of later ones. */
+/** A script ran a command that the user may not run. Redis 7.0 and later versions word this ERR differently. */
 const SCRIPT_NOT_PERMITTED = /^ERR (The user executing the script can't|ACL failure in script)/
 
-/** How the system and the clients name what happens to a connection: by code, and by name or message. */
+/** Errors of connections, by code, and by name or message. */
 const CONNECTION_CODE = /^(E(?!RR)[A-Z]+$|ERR_(SOCKET|STREAM|SSL|TLS)|CONNECTION_|NR_)/
 const CONNECTION =
   /Socket|Connection|Disconnect|ClientClosed|ClientOffline|MaxRetries|closed|offline|timed? ?out|Stream isn't writeable/i
 
-/** Any error of a client as a typed failure. Messages of servers carry no passwords; those of sockets only an address. */
+/** Turns any error of a client into a `StoreFailure`. Messages of servers contain no passwords, those of sockets only an address. */
 export function failureOf(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error
   const message = messageOf(error)
@@ -43,7 +43,7 @@ export function failureOf(error: unknown): StoreFailure {
   const kind = SCRIPT_NOT_PERMITTED.test(message) ? "no-permission" : KINDS[word]
   if (kind !== undefined) return new StoreFailure(kind, message, { cause: error })
   const { code = "", name = "" } = error instanceof Error ? (error as Error & { code?: string }) : {}
-  // What was already sent when a connection broke may have been carried out.
+  // Redis may have run a command that was sent before the connection broke.
   if (
     word !== "ERR" &&
     (CONNECTION_CODE.test(String(code)) || CONNECTION.test(name) || CONNECTION.test(message))
@@ -53,7 +53,7 @@ export function failureOf(error: unknown): StoreFailure {
   return new StoreFailure("other", message, { ambiguous: word !== "ERR", cause: error })
 }
 
-/** What kept a request from being sent at all: a mistake in it, or in this library. Nothing was charged. */
+/** The failure of a request that could not be sent, because of a mistake in it or in this library. Nothing was charged. */
 export function unsent(error: unknown): StoreFailure {
   return error instanceof StoreFailure
     ? error

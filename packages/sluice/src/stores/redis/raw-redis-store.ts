@@ -11,21 +11,20 @@ import { allDone, checkAcross, decideAcross, groupCharges } from "../sharded/acr
 import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
 import { outcomeOfNothing } from "../store.js"
 import { checkInWaves, planWaves } from "../waves.js"
-import { Lane } from "./batcher.js"
+import { Batcher } from "./batcher.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
 import type { Operation } from "./codec.js"
 import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
 import { DenyCache } from "./deny-cache.js"
-import { Fleets } from "./fleets.js"
-import { encodeKey, storageKey } from "./keys.js"
-import { keyslot } from "./keyslot.js"
-import { warnOfServer } from "./server-warnings.js"
+import { Fleets } from "./fleet.js"
+import { encodeKey, keyslot, storageKey } from "./keys.js"
+import { warnAboutServer } from "./server-warnings.js"
 
-export interface ScriptedStoreOptions {
-  /** How long a decision may take before the limiter decides without Redis. Default: 50 ms. */
+export interface RawRedisStoreOptions {
+  /** How long a check waits for Redis before the limiter decides without it. Default: 50 ms. */
   deadline?: Duration
-  /** Whose clock counts: the Redis server's, one for every key, or each caller's. Default: `"store"`. */
+  /** Which clock decides: that of the Redis server, or that of each caller. Default: `"store"`. */
   time?: "store" | "client"
   /** The caller's clock with `time: "client"`. */
   clock?: Clock
@@ -35,18 +34,11 @@ export interface ScriptedStoreOptions {
   minExpiry?: Duration
   /** Answers a denied key locally until its retry time, at most this long; `true` for 1 s. Default: off. */
   denyCache?: boolean | Duration
-  /** How often this instance shows that it is alive. 0 for never: `instances` then stays 1. Default: 1 s. */
+  /** How often this instance tells Redis that it is alive. 0 for never: `instances` then stays 1. Default: 1 s. */
   heartbeat?: Duration
 }
 
-/** What a store may do with a client that is its own. */
-export interface Ownership {
-  /** Gives up the connection, as dead, and makes a new one. */
-  abandon(): void
-  close(): void
-}
-
-export const SCRIPTED_FIELDS = [
+export const RAW_REDIS_FIELDS = [
   "deadline",
   "time",
   "clock",
@@ -56,16 +48,19 @@ export const SCRIPTED_FIELDS = [
   "heartbeat",
 ]
 
-/** Counters in Redis, kept by the script. Throws a `StoreFailure` when there is no answer in time: see `RedisStore`. */
-export class ScriptedStore implements Store {
-  readonly #lane: Lane
+/**
+ * Counters in Redis, without the guard that `RedisStore` puts around it: throws a `StoreFailure` when Redis does not answer
+ * within the deadline.
+ */
+export class RawRedisStore implements Store {
+  readonly #batcher: Batcher
   readonly #isCluster: boolean
   readonly #clock: Clock | undefined
   readonly #denials: DenyCache | undefined
   readonly #fleets: Fleets
-  readonly #ownership: Ownership | undefined
-  #closed = false
-  /** One slot, as checks over several see it. */
+  readonly #onClose: (() => void) | undefined
+  #isClosed = false
+  /** Decides the charges of one slot, for a check over several slots of a Cluster. */
   readonly #place: Place = {
     decide: (charges, at) => this.#run(DECIDE, charges, at),
     check: (charges, at) => this.#run(CHECK, charges, at),
@@ -74,8 +69,8 @@ export class ScriptedStore implements Store {
     },
   }
 
-  constructor(client: UserClient, options: ScriptedStoreOptions, ownership?: Ownership) {
-    this.#ownership = ownership
+  constructor(client: UserClient, options: RawRedisStoreOptions, onClose?: () => void) {
+    this.#onClose = onClose
     checkOneOf(options.time, ["store", "client"], "redisStore.time")
     checkType(options.clock, "redisStore.clock", "a clock with now()", hasMethods("now"))
     const ms = (name: "deadline" | "expiryBuffer" | "minExpiry" | "heartbeat", otherwise: number) =>
@@ -83,13 +78,18 @@ export class ScriptedStore implements Store {
     const connection = connectionOf(client)
     this.#isCluster = connection.isCluster
     this.#clock = options.time === "client" ? (options.clock ?? { now: () => Date.now() }) : undefined
-    this.#lane = new Lane(connection, {
+    this.#batcher = new Batcher(connection, {
       deadlineMs: ms("deadline", 50),
-      expiryBufferMs: Math.ceil(ms("expiryBuffer", 1_000)),
-      leastExpiryMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
-      onSilence: () => ownership?.abandon(),
+      expiry: {
+        bufferMs: Math.ceil(ms("expiryBuffer", 1_000)),
+        minMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
+      },
     })
-    this.#fleets = new Fleets(this.#lane, ms("heartbeat", 1_000), () => void warnOfServer(this.#lane))
+    this.#fleets = new Fleets(
+      this.#batcher,
+      ms("heartbeat", 1_000),
+      () => void warnAboutServer(this.#batcher),
+    )
     const { denyCache = false } = options
     if (denyCache !== false) {
       this.#denials = new DenyCache(
@@ -104,7 +104,7 @@ export class ScriptedStore implements Store {
 
   /** The state of each breaker: one for a server, one for every sixteenth of a Cluster's slots. */
   get breakers(): BreakerState[] {
-    return this.#lane.breakers.map((breaker) => breaker.state)
+    return this.#batcher.breakers.map((breaker) => breaker.state)
   }
 
   check(charges: readonly Charge[], at?: number): Promise<Outcome> {
@@ -137,7 +137,7 @@ export class ScriptedStore implements Store {
     return checkInWaves(checks, this.wavesOf(checks), (check) => this.check(check.charges, check.at))
   }
 
-  /** A check over several slots of a Cluster takes two round trips, and others on its keys must not pass it. */
+  /** A check over several slots of a Cluster takes two round trips. Checks on the same keys wait for it. */
   wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
     if (!checks.some(({ charges }) => this.#groups(charges) !== undefined)) return undefined
     const waves = planWaves(checks, (key) => keyslot(`{${encodeKey(key)}}`))
@@ -154,14 +154,14 @@ export class ScriptedStore implements Store {
 
   async refund(charges: readonly Charge[], at?: number): Promise<void> {
     await this.#each(REFUND, charges, at)
-    // Afterwards: a denial from before may have been learnt meanwhile.
+    // After the refund: a check that was denied before it may have been cached meanwhile.
     this.#denials?.clear()
   }
 
   async reset(charges: readonly Charge[]): Promise<void> {
     this.#start(charges)
     const keys = charges.map(storageKey)
-    await Promise.all(keys.map((key) => this.#lane.command(key, ["UNLINK", key])))
+    await Promise.all(keys.map((key) => this.#batcher.command(key, ["UNLINK", key])))
     this.#denials?.clear()
   }
 
@@ -170,23 +170,21 @@ export class ScriptedStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
+    if (this.#isClosed) return
+    this.#isClosed = true
     await this.#fleets.stop()
-    this.#lane.close()
-    this.#ownership?.close()
+    this.#batcher.close()
+    this.#onClose?.()
   }
 
   #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
     this.#start(charges)
     const time = at ?? (this.#clock === undefined ? undefined : microsOf(this.#clock.now()))
     if (charges.length === 0) return Promise.resolve(outcomeOfNothing(time ?? Date.now() * 1000))
-    // A list of one, as nearly all are, is quicker made than mapped.
-    const keys = charges.length === 1 ? [storageKey(charges[0] as Charge)] : charges.map(storageKey)
-    return this.#lane.submit(operation, charges, keys, time)
+    return this.#batcher.submit(operation, charges, charges.map(storageKey), time)
   }
 
-  /** The charges by slot of a Cluster, when they live in several. A script may touch one slot only. */
+  /** The charges by slot of a Cluster, when they are in several slots: a script may touch one slot only. */
   #groups(charges: readonly Charge[]): Group[] | undefined {
     if (!this.#isCluster || charges.every((charge) => charge.key === charges[0]?.key)) return undefined
     const groups = groupCharges(charges, (charge) => keyslot(storageKey(charge)))
@@ -199,13 +197,13 @@ export class ScriptedStore implements Store {
   }
 
   #start(charges: readonly Charge[]): void {
-    if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
+    if (this.#isClosed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
     const first = charges[0]
     if (first !== undefined) this.#fleets.of(first.namespace).start()
   }
 }
 
-/** What a denial is remembered by: another cost or another limit on the same key is another question. */
+/** What the deny cache knows a charge by. Another cost or another limit on the same key is another entry. */
 function nameOfDenial(charge: Charge): string {
   const { limit, capacity, window } = charge.policy
   return `${storageKey(charge)} ${charge.cost} ${limit} ${capacity} ${window}`

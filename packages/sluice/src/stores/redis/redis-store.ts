@@ -3,11 +3,11 @@ import type { BreakerState } from "../fallback/breaker.js"
 import type { StoreFailureEvent } from "../fallback/store-guard.js"
 import { StoreGuard } from "../fallback/store-guard.js"
 import type { UserClient } from "./client.js"
-import type { Ownership, ScriptedStoreOptions } from "./raw-redis-store.js"
-import { SCRIPTED_FIELDS, ScriptedStore } from "./raw-redis-store.js"
+import type { RawRedisStoreOptions } from "./raw-redis-store.js"
+import { RAW_REDIS_FIELDS, RawRedisStore } from "./raw-redis-store.js"
 
-export interface RedisStoreOptions extends ScriptedStoreOptions {
-  /** Told of every call that Redis did not answer, and of what was done instead. */
+export interface RedisStoreOptions extends RawRedisStoreOptions {
+  /** Called for every call that Redis did not answer, with what the store did instead. */
   onFailure?: (event: StoreFailureEvent) => void
 }
 
@@ -20,21 +20,22 @@ export function redisStore(client: UserClient, options: RedisStoreOptions = {}):
 }
 
 export class RedisStore extends StoreGuard {
-  readonly #scripted: ScriptedStore
+  readonly #raw: RawRedisStore
 
-  constructor(client: UserClient, options: RedisStoreOptions, ownership?: Ownership) {
-    checkFields(options, [...SCRIPTED_FIELDS, "onFailure"], "redisStore")
+  /** Calls `onClose` when the store is closed. */
+  constructor(client: UserClient, options: RedisStoreOptions, onClose?: () => void) {
+    checkFields(options, [...RAW_REDIS_FIELDS, "onFailure"], "redisStore")
     checkType(options.onFailure, "redisStore.onFailure", "a function", (value) => typeof value === "function")
-    const scripted = new ScriptedStore(client, options, ownership)
-    super(scripted, options.onFailure === undefined ? {} : { onFailure: options.onFailure })
-    this.#scripted = scripted
+    const raw = new RawRedisStore(client, options, onClose)
+    super(raw, options.onFailure === undefined ? {} : { onFailure: options.onFailure })
+    this.#raw = raw
   }
 
   /**
-   * Whether calls reach the server (`closed`), are kept away from it (`open`), or a few are let through to try. One for a
-   * server, one for every sixteenth of a Cluster's slots.
+   * The state of each breaker: `closed` when calls reach the server, `open` when they do not, `half-open` when a few do to
+   * test it. A server has one breaker, a Cluster one for every sixteenth of its slots.
    */
   get breakers(): BreakerState[] {
-    return this.#scripted.breakers
+    return this.#raw.breakers
   }
 }

@@ -1,17 +1,17 @@
 import { SluiceError } from "../../errors.js"
-import type { HeartbeatLane } from "./heartbeat.js"
+import type { CommandRunner } from "./fleet.js"
 
-/** The oldest version that the scripts are tested on. KeyDB tells the version of Redis it is like, Valkey and Dragonfly a newer one. */
-const OLDEST = { major: 6, minor: 2 }
+/** The oldest version that the scripts are tested on. KeyDB reports the Redis version it follows; Valkey and Dragonfly report a newer one. */
+const MIN_VERSION = { major: 6, minor: 2 }
 
-/** Says once at the start what would otherwise show in silence: counts that are lost, or checks that degrade. */
-export async function warnOfServer(lane: HeartbeatLane): Promise<void> {
-  const [server, memory] = await Promise.all([infoOf(lane, "server"), infoOf(lane, "memory")])
+/** Emits a process warning when the server is too old for the scripts, or evicts keys and so loses counts. Never rejects. */
+export async function warnAboutServer(redis: CommandRunner): Promise<void> {
+  const [server, memory] = await Promise.all([infoOf(redis, "server"), infoOf(redis, "memory")])
   const version = /^redis_version:((\d+)\.(\d+)\S*)/m.exec(server)
-  if (version !== null && isOlder(Number(version[2]), Number(version[3]))) {
+  if (version !== null && isTooOld(Number(version[2]), Number(version[3]))) {
     warn(
       "REDIS_TOO_OLD",
-      "needs a server like Redis 6.2 or newer: checks on this one may degrade",
+      "needs Redis 6.2 or newer, or a compatible server: checks may fail on this one",
       version[1],
     )
   }
@@ -21,13 +21,13 @@ export async function warnOfServer(lane: HeartbeatLane): Promise<void> {
   }
 }
 
-/** Empty when the server does not tell: a user may have no right to ask. */
-async function infoOf(lane: HeartbeatLane, section: string): Promise<string> {
-  return String(await lane.command(undefined, ["INFO", section]).catch(() => ""))
+/** Empty when the server does not answer: the user may lack the permission. */
+async function infoOf(redis: CommandRunner, section: string): Promise<string> {
+  return String(await redis.command(undefined, ["INFO", section]).catch(() => ""))
 }
 
-function isOlder(major: number, minor: number): boolean {
-  return major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)
+function isTooOld(major: number, minor: number): boolean {
+  return major < MIN_VERSION.major || (major === MIN_VERSION.major && minor < MIN_VERSION.minor)
 }
 
 function warn(code: "REDIS_TOO_OLD" | "REDIS_EVICTS", expected: string, found: string | undefined): void {

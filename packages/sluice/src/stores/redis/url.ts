@@ -1,5 +1,5 @@
-// The URLs the service takes: redis://, rediss://, redis+sentinel://h1,h2,h3/name, redis+cluster://h1,h2, redis+ring://h1,h2,h3,
-// the last three with rediss+ for TLS. The standard URL class knows one host only, hence the taking apart by hand.
+// Redis URLs: redis://, rediss://, redis+sentinel://h1,h2,h3/name, redis+cluster://h1,h2 and redis+ring://h1,h2,h3; the last
+// three with rediss+ for TLS. They are parsed by a regular expression because the URL class accepts a single host only.
 
 import { SluiceError } from "../../errors.js"
 
@@ -15,7 +15,7 @@ export interface RedisTarget {
   readonly username: string | undefined
   readonly password: string | undefined
   readonly database: number
-  /** Sentinel: what the group is called. */
+  /** Sentinel: the name of the group. */
   readonly name: string | undefined
 }
 
@@ -49,7 +49,7 @@ export function parseRedisUrl(url: string): RedisTarget {
   }
 }
 
-/** A URL as it may be shown: without its password, also where that was not encoded or put in the wrong place. */
+/** Removes the password from a URL so that it can be shown, even a password that is not encoded or in the wrong place. */
 export function redactUrl(url: string): string {
   return url.replace(/^([a-z+]*:\/\/)?(?:.*[?#].*|.*(?=@))/is, "$1***")
 }

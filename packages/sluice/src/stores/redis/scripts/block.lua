@@ -1,32 +1,39 @@
--- Purpose: a blocked key; the twin of algorithms/block.ts.
--- KEYS: a string per key. State: blocked until, for how long it was set.
--- Reply: the state.
+-- A blocked key. Decides as algorithms/block.ts does.
+--
+-- State, a string of packed doubles: time until which the key is blocked; for how long it was blocked.
+-- Policy: nothing. The cost of a charge is the duration of the block in µs.
+-- Returns the functions of the algorithm; main.lua describes them.
 
-local block = { format = "<dd", cells = 2 }
+local function block()
+  -- A clock that was set back must not make a block longer than it was set for.
+  local function settle(policy, state, now)
+    local length = state[2]
+    local stale = state[1] - now > length
+    if stale then state[1] = now + length end
+    return stale
+  end
 
--- A clock that was set back must not make a block longer than it was set for.
-function block.settle(policy, state, now)
-  local until_then, length = state[1], state[2]
-  if until_then - now > length then return { now + length, length }, true end
-  return { until_then, length }, false
-end
+  local function fits(policy, state, cost, now)
+    return now >= state[1]
+  end
 
-function block.fits(policy, state, cost, now)
-  return now >= state[1]
-end
+  local function charge(policy, state, cost, now)
+    if cost > 0 then state[1], state[2] = now + cost, cost end
+  end
 
--- The cost is the duration. A check charges 0, which changes nothing.
-function block.charge(policy, state, cost, now)
-  if cost > 0 then state[1], state[2] = now + cost, cost end
-end
+  local function refund()
+  end
 
-function block.used()
-  return 0
-end
+  local function used()
+    return 0
+  end
 
-function block.refund()
-end
+  local function expires(policy, state)
+    return state[1]
+  end
 
-function block.expires(policy, state)
-  return state[1]
+  return {
+    is_block = true, cells = 2,
+    settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires,
+  }
 end

@@ -1,5 +1,6 @@
--- Purpose: whole-number arithmetic that never rounds; the twin of algorithms/exact.ts, the same operations in the same order.
--- KEYS, ARGV, reply: none; these are functions for the parts after it.
+-- Whole-number arithmetic that never rounds: the same operations in the same order as in algorithms/exact.ts.
+--
+-- Uses no KEYS and no ARGV, and replies nothing: it defines functions for the parts of the script after it.
 
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 

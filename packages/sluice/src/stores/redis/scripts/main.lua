@@ -1,207 +1,243 @@
--- Purpose: runs a list of checks, each a list of charges of any algorithm: decides all charges of a check, then charges all
--- of them or none. Checks run in order; a later one sees what an earlier one charged.
--- KEYS: every key the checks touch, once each.
--- ARGV[1]: "": see uniform.lua.
--- ARGV[2]: packed little-endian: double expiry buffer (ms), double least time to live (ms), ushort number of policies; per
---   policy: byte kind, doubles limit, window, capacity, x, y; ushort number of checks; per check: byte operation
---   (0 check, 1 decide, 2 charge, 3 refund), double time (negative: the server's), ushort number of charges; per charge:
---   ushort index into KEYS, ushort index of the policy, double cost.
--- Reply: one string of packed doubles; per check: its time, 1 allowed / 0 denied / 2 denied on a state that
---   a check would have settled / -1 a key of a foreign type; per charge,
---   unless -1, the state it was judged on.
+-- Runs a list of checks. A check is a list of charges: the script decides all of them, then charges all of them or none.
+-- Checks run in order, and a later check sees what an earlier one charged.
+--
+-- KEYS: every key that the checks touch, once each.
+-- ARGV[1], packed little-endian:
+--   byte    1 for the compact form of a call, 0 for the general form
+--   double  expiry buffer in ms: how much longer than needed a key is kept
+--   double  shortest time to live in ms
+--   ushort  number of policies, then for each:
+--     byte    algorithm: 1 bucket, 2 fixed window, 3 sliding window counter, 4 sliding window log, 5 block
+--     doubles limit, window in µs, capacity, x, y (the file of the algorithm says what x and y are)
+--   ushort  number of checks, then in the general form for each:
+--     byte    operation: 0 check, 1 decide (charges nothing), 2 charge without deciding, 3 refund
+--     double  time in µs, negative for the server's clock
+--     ushort  number of charges, then for each:
+--       ushorts index into KEYS, index of the policy
+--       double  cost
+--   in the compact form, where every check has operation 0 and one charge of the only policy:
+--     double  time in µs of all checks
+--     then for each check: ushort index into KEYS, double cost
+-- Reply: one string of packed doubles. It starts with -1; compact.lua describes the other reply. Then for each check:
+--   time in µs
+--   result: 1 allowed, 0 denied, 2 denied by `decide` on a stale state that a check would have rewritten, -1 when a key holds
+--     something that Sluice did not write
+--   unless the result is -1, for each charge the numbers of the state that it was decided on
+--
+-- An algorithm is a table of these functions. `state` is a list of numbers; the sliding window log has its own form.
+--   settle(policy, state, now)        brings the state to `now` in place; true when it was stale: written by a clock more than
+--                                     a window ahead, or under another policy
+--   fits(policy, state, cost, now)    whether the cost is allowed
+--   charge(policy, state, cost, now)  adds the cost without asking; cost 0 only rewrites a stale state
+--   refund(policy, state, cost)       takes back at most what is charged
+--   used(policy, state, now)          0 when there is nothing to take back
+--   expires(policy, state)            time at which the state is as good as none
 
-local kinds = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
-local unpack_struct, pack_struct = struct.unpack, struct.pack
-local buffer, least, policy_count, at = unpack_struct("<ddH", blob)
+local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
+-- Functions that define an algorithm: a script runs from its top at every call, and most calls need one algorithm only.
+local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
 
-local policies = {}
+local policies, policy_count = {}
+policy_count, position = read("<H", message, position)
 for i = 1, policy_count do
   local kind, limit, window, capacity, x, y
-  kind, limit, window, capacity, x, y, at = unpack_struct("<Bddddd", blob, at)
-  local algorithm = kinds[kind]
-  local policy = { algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y }
-  policy.cells = algorithm.cells or y + 3
-  policy.format = algorithm.format or ("<" .. string.rep("d", policy.cells))
-  policies[i] = policy
+  kind, limit, window, capacity, x, y, position = read("<Bddddd", message, position)
+  local algorithm = algorithms[kind]()
+  local cells = algorithm.cells or y + 3
+  policies[i] = {
+    algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y,
+    cells = cells, format = "<" .. string.rep("d", cells),
+  }
 end
 
-local server_time
-local function time_of_server()
-  if server_time == nil then
-    local time = redis.call("TIME")
-    server_time = tonumber(time[1]) * 1000000 + tonumber(time[2])
-  end
-  return server_time
-end
-
--- What is known of each key: its state as cells, and when it expires if it was written.
-local values = redis.call("MGET", unpack(KEYS))
-local states, writes, bad = {}, {}, {}
-
-local function state_of(index, policy)
-  local state = states[index]
-  if state ~= nil then return state end
-  local value = values[index]
+-- A state as a list of numbers; zeros for a key that does not exist. Nil when the value cannot be a state of this policy.
+local function parse_state(value, policy)
+  local cells, state = policy.cells, {}
   if not value then
-    state = {}
-    for i = 1, policy.cells do state[i] = 0 end
-  else
-    if #value == policy.cells * 8 then state = { unpack_struct(policy.format, value) } else bad[index], state = true, {} end
-    -- Somebody else's bytes may have the right length; NaN would end in an error for every check of this call.
-    for i = 1, policy.cells do
-      if not (state[i] and state[i] >= 0 and state[i] < math.huge) then bad[index], state[i] = true, 0 end
-    end
+    for i = 1, cells do state[i] = 0 end
+    return state
   end
-  states[index] = state
+  if #value ~= cells * 8 then return nil end
+  state = { read(policy.format, value) }
+  -- Bytes of somebody else may have the right length. NaN would end in an error for every check of this call.
+  for i = 1, cells do
+    local cell = state[i]
+    if not (cell >= 0 and cell < math.huge) then return nil end
+  end
   return state
 end
 
-local function time_to_live(expires, now)
-  return max(ceil((expires - now) / 1000) + buffer, least)
-end
+-- By index of the key: its state, the policy and the time of its last change, and whether Sluice cannot read it.
+local states, changed_by, changed_at, is_unreadable = {}, {}, {}, {}
 
--- A key somebody made permanent gets its expiry back. PEXPIRE has a flag for it since Redis 7 only.
-local function repair(key, expires, now)
-  if redis.call("PTTL", key) == -1 then redis.call("PEXPIRE", key, time_to_live(expires, now)) end
-end
-
-local function commit(charge, cost, now)
-  local policy, index = charge.policy, charge.index
-  local algorithm = policy.algorithm
-  if algorithm.is_log then
-    local ttl = time_to_live(algorithm.expires(policy, charge.settled), now)
-    if charge.settled.last == nil or charge.settled.ahead then
-      -- With XX this adds nothing, but a server without memory refuses it. After PEXPIRE it would refuse nothing.
-      redis.call("ZADD", KEYS[index], "XX", 0, "")
-      -- A user who may not set an expiry must not leave a key without one.
-      redis.call("PEXPIRE", KEYS[index], ttl)
+-- A copy of the state of a key as it is at `now`, and whether the state is stale. Deciding must not change the state itself.
+local function settled_copy(index, policy, now)
+  if states[index] == nil then
+    states[index] = parse_state(values[index], policy)
+    if states[index] == nil then
+      is_unreadable[index] = true
+      states[index] = parse_state(false, policy)
     end
-    algorithm.charge(policy, KEYS[index], charge.settled, cost)
-    redis.call("PEXPIRE", KEYS[index], ttl)
-    return
   end
-  -- The same key twice in one check: the second charge goes on top of the first.
-  local state = charge.settled
-  if charge.first ~= nil then state = algorithm.settle(policy, states[index], now) end
-  algorithm.charge(policy, state, cost, now)
-  states[index] = state
-  writes[index] = { policy = policy, now = now }
+  local state = { unpack(states[index]) }
+  return state, policy.algorithm.settle(policy, state, now)
 end
 
-local results = {}
+-- The charges of the check at hand, by their place in it.
+local index_of, policy_of, cost_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}
+local reply, length = { -1 }, 1
 
-local function run(operation, now, charges)
-  local allowed, readable, foreign = true, true, false
-  for i = 1, #charges do
-    local charge = charges[i]
-    local policy, index = charge.policy, charge.index
-    local algorithm = policy.algorithm
-    if algorithm.is_log then
-      charge.settled, charge.foreign = algorithm.settle(policy, KEYS[index], now)
-      if charge.settled == nil then bad[index] = true end
-    else
-      charge.settled, charge.foreign = algorithm.settle(policy, state_of(index, policy), now)
-      -- What is no string looks as if it were not there until it is written; by then others of this check have been.
-      local unseen = #charges > 1 and charge.cost > 0 and operation ~= 1 and not values[index] and not writes[index]
-      if unseen and redis.call("EXISTS", KEYS[index]) == 1 then bad[index] = true end
+-- Several charges on one key are decided as their sum: each alone might fit where all of them do not.
+local function cost_on_key(i, charge_count)
+  local sum = cost_of[i]
+  is_repeated[i] = false
+  if sum == 0 then return 0 end
+  for j = 1, charge_count do
+    if j ~= i and index_of[j] == index_of[i] then
+      sum = sum + cost_of[j]
+      if j < i and cost_of[j] > 0 then is_repeated[i] = true end
     end
-    if charge.foreign and (charge.cost > 0 or algorithm == block) then foreign = true end
-    if bad[index] then
+  end
+  return sum
+end
+
+-- Whether a key exists although MGET did not see it: then it holds no string, and SET would overwrite it.
+local function is_other_type(index)
+  return not values[index] and not changed_by[index] and call("EXISTS", KEYS[index]) == 1
+end
+
+-- Decides every charge and adds the states to the reply. Returns whether all charges are allowed, whether one met a stale
+-- state, and whether every key could be read.
+local function decide(operation, now, charge_count)
+  local allowed, stale, readable = true, false, true
+  for i = 1, charge_count do
+    local index, policy = index_of[i], policy_of[i]
+    local algorithm = policy.algorithm
+    local state
+    if algorithm.is_log then
+      state, is_stale[i] = algorithm.settle(policy, KEYS[index], now)
+      if state == nil then is_unreadable[index] = true end
+    else
+      state, is_stale[i] = settled_copy(index, policy, now)
+      if cost_of[i] > 0 and operation ~= DECIDE and is_other_type(index) then is_unreadable[index] = true end
+    end
+    settled[i] = state
+    if is_stale[i] and (cost_of[i] > 0 or algorithm.is_block) then stale = true end
+    if is_unreadable[index] then
       readable = false
     else
-      -- Two charges on one key are one sum: each alone might fit where both do not.
-      local cost = charge.cost
-      if cost > 0 then
-        for j = 1, #charges do
-          if j ~= i and charges[j].index == index then
-            cost = cost + charges[j].cost
-            if j < i and charges[j].cost > 0 then charge.first = j end
-          end
-        end
-      end
-      if not algorithm.fits(policy, charge.settled, cost, now) then allowed = false end
-      if algorithm.is_log then
-        charge.reply = algorithm.reply(policy, KEYS[index], charge.settled, cost, now)
-      else
-        charge.reply = pack_struct(policy.format, unpack(charge.settled))
-      end
+      local cost = cost_on_key(i, charge_count)
+      if not algorithm.fits(policy, state, cost, now) then allowed = false end
+      if algorithm.is_log then state = algorithm.summary(policy, KEYS[index], state, cost, now) end
+      for c = 1, policy.cells do reply[length + c] = state[c] end
+      length = length + policy.cells
     end
   end
-  if not readable then return -1 end
-  if operation == 1 then return allowed and 1 or foreign and 2 or 0 end
-  local refunded = {}
-  for i = 1, #charges do
-    local charge = charges[i]
-    local policy, index, cost = charge.policy, charge.index, charge.cost
-    local algorithm = policy.algorithm
-    if charge.first ~= nil and algorithm.is_log then charge.settled = algorithm.settle(policy, KEYS[index], now) end
-    if operation == 3 and cost > 0 then
-      if algorithm.is_log then
-        if charge.settled.used > 0 then
-          algorithm.refund(policy, KEYS[index], charge.settled, cost)
-          redis.call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, charge.settled), now))
-        end
-      else
-        -- The same key twice: the second refund takes from what the first has left.
-        local state = charge.settled
-        if refunded[index] then state = algorithm.settle(policy, states[index], now) end
-        if algorithm.used(policy, state, now) > 0 then
-          algorithm.refund(policy, state, cost)
-          refunded[index], states[index] = true, state
-          writes[index] = { policy = policy, now = now }
-        end
-      end
-    elseif operation ~= 3 and cost > 0 and (allowed or operation == 2) then
-      commit(charge, cost, now)
-    elseif operation == 0 and charge.foreign and (cost > 0 or algorithm == block) then
-      -- A check looks at blocks with a cost of 0, and is the only one that could settle them.
-      commit(charge, 0, now)
-    elseif operation == 0 and cost > 0 and not writes[index] then
-      repair(KEYS[index], now + 2 * policy.window, now)
-    elseif operation == 0 and algorithm == block and not block.fits(policy, charge.settled, cost, now) then
-      repair(KEYS[index], block.expires(policy, charge.settled), now)
-    end
-  end
-  return allowed and 1 or 0
+  return allowed, stale, readable
 end
 
-local check_count
-check_count, at = unpack_struct("<H", blob, at)
-for c = 1, check_count do
-  local operation, now, charge_count
-  operation, now, charge_count, at = unpack_struct("<BdH", blob, at)
-  if now < 0 then now = time_of_server() end
-  local charges = {}
+local function keep(index, policy, state, now)
+  states[index], changed_by[index], changed_at[index] = state, policy, now
+end
+
+local function add_to_log(index, policy, log, cost, now)
+  local algorithm = policy.algorithm
+  local ttl = time_to_live(algorithm.expires(policy, log), now)
+  if log.last == nil or log.ahead then
+    -- XX adds nothing, but a server that is out of memory refuses it. It would refuse nothing after PEXPIRE.
+    call("ZADD", KEYS[index], "XX", 0, "")
+    -- A user who may not set an expiry must not leave a key without one.
+    call("PEXPIRE", KEYS[index], ttl)
+  end
+  algorithm.charge(policy, KEYS[index], log, cost)
+  call("PEXPIRE", KEYS[index], ttl)
+end
+
+local function add(i, cost, now)
+  local index, policy, state = index_of[i], policy_of[i], settled[i]
+  local algorithm = policy.algorithm
+  if algorithm.is_log then return add_to_log(index, policy, state, cost, now) end
+  -- The second charge on a key goes on top of the first.
+  if is_repeated[i] then state = settled_copy(index, policy, now) end
+  algorithm.charge(policy, state, cost, now)
+  keep(index, policy, state, now)
+end
+
+local function give_back(i, cost, now)
+  local index, policy, state = index_of[i], policy_of[i], settled[i]
+  local algorithm = policy.algorithm
+  if algorithm.is_log then
+    if state.used == 0 then return end
+    algorithm.refund(policy, KEYS[index], state, cost)
+    call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, state), now))
+    return
+  end
+  -- The second refund on a key takes from what the first has left.
+  if is_repeated[i] then state = settled_copy(index, policy, now) end
+  if algorithm.used(policy, state, now) == 0 then return end
+  algorithm.refund(policy, state, cost)
+  keep(index, policy, state, now)
+end
+
+local function run(operation, now, charge_count)
+  local start = length
+  length = start + 2
+  local allowed, stale, readable = decide(operation, now, charge_count)
+  reply[start + 1] = now
+  if not readable then
+    reply[start + 2], length = -1, start + 2
+    return
+  end
+  reply[start + 2] = allowed and 1 or operation == DECIDE and stale and 2 or 0
+  if operation == DECIDE then return end
   for i = 1, charge_count do
-    local index, policy, cost
-    index, policy, cost, at = unpack_struct("<HHd", blob, at)
-    charges[i] = { index = index, policy = policies[policy], cost = cost }
+    local index, policy, cost = index_of[i], policy_of[i], cost_of[i]
+    local algorithm = policy.algorithm
+    if is_repeated[i] and algorithm.is_log then settled[i] = algorithm.settle(policy, KEYS[index], now) end
+    if operation == REFUND then
+      if cost > 0 then give_back(i, cost, now) end
+    elseif cost > 0 and (allowed or operation == CHARGE) then
+      add(i, cost, now)
+    elseif operation == CHECK and is_stale[i] and (cost > 0 or algorithm.is_block) then
+      -- A check asks about a block with cost 0, and nothing else would ever rewrite a stale one.
+      add(i, 0, now)
+    elseif operation == CHECK and cost > 0 and not changed_by[index] then
+      repair(index, now + 2 * policy.window, now)
+    elseif operation == CHECK and algorithm.is_block and not algorithm.fits(policy, settled[i], cost, now) then
+      repair(index, algorithm.expires(policy, settled[i]), now)
+    end
   end
-  results[c] = { now = now, allowed = run(operation, now, charges), charges = charges }
 end
 
-for index, write in pairs(writes) do
-  local policy, state = write.policy, states[index]
-  local value = pack_struct(policy.format, unpack(state))
-  local ttl = time_to_live(policy.algorithm.expires(policy, state), write.now)
-  if values[index] then
-    redis.call("SET", KEYS[index], value, "PX", ttl)
-  elseif not redis.call("SET", KEYS[index], value, "PX", ttl, "NX") then
-    -- Not a string, so it looked as if it were not there.
-    bad[index] = true
+local check_count, compact_time
+check_count, position = read("<H", message, position)
+if is_compact == 1 then compact_time, position = read("<d", message, position) end
+for _ = 1, check_count do
+  local operation, now, charge_count, policy = CHECK, compact_time, 1, 1
+  if is_compact == 1 then
+    index_of[1], cost_of[1], position = read("<Hd", message, position)
+    policy_of[1] = policies[1]
+  else
+    operation, now, charge_count, position = read("<BdH", message, position)
+    for i = 1, charge_count do
+      index_of[i], policy, cost_of[i], position = read("<HHd", message, position)
+      policy_of[i] = policies[policy]
+    end
   end
+  run(operation, time_or_server(now), charge_count)
 end
 
-local reply = {}
-for c = 1, #results do
-  local result = results[c]
-  local allowed = result.allowed
-  for i = 1, #result.charges do
-    if bad[result.charges[i].index] then allowed = -1 end
-  end
-  reply[#reply + 1] = pack_struct("<dd", result.now, allowed)
-  if allowed >= 0 then
-    for i = 1, #result.charges do reply[#reply + 1] = result.charges[i].reply end
-  end
+for index, policy in pairs(changed_by) do
+  local state = states[index]
+  local ttl = time_to_live(policy.algorithm.expires(policy, state), changed_at[index])
+  call("SET", KEYS[index], write(policy.format, unpack(state)), "PX", ttl)
 end
-return reply_head .. table.concat(reply)
+
+-- Lua passes at most 8,000 values to a function.
+local MAX_PACKED = 4000
+local parts = {}
+for first = 1, length, MAX_PACKED do
+  local last = min(first + MAX_PACKED - 1, length)
+  parts[#parts + 1] = write("<" .. string.rep("d", last - first + 1), unpack(reply, first, last))
+end
+return table.concat(parts)

@@ -1,83 +1,84 @@
--- Purpose: sliding window counter with 1 … N buckets; the twin of algorithms/sliding-window-counter.ts.
--- KEYS: a string per key. State: start of the newest bucket, bucket length when it was written, newest … oldest count.
--- Policy: x = bucket length, y = number of buckets.
--- Reply: the settled state.
+-- Sliding window counter with one or more buckets. Decides as algorithms/sliding-window-counter.ts does.
+--
+-- State, a string of packed doubles: start of the newest bucket; length of a bucket when it was written; the counts of the
+--   buckets, newest first, one more than the policy has buckets.
+-- Policy: x = length of a bucket in µs, y = number of buckets.
+-- Returns the functions of the algorithm; main.lua describes them.
 
-local sliding_window_counter = {}
-
-local function counter_used(last, size, state, t)
-  local elapsed = t - state[1]
-  local steps = 0
-  if elapsed >= size then steps = floor(elapsed / size) end
-  if steps > last then return 0 end
-  local offset = max(elapsed - steps * size, 0)
-  local oldest = state[3 + last - steps]
-  local used = 0
-  if oldest ~= 0 then used = mul_div_floor(oldest, size - offset, size) end
-  for i = 0, last - steps - 1 do used = used + state[3 + i] end
-  return used
-end
-
-local function counter_time(policy, start, now)
-  if start <= now or start - now > policy.window then return now end
-  return start
-end
-
-local function counter_unused(last, state)
-  for i = 0, last do
-    if state[3 + i] ~= 0 then return false end
-  end
-  return true
-end
-
-function sliding_window_counter.settle(policy, state, now)
-  local size, last = policy.x, policy.y
-  local start, written = state[1], state[2]
-  local settled = {}
-  local foreign = start - now > policy.window
-  local unused = start > now and counter_unused(last, state)
-  if written ~= size or foreign or unused then
-    local t = now
-    if not unused then t = counter_time(policy, start, now) end
+local function sliding_window_counter()
+  -- Units in the window that ends at `t`, of a state with buckets of length `size`. `last` is the place of the oldest count.
+  local function used_at(last, size, state, t)
+    local elapsed = t - state[1]
+    local steps = 0
+    if elapsed >= size then steps = floor(elapsed / size) end
+    if steps > last then return 0 end
+    local offset = max(elapsed - steps * size, 0)
+    local oldest = state[3 + last - steps]
     local used = 0
-    if written ~= 0 then used = counter_used(last, written, state, t) end
-    settled[1], settled[2], settled[3] = floor_to(t, size), size, used
-    for i = 1, last do settled[3 + i] = 0 end
-    return settled, foreign or (written ~= size and written ~= 0)
+    if oldest ~= 0 then used = mul_div_floor(oldest, size - offset, size) end
+    for i = 0, last - steps - 1 do used = used + state[3 + i] end
+    return used
   end
-  local steps = 0
-  local new_start = start
-  if now >= start + size then
-    new_start = floor_to(now, size)
-    steps = min((new_start - start) / size, last + 1)
+
+  local function time_of(policy, start, now)
+    if start <= now or start - now > policy.window then return now end
+    return start
   end
-  settled[1], settled[2] = new_start, size
-  for i = 0, last do
-    if i < steps then settled[3 + i] = 0 else settled[3 + i] = state[3 + i - steps] end
+
+  local function is_unused(last, state)
+    for i = 0, last do
+      if state[3 + i] ~= 0 then return false end
+    end
+    return true
   end
-  return settled, false
-end
 
-function sliding_window_counter.used(policy, state, now)
-  return counter_used(policy.y, policy.x, state, counter_time(policy, state[1], now))
-end
-
-function sliding_window_counter.fits(policy, state, cost, now)
-  return cost <= policy.limit - sliding_window_counter.used(policy, state, now)
-end
-
-function sliding_window_counter.charge(policy, state, cost)
-  state[3] = state[3] + cost
-end
-
-function sliding_window_counter.refund(policy, state, cost)
-  for i = 3, 3 + policy.y do
-    local taken = min(state[i], cost)
-    state[i] = state[i] - taken
-    cost = cost - taken
+  local function settle(policy, state, now)
+    local size, last = policy.x, policy.y
+    local start, written = state[1], state[2]
+    local ahead = start - now > policy.window
+    local unused = start > now and is_unused(last, state)
+    if written ~= size or ahead or unused then
+      local t = now
+      if not unused then t = time_of(policy, start, now) end
+      local used = 0
+      if written ~= 0 then used = used_at(last, written, state, t) end
+      state[1], state[2], state[3] = floor_to(t, size), size, used
+      for i = 1, last do state[3 + i] = 0 end
+      return ahead or (written ~= size and written ~= 0)
+    end
+    if now >= start + size then
+      local new_start = floor_to(now, size)
+      local steps = min((new_start - start) / size, last + 1)
+      state[1] = new_start
+      for i = last, steps, -1 do state[3 + i] = state[3 + i - steps] end
+      for i = 0, steps - 1 do state[3 + i] = 0 end
+    end
+    return false
   end
-end
 
-function sliding_window_counter.expires(policy, state)
-  return state[1] + (policy.y + 1) * state[2]
+  local function used(policy, state, now)
+    return used_at(policy.y, policy.x, state, time_of(policy, state[1], now))
+  end
+
+  local function fits(policy, state, cost, now)
+    return cost <= policy.limit - used(policy, state, now)
+  end
+
+  local function charge(policy, state, cost)
+    state[3] = state[3] + cost
+  end
+
+  local function refund(policy, state, cost)
+    for i = 3, 3 + policy.y do
+      local taken = min(state[i], cost)
+      state[i] = state[i] - taken
+      cost = cost - taken
+    end
+  end
+
+  local function expires(policy, state)
+    return state[1] + (policy.y + 1) * state[2]
+  end
+
+  return { settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
 end

@@ -6,8 +6,7 @@ import { StoreFailure } from "../fallback/store-failure.js"
 import { StoreGuard } from "../fallback/store-guard.js"
 import { memoryStore } from "../memory/memory-store.js"
 import { Namespace } from "../store.js"
-import { FleetSize } from "./fleet-size.js"
-import { Heartbeat, type HeartbeatLane } from "./heartbeat.js"
+import { type CommandRunner, Fleet, FleetSize } from "./fleet.js"
 
 const PERIOD = 3_000
 
@@ -82,16 +81,16 @@ class Instance {
   reachesAt = 0
   readonly #redis: ModelRedis
   readonly #link: FlakyStore
-  readonly heartbeat: Heartbeat
+  readonly fleet: Fleet
   readonly guard: StoreGuard
 
   constructor(redis: ModelRedis, random: () => number) {
     this.#redis = redis
-    const lane: HeartbeatLane = { command: (_key, args) => this.#command(args) }
-    this.heartbeat = new Heartbeat(lane, { everyMs: EVERY_MS, prefix: "model", timers: redis.clock, random })
+    const runner: CommandRunner = { command: (_key, args) => this.#command(args) }
+    this.fleet = new Fleet(runner, { intervalMs: EVERY_MS, prefix: "model", timers: redis.clock, random })
     this.#link = new FlakyStore(redis.store)
-    const { heartbeat } = this
-    Object.defineProperty(this.#link, "instances", { get: () => heartbeat.instances })
+    const { fleet } = this
+    Object.defineProperty(this.#link, "instances", { get: () => fleet.instances })
     this.guard = new StoreGuard(this.#link, { clock: redis.clock })
   }
 
@@ -126,35 +125,35 @@ interface Phase {
 async function worstOf(phases: readonly Phase[], isEmptied: boolean, seed: number) {
   const random = randomFrom(seed)
   const redis = new ModelRedis()
-  const fleet = Array.from({ length: INSTANCES }, () => new Instance(redis, random))
+  const all = Array.from({ length: INSTANCES }, () => new Instance(redis, random))
   const policy = compilePolicy({ algorithm: "fixed-window", limit: LIMIT, window: WINDOW_MS }, "test")
   const charge = { namespace: new Namespace("model"), key: "key", policy, cost: 1 }
   let worst = 0
   let lowest = INSTANCES
-  for (const instance of fleet) instance.heartbeat.start()
+  for (const instance of all) instance.fleet.start()
   for (const [index, { ms, isAway }] of phases.entries()) {
     if (redis.isAway && !isAway) {
       if (isEmptied) redis.forget()
-      for (const instance of fleet) instance.reachesAt = redis.clock.now() + random() * 1_000
+      for (const instance of all) instance.reachesAt = redis.clock.now() + random() * 1_000
     }
     redis.isAway = isAway
     const startedAt = redis.clock.now()
     const admitted = new Map<number, number>()
     for (let step = 0; step < ms / 5; step++) {
       redis.clock.advance(5)
-      for (const instance of fleet) {
+      for (const instance of all) {
         instance.look()
         const { allowed } = await instance.guard.check([charge])
         const window = Math.floor(redis.clock.now() / WINDOW_MS)
         if (allowed) admitted.set(window, (admitted.get(window) ?? 0) + 1)
       }
     }
-    if (index > 0) lowest = Math.min(lowest, ...fleet.map(({ heartbeat }) => heartbeat.instances))
+    if (index > 0) lowest = Math.min(lowest, ...all.map(({ fleet }) => fleet.instances))
     if (!isAway) continue
     for (const [window, count] of admitted)
       if (window * WINDOW_MS >= startedAt + WINDOW_MS) worst = Math.max(worst, count)
   }
-  for (const instance of fleet) await instance.guard.close()
+  for (const instance of all) await instance.guard.close()
   return { worst, lowest }
 }
 
@@ -186,8 +185,8 @@ describe.each([
 it("an instance that is gone for good stops counting after the others have seen it gone for a period", async () => {
   const redis = new ModelRedis()
   const random = randomFrom(5)
-  const fleet = Array.from({ length: 3 }, () => new Instance(redis, random))
-  for (const { heartbeat } of fleet) heartbeat.start()
+  const all = Array.from({ length: 3 }, () => new Instance(redis, random))
+  for (const { fleet } of all) fleet.start()
   const step = async (ms: number) => {
     for (let at = 0; at < ms; at += 10) {
       redis.clock.advance(10)
@@ -195,10 +194,10 @@ it("an instance that is gone for good stops counting after the others have seen 
     }
   }
   await step(500)
-  expect(fleet.map(({ heartbeat }) => heartbeat.instances)).toEqual([3, 3, 3])
-  ;(fleet[0] as Instance).reachesAt = Number.POSITIVE_INFINITY
+  expect(all.map(({ fleet }) => fleet.instances)).toEqual([3, 3, 3])
+  ;(all[0] as Instance).reachesAt = Number.POSITIVE_INFINITY
   await step(1_000)
-  expect(fleet[1]?.heartbeat.instances).toBe(3)
+  expect(all[1]?.fleet.instances).toBe(3)
   await step(1_500)
-  expect(fleet.map(({ heartbeat }) => heartbeat.instances)).toEqual([3, 2, 2])
+  expect(all.map(({ fleet }) => fleet.instances)).toEqual([3, 2, 2])
 })

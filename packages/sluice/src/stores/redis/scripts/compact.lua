@@ -1,0 +1,65 @@
+-- The compact form of a call, which most calls have: checks at one time, each of them one charge of the same bucket policy.
+-- It decides as bucket.lua does, in less than half the server time of the general form. When a key does not hold a state of
+-- this policy, or one that lies more than a window ahead, it writes nothing, and main.lua runs the checks.
+--
+-- KEYS, ARGV[1]: see main.lua.
+-- Reply: one string of packed doubles: the time in µs; for each check the debt and the time of the state it was decided on.
+
+local function run_compact()
+  local _, _, _, window, capacity, token, leak, check_count, now, list = read("<HBdddddHd", message, position)
+  now = time_or_server(now)
+  local full = capacity * token
+  local debts, times, missing = {}, {}, {}
+  for index = 1, #KEYS do
+    local value, debt, t = values[index], 0, now
+    if value then
+      if #value ~= 32 then return nil end
+      local time, its_token, its_leak
+      debt, time, its_token, its_leak = read("<dddd", value)
+      if its_token ~= token or its_leak ~= leak then return nil end
+      -- Not the other way round: every comparison with NaN is false.
+      if not (debt >= 0 and debt <= full and time >= 0 and time - now <= window) then return nil end
+      if time <= now then
+        debt = debt - (now - time) * leak
+        if debt < 0 then debt = 0 end
+      elseif debt > 0 then
+        t = time
+      end
+    else
+      missing[#missing + 1] = KEYS[index]
+    end
+    debts[index], times[index] = debt, t
+  end
+  -- MGET shows a key that holds no string as missing.
+  if missing[1] and call("EXISTS", unpack(missing)) > 0 then return nil end
+
+  local order = { read("<" .. string.rep("Hd", check_count), message, list) }
+  local reply, is_charged, is_denied = { now }, {}, {}
+  for i = 1, check_count * 2, 2 do
+    local index, cost = order[i], order[i + 1]
+    local debt = debts[index]
+    reply[i + 1], reply[i + 2] = debt, times[index]
+    if cost > 0 then
+      if cost <= capacity and cost * token <= full - debt then
+        debts[index], is_charged[index] = debt + cost * token, true
+      else
+        is_denied[index] = true
+      end
+    end
+  end
+
+  for index = 1, #KEYS do
+    if is_charged[index] then
+      local debt, time = debts[index], times[index]
+      call("SET", KEYS[index], write("<dddd", debt, time, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
+    elseif is_denied[index] then
+      repair(index, now + 2 * window, now)
+    end
+  end
+  return write("<" .. string.rep("d", #reply), unpack(reply))
+end
+
+if is_compact == 1 then
+  local reply = run_compact()
+  if reply then return reply end
+end
