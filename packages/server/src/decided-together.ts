@@ -1,4 +1,3 @@
-import { DecisionSlot } from "sluice/internal/rules"
 import type { RuleDecision, RuleRequest } from "sluice/rules"
 import type { Decided, Protocol, Watch } from "./core.js"
 
@@ -6,13 +5,11 @@ type Event = { -readonly [Field in keyof Decided]: Decided[Field] }
 
 /**
  * Decisions made one after the other in one turn. Each is told of with its share of the time, so that the clock is read twice
- * for all of them and not twice for each. Those who come after take the room of those before, so that nothing is left to
- * collect: a few at a time keep to a few kilobytes.
+ * for all of them and not twice for each. The events are reused.
  */
 export class DecidedTogether {
   readonly #watch: Watch
   readonly #protocol: Protocol
-  readonly #slots: DecisionSlot[] = []
   readonly #events: Event[] = []
   #count = 0
   #started = 0
@@ -26,15 +23,6 @@ export class DecidedTogether {
   start(): void {
     this.#count = 0
     this.#started = performance.now()
-  }
-
-  /** Room for the next decision, and until it is added for no other. */
-  get slot(): DecisionSlot {
-    const known = this.#slots[this.#count]
-    if (known !== undefined) return known
-    const slot = new DecisionSlot()
-    this.#slots.push(slot)
-    return slot
   }
 
   add(decision: RuleDecision, request: RuleRequest | undefined, cost: number | undefined): void {

@@ -87,7 +87,7 @@ function writeResults(
       for (let i = start; i < end; i++) {
         try {
           const question = questionOf(checks[i], places[i] as string)
-          const decision = decideSync(engine, question, together.slot)
+          const decision = decideSync(engine, question)
           together.add(decision, isAboutKey(question) ? undefined : question, question.cost)
         } catch (error) {
           problems ??= new Map()

@@ -1,7 +1,6 @@
 // What a caller asks: about a request that it describes, or about one rule and a key by name.
 
 import { SluiceError } from "sluice"
-import type { DecisionSlot } from "sluice/internal/rules"
 import type { KeyCheckOptions, RuleCheckOptions, RuleDecision, RuleEngine, RuleRequest } from "sluice/rules"
 import { ask, askKey, type Core, type Protocol } from "../core.js"
 
@@ -114,11 +113,11 @@ export function decide(
     : ask(core, protocol, question, question)
 }
 
-/** The decision without a promise, which nobody is told of. It stands until the slot is used again. */
-export function decideSync(engine: RuleEngine, question: Question, slot: DecisionSlot): RuleDecision {
+/** The decision without a promise. Only on a store in memory; the watch is not notified. */
+export function decideSync(engine: RuleEngine, question: Question): RuleDecision {
   return isAboutKey(question)
-    ? engine.checkKeySync(question.rule, question.key, question, slot)
-    : engine.checkSync(question, question, slot)
+    ? engine.checkKeySync(question.rule, question.key, question)
+    : engine.checkSync(question, question)
 }
 
 function checkKeyQuestion(body: Body, place: string): void {

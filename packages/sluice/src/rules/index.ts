@@ -1,4 +1,5 @@
 export type { HeaderStyle } from "../header-style.js"
+export type { HeaderSource } from "../request/header-source.js"
 export { hashApiKey } from "./engine/api-key.js"
 export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
 export type {
@@ -10,9 +11,9 @@ export type {
   RuleEngineOptions,
 } from "./engine/engine-options.js"
 export type { Explanation, RuleExplanation } from "./engine/explain.js"
-export type { HeaderSource, RuleRequest } from "./engine/identity.js"
-export type { AnsweredRequest } from "./engine/response-cost.js"
+export type { AnsweredRequest } from "./engine/response-charge.js"
 export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./engine/rule-decision.js"
+export type { RuleRequest } from "./engine/rule-request.js"
 export { type EnvoyImport, type EnvoyImportOptions, importEnvoyConfig } from "./import/envoy.js"
 export type { ImportNote } from "./import/findings.js"
 export type { GuardRails } from "./language/guard-rails.js"

@@ -1,7 +1,6 @@
 /** What the sibling packages need from the rules and users do not. It is not documented, and it may change in any release. */
 
 export { comparedHost } from "../request/host.js"
-export { DecisionSlot } from "./engine/decision-slot.js"
 export { type HostPattern, parseHostPattern } from "./language/host-pattern.js"
 export { formatRuleSet } from "./language/yaml-text.js"
 export { etagOf as ruleSetEtag } from "./sources/etag.js"

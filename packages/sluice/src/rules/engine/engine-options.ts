@@ -5,8 +5,8 @@ import { checkFields, checkType, hasMethods } from "../../options.js"
 import type { Store } from "../../stores/store.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import type { RuleSetDocument } from "../language/schema.js"
-import type { RuleRequest } from "./identity.js"
 import type { RuleDecision } from "./rule-decision.js"
+import type { RuleRequest } from "./rule-request.js"
 import type { RuleSource } from "./rule-source.js"
 
 export interface RuleEngineOptions {

@@ -5,7 +5,7 @@ import { ManualClock } from "../../testing/manual-clock.js"
 import type { RuleSetDocument, RuleSpec } from "../language/schema.js"
 import { createRuleEngine, type RuleEngine } from "./engine.js"
 import type { RuleEngineOptions } from "./engine-options.js"
-import type { RuleRequest } from "./identity.js"
+import type { RuleRequest } from "./rule-request.js"
 
 const engines: RuleEngine[] = []
 afterEach(async () => {

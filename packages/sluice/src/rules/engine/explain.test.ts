@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import { ManualClock } from "../../testing/manual-clock.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { createRuleEngine, type RuleEngine } from "./engine.js"
-import type { RuleRequest } from "./identity.js"
+import type { RuleRequest } from "./rule-request.js"
 
 const set: RuleSetDocument = {
   version: 1,

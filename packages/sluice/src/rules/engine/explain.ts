@@ -2,11 +2,12 @@
 
 import type { Charge, Outcome } from "../../stores/store.js"
 import { ruleOutcome } from "./build-decision.js"
+import type { Applying, CompiledRule } from "./compile-rule.js"
 import type { WhyMatched } from "./descriptor.js"
 import type { Identity } from "./identity.js"
-import { type Plan, type Step, standing, stepOf } from "./plan.js"
+import { activeRules, chargesOfStep, type Plan, type Step, stepOf } from "./plan.js"
 import type { Mode, RuleDecision, RuleLimit } from "./rule-decision.js"
-import type { Applying, CompiledRule, RuleSet } from "./rule-set.js"
+import type { RuleSet } from "./rule-set.js"
 
 export interface Explanation {
   readonly revision: number
@@ -54,7 +55,6 @@ export interface ExplainContext {
   /** In place of what the rules say. */
   readonly cost: number | undefined
   readonly decision: RuleDecision
-  chargesOf(steps: readonly Step[]): readonly Charge[]
   decide(charges: readonly Charge[]): Promise<Outcome>
 }
 
@@ -89,9 +89,9 @@ async function explainRule(
   const reason = set.whyMatched(index, identity)
   const about = { rule: rule.id, mode: rule.mode, matched: reason.matched }
   if (!reason.matched) return { ...about, applies: false, because: mismatch(reason, identity) }
-  const stands = standing(set, set.match(identity)).some((matched) => matched.index === index)
+  const isActive = activeRules(set, set.match(identity)).some((matched) => matched.index === index)
   if (rule.mode === "off") return { ...about, applies: false, because: "it is off" }
-  if (!stands) return { ...about, applies: false, because: `${replacer(context, rule)} takes its place` }
+  if (!isActive) return { ...about, applies: false, because: `${replacer(context, rule)} takes its place` }
   const step = stepOf(set, rule, identity, reason.match, nowMs, context.cost)
   if (step === undefined) return { ...about, applies: false, because: exemption(rule, context) }
   if (step === "deny-list")
@@ -119,13 +119,7 @@ async function explainRule(
 
 async function stateOf(context: ExplainContext, step: Step): Promise<readonly RuleLimit[]> {
   if (step.limits.length === 0) return []
-  const charges = step.limits.map(({ namespace, policy }) => ({
-    namespace,
-    key: step.key,
-    policy,
-    cost: step.cost,
-  }))
-  const { verdicts, now } = await context.decide(charges)
+  const { verdicts, now } = await context.decide(chargesOfStep(step))
   return ruleOutcome(step, verdicts, 0, now, "enforce").limits
 }
 

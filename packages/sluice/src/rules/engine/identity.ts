@@ -1,6 +1,5 @@
 // Who is asking, and for what: a request as callers describe it, read only as far as the rules need.
 
-import { SluiceError } from "../../errors.js"
 import { clientIpFrom } from "../../request/address/client-ip.js"
 import { canonicalIp } from "../../request/address/ip-address.js"
 import { AddressKeys, ipKey } from "../../request/address/ip-key.js"
@@ -14,7 +13,7 @@ import {
   tokenForm,
   UNCLEAR,
 } from "../../request/credential-form.js"
-import { type HeaderSource, hasCopies, headerOf, headerValues } from "../../request/header-source.js"
+import { hasCopies, headerOf, headerValues } from "../../request/header-source.js"
 import { comparedHost, hasTwoHosts } from "../../request/host.js"
 import { canonicalPath, isCanonicalPath } from "../../request/path.js"
 import { type ApiKeyPlace, isCredential, shownQuery } from "../language/credential.js"
@@ -23,43 +22,9 @@ import type { RequestFacts } from "../match/index.js"
 import type { ApiKeyHasher } from "./api-key.js"
 import type { Client } from "./client.js"
 import type { Descriptor } from "./descriptor.js"
+import { checkDescriptors, type RuleRequest, textField, wrongType } from "./rule-request.js"
 
-export type { HeaderSource }
-
-/** A request as the engine sees it. What is not given is unknown, not empty. */
-export interface RuleRequest {
-  readonly method?: string | undefined
-  /** As in the Host header. Default: that header. */
-  readonly host?: string | undefined
-  /** The request target, with its query: `/v1/items?page=2`. */
-  readonly path?: string | undefined
-  /**
-   * `.` and `..` in the path: `resolve` them (default), right where the canonical path is what gets forwarded, or `refuse` them
-   * where the application sees the path as it came and may take it for another.
-   */
-  readonly dotSegments?: "resolve" | "refuse" | undefined
-  readonly headers?: HeaderSource | undefined
-  /**
-   * The header lines as they came: name, value, name, value, as `rawHeaders` of `node:http` has them. They show a header
-   * that came more than once; `headers` shows only that its value has a comma in it, and of some not even that.
-   */
-  readonly rawHeaders?: readonly string[] | undefined
-  /** The address of the peer. What proxies say of others is believed only from trusted ones. */
-  readonly ip?: string | undefined
-  /** The user, if the application has verified who it is. */
-  readonly user?: string | undefined
-  /** The API key in clear; it is hashed at once. Default: from the header or query parameter the rule set names. */
-  readonly apiKey?: string | undefined
-  readonly tier?: string | undefined
-  /** Another name of the client: it stands in for whichever of address, user and API key is not known. */
-  readonly client?: string | undefined
-  /** An Envoy rate limit request: its domain, and descriptors that are each matched by themselves. */
-  readonly domain?: string | undefined
-  readonly descriptors?: readonly Descriptor[] | undefined
-  /** The application's own name for what was asked, `/items/:id`. Default: the path pattern of the rule. */
-  readonly route?: string | undefined
-}
-
+/** How a rule set tells clients apart: its `identity`, compiled. */
 export interface IdentityRules extends ApiKeyPlace {
   readonly trusted: TrustedProxies
   readonly ipv6Subnet: number
@@ -117,9 +82,9 @@ export class Identity implements RequestFacts, Client {
     this.#rules = rules
     this.#hasher = hasher
     if (typeof request !== "object" || request === null) throw wrongType("request", "an object", request)
-    this.method = text(request.method, "method") ?? ""
+    this.method = textField(request.method, "method") ?? ""
     checkDescriptors(request.descriptors)
-    const path = text(request.path, "path")
+    const path = textField(request.path, "path")
     if (path === undefined) return
     if (isCanonicalPath(path)) {
       this.path = path
@@ -134,7 +99,7 @@ export class Identity implements RequestFacts, Client {
   }
 
   get host(): string {
-    return text(this.#request.host, "host") ?? this.#joined("host") ?? ""
+    return textField(this.#request.host, "host") ?? this.#joined("host") ?? ""
   }
 
   /** The host to count by. */
@@ -144,14 +109,14 @@ export class Identity implements RequestFacts, Client {
   }
 
   get route(): string | undefined {
-    return text(this.#request.route, "route")
+    return textField(this.#request.route, "route")
   }
 
   /** The address of the client, through trusted proxies. */
   get ip(): string | undefined {
     if (!this.#ipKnown) {
       const { trusted } = this.#rules
-      const peer = text(this.#request.ip, "ip")
+      const peer = textField(this.#request.ip, "ip")
       this.#ip = clientIpFrom(peer, (name) => this.#joined(name), trusted)
       this.#ipKnown = true
     }
@@ -168,12 +133,12 @@ export class Identity implements RequestFacts, Client {
   get addressKey(): string | undefined {
     const { trusted, addressKeys } = this.#rules
     // With no proxies in between, the client is whoever is connected.
-    const ip = trusted.any ? this.ip : text(this.#request.ip, "ip")
+    const ip = trusted.any ? this.ip : textField(this.#request.ip, "ip")
     return ip === undefined ? undefined : addressKeys.of(ip)
   }
 
   get user(): string | undefined {
-    return filled(text(this.#request.user, "user")) ?? this.trustedHeader(this.#rules.userHeader)
+    return filled(textField(this.#request.user, "user")) ?? this.trustedHeader(this.#rules.userHeader)
   }
 
   /** The keyed hash of the API key. */
@@ -181,7 +146,7 @@ export class Identity implements RequestFacts, Client {
     if (!this.#apiKeyKnown) {
       const before = this.ambiguity
       this.ambiguity = undefined
-      const key = filled(text(this.#request.apiKey, "apiKey")) ?? this.#givenApiKey()
+      const key = filled(textField(this.#request.apiKey, "apiKey")) ?? this.#givenApiKey()
       this.#apiKeyAmbiguity = this.ambiguity
       this.ambiguity = before
       this.#apiKey = key === undefined ? undefined : this.#hasher.hash(key)
@@ -192,7 +157,7 @@ export class Identity implements RequestFacts, Client {
   }
 
   get domain(): string {
-    return text(this.#request.domain, "domain") ?? ""
+    return textField(this.#request.domain, "domain") ?? ""
   }
 
   get descriptors(): readonly Descriptor[] | undefined {
@@ -200,11 +165,11 @@ export class Identity implements RequestFacts, Client {
   }
 
   get client(): string | undefined {
-    return filled(text(this.#request.client, "client"))
+    return filled(textField(this.#request.client, "client"))
   }
 
   get givenTier(): string | undefined {
-    return text(this.#request.tier, "tier")
+    return textField(this.#request.tier, "tier")
   }
 
   /** The tier a trusted proxy says. */
@@ -220,7 +185,7 @@ export class Identity implements RequestFacts, Client {
 
   get isFromProxy(): boolean {
     const { trusted } = this.#rules
-    return trusted.any && trusted.trusts(canonicalIp(text(this.#request.ip, "ip") ?? "") ?? "", 0)
+    return trusted.any && trusted.trusts(canonicalIp(textField(this.#request.ip, "ip") ?? "") ?? "", 0)
   }
 
   /** What rules match: of a header that came more than once, each of its values. */
@@ -298,32 +263,6 @@ export class Identity implements RequestFacts, Client {
   #unclear(what: string, must: string): void {
     this.ambiguity ??= `${what} must be ${must}`
   }
-}
-
-/** What is not known may be null as well. */
-function text(value: unknown, field: string): string | undefined {
-  if (value === undefined || typeof value === "string") return value
-  if (value === null) return undefined
-  throw wrongType(`request.${field}`, "a text", value)
-}
-
-function checkDescriptors(descriptors: unknown): void {
-  if (descriptors === undefined) return
-  if (!Array.isArray(descriptors)) throw wrongType("request.descriptors", "a list", descriptors)
-  descriptors.forEach((descriptor, i) => {
-    const entries: unknown = descriptor?.entries
-    const isEntry = (entry: unknown) => hasText(entry, "key") && hasText(entry, "value")
-    if (!Array.isArray(entries) || !entries.every(isEntry))
-      throw wrongType(`request.descriptors[${i}].entries`, "a list of keys and values", entries)
-  })
-}
-
-function hasText(entry: unknown, field: "key" | "value"): boolean {
-  return typeof (entry as Record<string, unknown> | null)?.[field] === "string"
-}
-
-function wrongType(place: string, expected: string, found: unknown): SluiceError {
-  return new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found })
 }
 
 function filled(value: string | undefined): string | undefined {

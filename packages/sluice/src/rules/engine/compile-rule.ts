@@ -1,0 +1,203 @@
+// One rule made ready: its numbers worked out, its patterns and clients indexed.
+
+import type { Policy } from "../../algorithms/algorithm.js"
+import type { HeaderStyle } from "../../header-style.js"
+import { checkDistinct, compileLimit } from "../../limiter-options.js"
+import type { LimitOptions } from "../../policy.js"
+import { type Degraded, Namespace } from "../../stores/store.js"
+import { type KeyPart, parseKeyPart } from "../language/key-part.js"
+import type { CostSpec, LimitSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "../language/schema.js"
+import type { Steps } from "../language/steps.js"
+import { matcherSteps } from "../match/index.js"
+import { type ClientMap, clientList } from "./client.js"
+import type { Identity } from "./identity.js"
+import type { MissingKey } from "./key.js"
+import type { Mode } from "./rule-decision.js"
+
+export interface CompiledRule {
+  readonly id: string
+  readonly spec: RuleSpec
+  readonly mode: Mode
+  readonly keyParts: readonly KeyPart[]
+  readonly onMissingKey: MissingKey
+  readonly onStoreFailure: Degraded
+  readonly cost: CostOf
+  readonly responseCharge: ResponseCharge | undefined
+  readonly applying: Applying
+  readonly tiers: ReadonlyMap<string, Applying>
+  readonly candidate: LimitSet | undefined
+  /** The ids of the rules that this rule replaces. */
+  readonly replaces: ReadonlySet<string>
+  readonly allow: ClientMap<string>
+  readonly deny: ClientMap<string>
+  readonly overrides: ClientMap<readonly Override[]>
+  /** The namespace of the blocks of its keys. */
+  readonly blocks: Namespace
+  readonly headers: HeaderStyle
+  readonly response: ResponseSpec | undefined
+}
+
+export interface RuleLimitPolicy {
+  readonly name: string
+  readonly policy: Policy
+  readonly namespace: Namespace
+  readonly windowMs: number
+}
+
+/** `"unlimited"`: the rule matches and counts nothing. */
+export type LimitSet = readonly RuleLimitPolicy[] | "unlimited"
+
+/** The limits of a rule that apply to a client, and where they come from. */
+export interface Applying {
+  readonly limits: LimitSet
+  readonly from: "rule" | "tier" | "override"
+}
+
+/** The units that one request takes of a rule's limits. */
+export type CostOf = (identity: Identity) => number
+
+/** The largest cost that a header may name, unless the rule sets another maximum. */
+export const MAX_HEADER_COST = 1_000_000
+
+/** What a rule reads from the response. */
+export interface ResponseCharge {
+  readonly refundOn: ReadonlySet<number>
+  /** The header or trailer with the cost. */
+  readonly header: string | undefined
+  readonly max: number
+}
+
+/** Other limits for one client. */
+export interface Override {
+  /** In milliseconds since 1970; Infinity without an end. */
+  readonly until: number
+  limitsFor(rule: CompiledRule): Applying
+}
+
+/** What the rules of one set have in common. */
+export interface RuleSetContext {
+  readonly document: RuleSetDocument
+  /** Keeps the counters of engines that share a store apart. */
+  readonly prefix: string
+}
+
+export function* compileRule(
+  spec: RuleSpec,
+  index: number,
+  overrides: ClientMap<readonly Override[]>,
+  context: RuleSetContext,
+): Steps<CompiledRule> {
+  const { document, prefix } = context
+  const { defaults = {} } = document
+  const place = `rules[${index}]`
+  const mode = spec.mode ?? "enforce"
+  const keyBy = spec.keyBy ?? defaults.keyBy ?? "ip"
+  const counters = countersOf(prefix, spec.id, mode)
+  const tiers = new Map<string, Applying>()
+  for (const [tier, own] of Object.entries(spec.tiers ?? {})) {
+    const tierLimits = own === "unlimited" ? own : own.limits
+    const limits = compileLimits(tierLimits, counters, `${place}.tiers.${tier}.limits`, context)
+    tiers.set(tier, { limits, from: "tier" })
+    yield
+  }
+  return {
+    id: spec.id,
+    spec,
+    mode,
+    keyParts: (typeof keyBy === "string" ? [keyBy] : keyBy).map((part, i) =>
+      parseKeyPart(part, `${place}.keyBy[${i}]`),
+    ),
+    onMissingKey: spec.onMissingKey ?? defaults.onMissingKey ?? "ip",
+    onStoreFailure: spec.onStoreFailure ?? defaults.onStoreFailure ?? "local",
+    cost: yield* compileCost(spec.cost, `${place}.cost`),
+    responseCharge: compileResponseCharge(spec),
+    applying: { limits: compileLimits(spec.limits, counters, `${place}.limits`, context), from: "rule" },
+    tiers,
+    candidate:
+      spec.candidate === undefined
+        ? undefined
+        : compileLimits(
+            spec.candidate.limits,
+            `${prefix}:${spec.id}~c`,
+            `${place}.candidate.limits`,
+            context,
+          ),
+    replaces: new Set(spec.replaces),
+    allow: yield* clientList(spec.allow, `${place}.allow`),
+    deny: yield* clientList(spec.deny, `${place}.deny`),
+    overrides,
+    blocks: new Namespace(`${prefix}:${spec.id}:block`, prefix),
+    headers: spec.headers ?? defaults.headers ?? "both",
+    response: spec.response ?? defaults.response,
+  }
+}
+
+/**
+ * The start of the names of a rule's counters. A rule in shadow mode has counters of its own, so that what it counted is not
+ * held against anybody once it is enforced.
+ */
+export function countersOf(prefix: string, id: string, mode: Mode): string {
+  return `${prefix}:${id}${mode === "shadow" ? "~" : ""}`
+}
+
+/**
+ * Compiles the limits of a rule, of one of its tiers, or of an override. Counters are known by rule, name (or window) and
+ * algorithm: a limit that somebody raises or lowers keeps its counts, and a client that changes its tier keeps its counters.
+ */
+export function compileLimits(
+  limits: readonly LimitSpec[] | "unlimited",
+  counters: string,
+  place: string,
+  { document, prefix }: RuleSetContext,
+): LimitSet {
+  if (limits === "unlimited") return limits
+  const algorithm = document.defaults?.algorithm
+  const compiled = limits.map((limit, i) => {
+    const complete = algorithm === undefined ? limit : { algorithm, ...limit }
+    return compileLimit(complete as LimitOptions, `${place}[${i}]`, counters)
+  })
+  checkDistinct(compiled, place)
+  return compiled.map(({ name, policy, namespace }) => ({
+    name,
+    policy,
+    namespace: new Namespace(namespace, prefix),
+    windowMs: policy.window / 1000,
+  }))
+}
+
+function* compileCost(spec: CostSpec | undefined, place: string): Steps<CostOf> {
+  if (spec === undefined || typeof spec === "number") {
+    const cost = spec ?? 1
+    return () => cost
+  }
+  const { by = [], header, max = MAX_HEADER_COST } = spec
+  const otherwise = spec.estimate ?? spec.default ?? 1
+  const name = header?.toLowerCase()
+  const matcher = yield* matcherSteps(by, (i) => `${place}.by[${i}]`)
+  return (identity) => {
+    // Only a trusted proxy may name the cost: a client would name 0.
+    const given = identity.trustedHeader(name)
+    if (given !== undefined && /^\d{1,15}$/.test(given)) return Math.min(Number(given), max)
+    const first = by.length === 0 ? undefined : matcher.match(identity)[0]
+    return first === undefined ? otherwise : (by[first.index]?.cost ?? otherwise)
+  }
+}
+
+/** Undefined for a rule that does not depend on the response. */
+function compileResponseCharge({ cost, refundOn }: RuleSpec): ResponseCharge | undefined {
+  const { responseHeader, max = MAX_HEADER_COST } = typeof cost === "object" ? cost : {}
+  if (refundOn === undefined && responseHeader === undefined) return undefined
+  const listed = Array.isArray(refundOn) ? refundOn : refundOn === undefined ? [] : [refundOn]
+  return {
+    refundOn: new Set([...new Set(listed)].flatMap(statuses)),
+    header: responseHeader?.toLowerCase(),
+    max,
+  }
+}
+
+/** `404` is itself, `5xx` is 500 to 599. */
+function statuses(status: number | string): number[] {
+  if (typeof status === "number") return [status]
+  const first = Number(status[0]) * 100
+  return Array.from({ length: 100 }, (_, i) => first + i)
+}

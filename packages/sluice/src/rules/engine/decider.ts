@@ -1,0 +1,103 @@
+import { microsOf } from "../../call-options.js"
+import { type Clock, systemClock } from "../../clock.js"
+import { type Charge, isSyncStore, type Outcome, type Store, type SyncStore } from "../../stores/store.js"
+import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
+import type { RuleCheckOptions } from "./engine-options.js"
+import { HeaderPolicies } from "./header-policies.js"
+import type { Plan } from "./plan.js"
+import { chargesOfStep, chargesOfSteps, defaultOnStoreFailure, type PlanCharges } from "./plan.js"
+import type { RuleDecision } from "./rule-decision.js"
+import type { RuleSet } from "./rule-set.js"
+
+/** A check that is ready to be decided: the rules that apply are known, the store has not been asked. */
+export interface PlannedCheck {
+  readonly set: RuleSet
+  readonly plan: Plan
+  readonly tier: string | undefined
+  readonly options: RuleCheckOptions | undefined
+}
+
+/** Asks the store about planned checks and builds the decisions. */
+export class Decider {
+  readonly #store: Store
+  /** The store, if it answers without a promise. */
+  readonly #sync: SyncStore | undefined
+  readonly #clock: Clock | undefined
+  readonly #policies = new HeaderPolicies()
+
+  constructor(store: Store, clock: Clock | undefined) {
+    this.#store = store
+    this.#sync = isSyncStore(store) ? store : undefined
+    this.#clock = clock
+  }
+
+  get isSync(): boolean {
+    return this.#sync !== undefined
+  }
+
+  /** Decides, and charges an allowed request. With `decide` it charges nothing. */
+  async decide(check: PlannedCheck, operation: "check" | "decide" = "check"): Promise<RuleDecision> {
+    if (this.#sync !== undefined && operation === "check") return this.decideSync(check)
+    const { plan, options } = check
+    const at = this.at(options)
+    // In the same tick as the check below, so that a shared store can send them in one call.
+    const shadows = Promise.all(
+      plan.shadows.map((step) => this.#store[operation](chargesOfStep(step), at, "allow")),
+    )
+    // If the check rejects first, nothing awaits the shadows: they must not become unhandled rejections.
+    shadows.catch(() => {})
+    const charges = chargesOfSteps(plan.enforced, this.#store)
+    const outcome =
+      charges.charges.length === 0
+        ? undefined
+        : await this.#store[operation](charges.charges, at, defaultOnStoreFailure(charges.charges))
+    return this.#build(check, charges, outcome, await shadows)
+  }
+
+  /** `decide` on a store that answers at once: see `isSync`. */
+  decideSync(check: PlannedCheck): RuleDecision {
+    const store = this.#sync as SyncStore
+    const { plan, options } = check
+    const at = this.at(options)
+    const shadows = plan.shadows.map((step) => store.checkSync(chargesOfStep(step), at))
+    const charges = chargesOfSteps(plan.enforced, store)
+    return this.#build(check, charges, checkSync(store, charges.charges, at), shadows)
+  }
+
+  /** The time of a check in microseconds, or undefined to let the store's clock decide. */
+  at(options: RuleCheckOptions | undefined): number | undefined {
+    const ms = options?.at ?? this.#clock?.now()
+    return ms === undefined ? undefined : microsOf(ms)
+  }
+
+  nowMs(options: RuleCheckOptions | undefined): number {
+    return options?.at ?? (this.#clock ?? systemClock).now()
+  }
+
+  #build(
+    { set, plan, tier, options }: PlannedCheck,
+    charges: PlanCharges,
+    outcome: Outcome | undefined,
+    shadows: readonly Outcome[],
+  ): RuleDecision {
+    const decision =
+      outcome === undefined
+        ? earlyDecision(set, plan, this.nowMs(options), tier)
+        : buildDecision(set, plan, outcome, charges, this.#policies.of(plan.enforced))
+    return shadows.length === 0 ? decision : withShadows(decision, plan, shadows)
+  }
+}
+
+/** Undefined without charges. Most checks have one, which a store in memory decides in half the time of a list. */
+function checkSync(
+  store: SyncStore,
+  charges: readonly Charge[],
+  at: number | undefined,
+): Outcome | undefined {
+  const first = charges[0]
+  if (first === undefined) return undefined
+  if (charges.length > 1) return store.checkSync(charges, at)
+  const { namespace, key, policy, cost } = first
+  const verdict = store.checkOneSync(namespace, key, policy, cost, at)
+  return { allowed: verdict.allowed, now: verdict.now, verdicts: [verdict], degraded: verdict.degraded }
+}
