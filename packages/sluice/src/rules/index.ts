@@ -1,3 +1,29 @@
+/**
+ * Rules: limits that are named, matched to requests and changed while a service runs, instead of written into code.
+ *
+ * ```ts
+ * import { createRuleEngine } from "sluice/rules"
+ *
+ * const engine = createRuleEngine({
+ *   rules: `
+ *     version: 1
+ *     rules:
+ *       - id: login
+ *         match: { method: POST, path: /login }
+ *         keyBy: ip
+ *         limits: [{ limit: 5, window: 1m }]
+ *   `,
+ * })
+ * const decision = await engine.check({ method: "POST", path: "/login", ip: "203.0.113.7" })
+ * if (!decision.allowed) console.log(`try again in ${decision.retryAfterMs} ms`)
+ * ```
+ *
+ * A rule set is an object, YAML or JSON. `fileRules`, `redisRules` and `objectRules` keep one with its revisions, and an
+ * engine follows them: `createRuleEngine({ rules: await fileRules("rules.yaml") })`. docs/rules.md describes the language.
+ *
+ * @module
+ */
+
 export type { HeaderStyle } from "../header-style.js"
 export type { HeaderSource } from "../request/header-source.js"
 export { hashApiKey } from "./engine/api-key.js"

@@ -1,8 +1,7 @@
-/** What the sibling packages need from the rules and users do not. It is not documented, and it may change in any release. */
+/** What the server and the command line need of the rules and users do not. It is not documented and may change in any release. */
 
 export { comparedHost } from "../request/host.js"
 export { type HostPattern, parseHostPattern } from "./language/host-pattern.js"
 export { formatRuleSet } from "./language/yaml-text.js"
-export { etagOf as ruleSetEtag } from "./sources/etag.js"
-export { readRevision } from "./sources/stored-revision.js"
+export { etagOf as ruleSetEtag, readRevision } from "./sources/revision.js"
 export { editRuleText } from "./sources/yaml-edit.js"

@@ -1,14 +1,14 @@
 import { createHmac, randomBytes } from "node:crypto"
 
-/** Hashes kept at hand: an HMAC takes about 2 µs, as much as everything else of a check. */
-const MOST_KEPT = 4_096
+/** Hashes kept in memory: an HMAC takes about 2 µs, as much as the rest of a check. */
+const MAX_KEPT = 4_096
 
-/** Turns API keys into keyed hashes, so that no counter, log or metric ever holds one in clear. */
+/** Turns API keys into keyed hashes, so that no counter, log or metric contains an API key in clear text. */
 export class ApiKeyHasher {
   readonly #secret: string | Uint8Array
   readonly #kept = new Map<string, string>()
 
-  /** Without a secret one is made up, good for this process alone. */
+  /** The default secret is random: its hashes are valid in this process only. */
   constructor(secret: string | Uint8Array = randomBytes(32)) {
     this.#secret = secret
   }
@@ -18,8 +18,8 @@ export class ApiKeyHasher {
     let hash = this.#kept.get(apiKey)
     if (hash === undefined) {
       hash = createHmac("sha256", this.#secret).update(apiKey).digest().subarray(0, 16).toString("base64url")
-      // Most keys come again soon; a flood of made-up ones only costs what hashing them costs.
-      if (this.#kept.size >= MOST_KEPT) this.#kept.clear()
+      // Dropping all of them is cheap: a key that comes again is hashed again.
+      if (this.#kept.size >= MAX_KEPT) this.#kept.clear()
       this.#kept.set(apiKey, hash)
     }
     return hash

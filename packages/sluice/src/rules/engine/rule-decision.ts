@@ -6,9 +6,9 @@ export type Mode = "enforce" | "shadow" | "off"
 
 /** Why a decision came out as it did. */
 export type Reason =
-  /** No rule matched, or those that did had nothing to say. */
+  /** No rule applies to the request. */
   | "no-rule"
-  /** Every limit that applies has room. */
+  /** Every limit that applies allows the request. */
   | "within-limits"
   | "limit"
   | "block"
@@ -16,24 +16,24 @@ export type Reason =
   | "deny-list"
   /** A rule with `onMissingKey: deny` found no key. */
   | "missing-key"
-  /** What a rule counts by is there more than once, or can be read in more than one way: `ambiguous` says what. */
+  /** The key of a rule occurs more than once in the request, or can be read in more than one way: `ambiguous` says which. */
   | "ambiguous-key"
-  /** The path cannot be brought into one form, so nobody knows which rules it meets. */
+  /** The path has no canonical form, so that it is not known which rules it matches. */
   | "bad-path"
 
-/** One limit of a rule, with what its decision says and what it is. */
+/** The decision on one limit of a rule, and its window. */
 export interface RuleLimit extends LimitDecision {
   /** The window in milliseconds. */
   readonly windowMs: number
 }
 
-/** What one rule says of a request. */
+/** What one rule decides about a request. */
 export interface RuleOutcome {
   readonly rule: string
   readonly mode: "enforce" | "shadow"
-  /** The candidate of a rule that enforces other limits. */
+  /** True for the outcome of a rule's candidate limits. */
   readonly candidate?: true
-  /** Which of the request's descriptors met the rule. */
+  /** The index of the descriptor that matched the rule. */
   readonly descriptor?: number | undefined
   readonly allowed: boolean
   readonly key: string
@@ -41,10 +41,10 @@ export interface RuleOutcome {
   readonly limits: readonly RuleLimit[]
 }
 
-/** What a rule engine decided. Numbers are those of the most constraining limit; Infinity when nothing limits. */
+/** The decision of a rule engine. Its numbers are those of the most constraining limit, or Infinity if no limit applies. */
 export interface RuleDecision extends Decision {
   readonly reason: Reason
-  /** The rule whose numbers these are, or which denied. */
+  /** The rule that the numbers belong to, or that denied the request. */
   readonly rule?: string | undefined
   /** The name of its limit. */
   readonly limitName?: string | undefined
@@ -52,13 +52,13 @@ export interface RuleDecision extends Decision {
   readonly tier?: string | undefined
   /** The revision of the rule set that decided. */
   readonly revision: number
-  /** Every rule that was asked, in the order of the set; shadows too. */
+  /** Every rule that decided, in the order of the set, then those in shadow mode and candidates. */
   readonly rules: readonly RuleOutcome[]
-  /** Rules in shadow, and candidates, that would have denied. */
+  /** The ids of rules in shadow mode, and of rules with candidates, that would have denied. */
   readonly shadowDenied: readonly string[]
   readonly headers: HeaderStyle
-  /** The limits as headers describe them, one for each of `limits` in their order. */
+  /** The limits as headers describe them, in the order of `limits`. */
   readonly policies: readonly HeaderPolicy[]
-  /** What the denying rule wants answered. */
+  /** The response that the rule defines for denied requests. */
   readonly response?: ResponseSpec | undefined
 }

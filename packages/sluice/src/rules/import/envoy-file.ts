@@ -2,7 +2,7 @@
 
 import { show } from "../../errors.js"
 import { nearest } from "../../options.js"
-import { DEEPEST, Plain } from "../language/yaml-text.js"
+import { MAX_DEPTH, Plain } from "../language/yaml-text.js"
 import { type Findings, inside, type Place } from "./findings.js"
 
 /** The windows of the units, as rules write them. */
@@ -64,7 +64,7 @@ const FIELDS = {
 } as const
 const KNOWN: readonly string[] = [...new Set(Object.values(FIELDS).flat())]
 
-const MOST_REQUESTS = 2 ** 32 - 1
+const MAX_REQUESTS = 2 ** 32 - 1
 const FLOAT = /^[-+]?(\.\d+|\d+\.\d*|\d+(\.\d*)?e[-+]?\d+|\.inf)$|^\.nan$/i
 const YES = /^(y|yes|true|on)$/i
 const NO = /^(n|no|false|off)$/i
@@ -98,8 +98,8 @@ class Reader {
 
   #descriptors(fields: Fields, place: Place, depth: number): EnvoyDescriptor[] {
     const list = this.#list(fields.descriptors, inside(place, "descriptors"))
-    if (depth > DEEPEST && list.length > 0) {
-      this.#invalid(inside(place, "descriptors"), `must not be nested deeper than ${DEEPEST}`)
+    if (depth > MAX_DEPTH && list.length > 0) {
+      this.#invalid(inside(place, "descriptors"), `must not be nested deeper than ${MAX_DEPTH}`)
       return []
     }
     return list.flatMap((entry, i) => this.#descriptor(entry, inside(place, "descriptors", i), depth))
@@ -188,8 +188,8 @@ class Reader {
       return 0
     }
     const digits = given instanceof Plain ? given.text.replaceAll("_", "") : ""
-    if (/^\+?(0|[1-9]\d*)$/.test(digits) && Number(digits) <= MOST_REQUESTS) return Number(digits)
-    this.#invalid(at, `must be an integer from 0 to ${MOST_REQUESTS}, got ${found(given)}`)
+    if (/^\+?(0|[1-9]\d*)$/.test(digits) && Number(digits) <= MAX_REQUESTS) return Number(digits)
+    this.#invalid(at, `must be an integer from 0 to ${MAX_REQUESTS}, got ${found(given)}`)
     return 0
   }
 

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto"
 
-const LONGEST = 64
+const MAX_LENGTH = 64
 const HASH = 8
 
 export class RuleIds {
@@ -14,7 +14,7 @@ export class RuleIds {
     const text = parts.join(".") + suffix
     const readable = text.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[._-]+/, "")
     // What was cut or replaced might be all that tells two of them apart.
-    let id = readable === text && text.length <= LONGEST ? text : hashed(readable, parts, suffix)
+    let id = readable === text && text.length <= MAX_LENGTH ? text : hashed(readable, parts, suffix)
     for (let n = 0; this.#taken.has(id); n++) id = hashed(readable, parts, `${suffix}~${n}`)
     this.#taken.add(id)
     return id
@@ -26,6 +26,6 @@ function hashed(readable: string, parts: readonly string[], suffix: string): str
     .update(JSON.stringify([...parts, suffix]))
     .digest("hex")
     .slice(0, HASH)
-  const start = readable.slice(0, LONGEST - HASH - 1).replace(/[._-]+$/, "")
+  const start = readable.slice(0, MAX_LENGTH - HASH - 1).replace(/[._-]+$/, "")
   return start === "" ? `envoy-${digest}` : `${start}-${digest}`
 }

@@ -1,11 +1,11 @@
-// Where a request may carry a credential. What is there is counted by its keyed hash, and shown to nobody.
+// The places in a request that carry credentials. Their values are counted by keyed hash and never shown.
 
 import { queryForm } from "../../request/credential-form.js"
 
-/** Headers that carry one whatever the rule set says. */
+/** Headers that always carry a credential. */
 const HEADERS: ReadonlySet<string> = new Set(["authorization", "proxy-authorization", "x-api-key", "cookie"])
 
-/** Where the rule set says the API key is. */
+/** Where the rule set reads the API key. */
 export interface ApiKeyPlace {
   /** In lower case. */
   readonly apiKeyHeader: string | undefined
@@ -23,7 +23,7 @@ export function isCredential(
   return part === "query" && name.toLowerCase() === apiKeyQuery?.toLowerCase()
 }
 
-/** The query string as it may be shown. */
+/** The query string with the API key masked. */
 export function shownQuery(query: string, { apiKeyQuery }: ApiKeyPlace): string {
   if (apiKeyQuery === undefined) return query
   return query

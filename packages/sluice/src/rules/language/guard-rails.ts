@@ -3,7 +3,7 @@ import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { checkFields } from "../../options.js"
 
-/** The bounds an administrator sets on rules. A rule outside them is refused with the bound named. */
+/** Bounds that an administrator sets on rules. A rule set outside of them is refused, and the problem names the bound. */
 export interface GuardRails {
   /** Default: 10,000. */
   maxRules?: number

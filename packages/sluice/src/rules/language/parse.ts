@@ -6,23 +6,22 @@ import { type RuleSetDocument, type RuleSpec, ruleSetSchema } from "./schema.js"
 import { readYaml, type YamlText } from "./yaml-text.js"
 
 export interface ParseOptions {
-  /** The bounds on rules. */
+  /** Bounds that an administrator sets on rules. */
   guardRails?: GuardRails
-  /** What the set is called in errors: the name of its file. Default: `"rules"`. */
+  /** The name of the set in errors, such as the name of its file. Default: `"rules"`. */
   name?: string
   /**
-   * How often aliases (`*name`) may stand in for other parts of the text. Default: 100. With 0 there may be none: an alias
-   * lets few bytes stand for many, so text from the network should not have them.
+   * How many aliases (`*name`) the text may use. Default: 100. Use 0 for text from the network: with aliases, few bytes can
+   * stand for very many.
    */
   maxAliases?: number
-  /** The search for mistakes ends when this many are found. Default: 1,000. */
+  /** The search for problems ends when this many are found. Default: 1,000. */
   maxProblems?: number
 }
 
-/** As many as anybody reads. */
 const MAX_PROBLEMS = 1_000
 
-/** Reads a rule set from YAML or JSON. All mistakes are reported at once, with line and column. */
+/** Reads a rule set from YAML or JSON. Throws one RuleSetError with every problem, each with its line and column. */
 export function parseRuleSet(text: string, options: ParseOptions = {}): RuleSetDocument {
   const { name = "rules" } = options
   const bounds = boundsOf(options.guardRails)
@@ -39,13 +38,13 @@ export function parseRuleSet(text: string, options: ParseOptions = {}): RuleSetD
 }
 
 export interface RuleParseOptions extends ParseOptions {
-  /** The set that the rule is to be a part of. */
+  /** The set that the rule belongs to. */
   within: RuleSetDocument
-  /** The id of the rule whose place it takes. Default: it comes after the others. */
+  /** The id of the rule that it replaces. Default: it is added at the end. */
   id?: string | undefined
 }
 
-/** Reads one rule, and checks it as a part of its set. Lines and columns are those of the rule's own text. */
+/** Reads one rule and checks it as a part of its set. Lines and columns are those of the rule's own text. */
 export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
   const { name = "rule", within, id } = options
   const bounds = boundsOf(options.guardRails)
@@ -55,7 +54,7 @@ export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
   const rules: unknown[] = [...within.rules]
   rules[index] = value
   const problems = problemsIn({ ...within, rules }, bounds, options.maxProblems).map((problem) => {
-    // What lies outside, such as an override for an id that is gone, has no place in this text.
+    // A problem outside of the rule, such as an override for an id that no longer exists, has no position in this text.
     const isInside = problem.at[0] === "rules" && problem.at[1] === index
     return isInside ? { ...problem, ...positionOf(problem.at.slice(2), problem.isName) } : problem
   })
@@ -63,7 +62,7 @@ export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
   return value as RuleSpec
 }
 
-/** Checks a rule set given as an object. All mistakes are reported at once. */
+/** Checks a rule set that is an object. Throws one RuleSetError with every problem. */
 export function checkRuleSet(set: unknown, options: ParseOptions = {}): RuleSetDocument {
   const problems = problemsIn(set, boundsOf(options.guardRails), options.maxProblems)
   if (problems.length > 0) throw new RuleSetError(options.name ?? "rules", problems.map(toProblem))
@@ -76,15 +75,15 @@ function readText(text: string, name: string, options: ParseOptions, { maxBytes 
   return readYaml(text, maxAliases === undefined ? bounds : { ...bounds, maxAliases })
 }
 
-function problemsIn(set: unknown, bounds: Bounds, most = MAX_PROBLEMS): FoundProblem[] {
+function problemsIn(set: unknown, bounds: Bounds, max = MAX_PROBLEMS): FoundProblem[] {
   if (typeof set !== "object" || set === null || Array.isArray(set))
     return [problemAt(set, "RULE_FIELD_INVALID", [], "must be a map with version and rules")]
   const parsed = ruleSetSchema.safeParse(set)
-  const shape = parsed.success ? [] : problemsOf(set, parsed.error.issues, most)
-  if (shape.length >= most) return shape
-  // What the shape has said already is not said twice.
+  const shape = parsed.success ? [] : problemsOf(set, parsed.error.issues, max)
+  if (shape.length >= max) return shape
+  // A path with a problem of the schema is not reported twice.
   const said = new Set(shape.map(({ path }) => path))
-  return [...shape, ...checkRules(set, bounds, most - shape.length, said)]
+  return [...shape, ...checkRules(set, bounds, max - shape.length, said)]
 }
 
 function toProblem({

@@ -1,4 +1,4 @@
-// What zod found, in our words: one problem per mistake, each with its place, what was expected and what was found.
+// Translates the issues of zod into problems: each has its place, what was expected and what was found.
 
 import type { z } from "zod"
 import { show } from "../../errors.js"
@@ -9,7 +9,7 @@ import { ruleSetJsonSchema } from "./schema.js"
 export type Path = readonly PropertyKey[]
 type Issue = z.core.$ZodIssue
 
-/** A longer name is cut: it may be as long as the whole set, and stands in each problem beneath it. */
+/** A longer name is cut: it could be as long as the whole set, and is part of every path below it. */
 const MAX_NAME = 100
 
 /** `["rules", 0, "match"]` → `rules[0].match`. */
@@ -36,11 +36,11 @@ export function valueAt(value: unknown, path: Path): unknown {
 
 export interface FoundProblem extends RuleProblem {
   readonly at: Path
-  /** The mistake is the name of the field, not its value. */
+  /** The problem is the name of the field, not its value. */
   readonly isName?: boolean
 }
 
-/** A problem at a path; the rule's id is read from the set itself. */
+/** A problem at a path. The id of the rule is read from the set. */
 export function problemAt(
   set: unknown,
   code: RuleProblem["code"],
@@ -53,25 +53,25 @@ export function problemAt(
   return { code, path: pathText(at), message, at, rule, isName }
 }
 
-/** The first `most` problems. */
+/** The first `max` problems. */
 export function problemsOf(
   set: unknown,
   issues: readonly Issue[],
-  most: number,
+  max: number,
   root: Path = [],
 ): FoundProblem[] {
   const problems: FoundProblem[] = []
   for (const issue of issues) {
-    if (problems.length >= most) break
-    problems.push(...problemsOfIssue(set, issue, most - problems.length, [...root, ...issue.path]))
+    if (problems.length >= max) break
+    problems.push(...problemsOfIssue(set, issue, max - problems.length, [...root, ...issue.path]))
   }
   return problems
 }
 
-function problemsOfIssue(set: unknown, issue: Issue, most: number, at: Path): FoundProblem[] {
+function problemsOfIssue(set: unknown, issue: Issue, max: number, at: Path): FoundProblem[] {
   if (issue.code === "unrecognized_keys") {
     const fields = fieldsAt(at)
-    return issue.keys.slice(0, most).map((key) => {
+    return issue.keys.slice(0, max).map((key) => {
       const guess = nearest(key, fields)
       const hint = guess === undefined ? "" : `; did you mean ${guess}?`
       return problemAt(set, "RULE_UNKNOWN_FIELD", [...at, key], `does not exist${hint}`, true)
@@ -79,11 +79,11 @@ function problemsOfIssue(set: unknown, issue: Issue, most: number, at: Path): Fo
   }
   const found = valueAt(set, at)
   if (issue.code === "invalid_union" && found !== undefined) {
-    // The branch that was meant is the one whose own shape fits; its mistakes are further inside.
+    // The author meant the branch whose outermost shape fits: report the problems inside it.
     const meant = issue.errors.find((errors) =>
       errors.every(({ code, path }) => path.length > 0 || code === "unrecognized_keys"),
     )
-    if (meant !== undefined) return problemsOf(set, meant, most, at)
+    if (meant !== undefined) return problemsOf(set, meant, max, at)
   }
   if (issue.code === "invalid_key") {
     return [problemAt(set, "RULE_FIELD_INVALID", at, "is not a valid name", true)]
@@ -145,10 +145,10 @@ interface SchemaNode {
   readonly definitions?: Record<string, SchemaNode>
 }
 
-/** Made with the first mistake: it takes a millisecond, and a set may have many. */
+/** Created with the first problem: it takes a millisecond. */
 let schema: SchemaNode | undefined
 
-/** The fields that exist at a path, for a guess at what was meant. */
+/** The fields that exist at a path, to suggest the one that was meant. */
 function fieldsAt(path: Path): string[] {
   schema ??= ruleSetJsonSchema() as SchemaNode
   const root = schema

@@ -2,21 +2,21 @@ import { type ClassOf, type ErrorCode, isInstance, markOf, SluiceError } from ".
 
 const MARK = /* @__PURE__ */ markOf("RuleSetError")
 
-/** One mistake in a rule set. */
+/** One problem of a rule set. */
 export interface RuleProblem {
   readonly code: ErrorCode
   /** Where: `rules[2].limits[0].window`. */
   readonly path: string
-  /** The id of the rule it is in, when it has one. */
+  /** The id of the rule, if the problem is in a rule that has one. */
   readonly rule?: string | undefined
   /** What was expected and what was found. */
   readonly message: string
-  /** Counted from 1, when the set came as text. */
+  /** Counted from 1. Only for a set that was read from text. */
   readonly line?: number | undefined
   readonly column?: number | undefined
 }
 
-/** A rule set that was refused, with every mistake in it. */
+/** A rule set that is invalid, with every problem in it. */
 export class RuleSetError extends SluiceError {
   readonly problems: readonly RuleProblem[]
 
@@ -29,7 +29,7 @@ export class RuleSetError extends SluiceError {
     this.problems = problems
   }
 
-  /** Also true of errors of another copy of this library. */
+  /** Also true for errors that another copy of this library has thrown. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
     // biome-ignore lint/complexity/noThisInStatic: a class that extends this one asks here, too.
     return isInstance(this, value, RuleSetError, MARK)

@@ -1,7 +1,6 @@
-// The rule language in one place: types, validation and the JSON Schema for editors all come from here.
+// The rule language: types, validation and the JSON Schema for editors all come from here.
 //
-// What zod cannot say alone (patterns, client references, exact arithmetic, rules that name each other, guard rails) is
-// checked by check-rules.ts, so that one bad field does not hide the mistakes after it.
+// check-rules.ts checks what zod cannot express: patterns, clients, exact arithmetic, references between rules, bounds.
 
 import { z } from "zod"
 import type { AlgorithmName } from "../../algorithms/algorithm.js"

@@ -1,4 +1,4 @@
-// Text that is YAML or JSON, read into plain values without harm, and where each of them is in it.
+// Reads YAML or JSON into plain values, safely, and knows the line and column of each value.
 
 import {
   type Document,
@@ -16,14 +16,14 @@ import {
 import { type RuleProblem, RuleSetError } from "./rule-set-error.js"
 import type { RuleSetDocument } from "./schema.js"
 
-/** Aliases that a file may use. A few are handy; millions of them are an attack. */
-const MOST_ALIASES = 100
-/** No rule set needs more than about 8. */
-export const DEEPEST = 32
-/** Columns that a line may be indented by. */
-const WIDEST = 256
+/** Aliases that a text may use: a few are useful, millions of them are an attack. */
+const MAX_ALIASES = 100
+/** A rule set needs about 8. */
+export const MAX_DEPTH = 32
+/** The columns that a line may be indented by. */
+const MAX_INDENT = 256
 
-/** Text without quotes, as it is written: what `00501`, `1.10` or `yes` stand for is for the reader to say. */
+/** A scalar without quotes, as it is written. YAML versions disagree about values such as `00501`, `1.10` or `yes`. */
 export class Plain {
   readonly text: string
 
@@ -33,20 +33,20 @@ export class Plain {
 }
 
 export interface ReadOptions {
-  /** What the text is called in errors: the name of its file. */
+  /** The name of the text in errors, such as the name of its file. */
   readonly name: string
   readonly maxBytes: number
-  /** As programs written in Go read it: `<<` merges maps, and text without quotes is left as a `Plain`. */
+  /** Reads as programs in Go do: `<<` merges maps, and a scalar without quotes becomes a `Plain`. */
   readonly asGo?: boolean
-  /** How often aliases may stand in for other parts of the text. Default: 100. */
+  /** How many aliases the text may use. Default: 100. */
   readonly maxAliases?: number
-  /** Syntax errors listed. Default: all. */
+  /** How many syntax errors to report. Default: all. */
   readonly maxProblems?: number
 }
 
 export interface YamlText {
   readonly value: unknown
-  /** Where a value is, or what lacks it; with `isName`, where the name of the field is. Counted from 1. */
+  /** The position of a value, or of the map that lacks it; with `isName`, of the field's name. Counted from 1. */
   positionOf(
     at: readonly PropertyKey[],
     isName?: boolean,
@@ -58,15 +58,15 @@ export function formatRuleSet(document: RuleSetDocument): string {
   return stringify(document, { lineWidth: 0 })
 }
 
-/** Reads one document. Text that cannot be read is a RuleSetError with the code RULES_SYNTAX. */
+/** Reads one document. Throws a RuleSetError with the code RULES_SYNTAX for text that is not valid. */
 export function readYaml(text: string, options: ReadOptions): YamlText {
-  const { name, maxBytes, asGo = false, maxAliases = MOST_ALIASES, maxProblems } = options
+  const { name, maxBytes, asGo = false, maxAliases = MAX_ALIASES, maxProblems } = options
   const syntax = (message: string) =>
     new RuleSetError(name, [{ code: "RULES_SYNTAX", path: "", message, line: undefined, column: undefined }])
   if (Buffer.byteLength(text) > maxBytes) throw syntax(`must be at most ${maxBytes} bytes (maxBytes)`)
-  if (isTooDeep(text)) throw syntax(`must not be nested deeper than ${DEEPEST}`)
+  if (isTooDeep(text)) throw syntax(`must not be nested deeper than ${MAX_DEPTH}`)
   const lines = new LineCounter()
-  // The parser compares each key with all keys before it: 10,000 keys in one map took it a second.
+  // With `uniqueKeys` the parser compares each key with all keys before it: 10,000 keys in one map take a second.
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -113,7 +113,7 @@ interface Mistake {
   readonly message: string
 }
 
-/** Names that a map has twice, and aliases where there may be none. Each key is looked up once. */
+/** Finds duplicate names in maps, and aliases where they are not allowed. */
 function mistakesIn(document: Document.Parsed, refusesAliases: boolean): Mistake[] {
   const mistakes: Mistake[] = []
   const add = (node: unknown, message: string) =>
@@ -122,7 +122,7 @@ function mistakesIn(document: Document.Parsed, refusesAliases: boolean): Mistake
     Map(_key, { items }) {
       const names = new Set<unknown>()
       for (const { key } of items) {
-        if (!isScalar(key)) add(key, "must be a text: nothing here is named by a list or a map")
+        if (!isScalar(key)) add(key, "must be a text: a list or a map cannot be the name of a field")
         else if (names.has(key.value)) add(key, "Map keys must be unique")
         else names.add(key.value)
       }
@@ -143,7 +143,7 @@ function keepPlain(document: Document.Parsed): void {
   })
 }
 
-/** At the name of a field that should not be there, else at the value, or what lacks it. */
+/** The offset of a field's name (with `isName`), of a value, or of the innermost node that exists on the path to it. */
 function offsetOf(
   document: Document.Parsed,
   at: readonly PropertyKey[],
@@ -172,9 +172,9 @@ function offsetOf(
 }
 
 /**
- * Whether text is nested so deeply that reading it would take the process down: brackets in brackets, dashes behind dashes
- * (`- - - -` of 400 KB ends Node 20 inside a regular expression), or lines indented without end. Looked at before it is
- * read, roughly: brackets in texts count too, and nobody writes that many.
+ * Whether text is nested so deeply that parsing it could crash the process: nested brackets, repeated dashes (400 KB of
+ * `- - - -` crash Node 20 in a regular expression), or very long indentation. A rough test before parsing: it also counts
+ * brackets in texts.
  */
 function isTooDeep(text: string): boolean {
   let brackets = 0
@@ -195,12 +195,12 @@ function isTooDeep(text: string): boolean {
       if (char === "[" || char === "{") brackets++
       else if (char === "]" || char === "}") brackets = Math.max(0, brackets - 1)
     }
-    if (brackets > DEEPEST || dashes > DEEPEST || indent > WIDEST) return true
+    if (brackets > MAX_DEPTH || dashes > MAX_DEPTH || indent > MAX_INDENT) return true
   }
   return false
 }
 
-/** Whether a value holds itself, as `&a [*a]` does: whoever walks through it never comes to an end. */
+/** Whether a value contains itself, as `&a [*a]` does: walking through it would never end. */
 function isCircular(value: unknown, around = new Set<unknown>(), done = new Set<unknown>()): boolean {
   if (typeof value !== "object" || value === null || done.has(value)) return false
   if (around.has(value)) return true

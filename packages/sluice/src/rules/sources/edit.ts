@@ -1,4 +1,4 @@
-// What every save does before anything is written: its options are checked, and whom it was made on.
+// What all rule sources check before they save, and how they show their history.
 
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkType } from "../../options.js"
@@ -7,8 +7,19 @@ import { checkRuleSet } from "../language/parse.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
 import { diffRuleSets, type RuleSetChanges } from "./diff.js"
-import { etagOf } from "./etag.js"
-import type { RevisionInfo, RuleSetRevision, SaveOptions } from "./source.js"
+import type { RevisionInfo, RuleSetRevision, RuleSourceHooks, SaveOptions } from "./source.js"
+
+/** The default of the option `history`: how many revisions a source keeps. */
+export const DEFAULT_HISTORY = 100
+
+export function checkHistory(history: unknown, place: string): void {
+  const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 1
+  checkType(history, `${place}.history`, "an integer ≥ 1", isCount)
+}
+
+export function checkHooks(options: RuleSourceHooks, place: string): void {
+  checkType(options.onEvent, `${place}.onEvent`, "a function", (value) => typeof value === "function")
+}
 
 const SAVE_FIELDS = ["expected", "by", "comment", "isChecked", "etag"]
 const isText = (value: unknown) => typeof value === "string"
@@ -23,7 +34,10 @@ export function checkSave(options: SaveOptions, place: string): void {
   checkType(options.expected, `${place}.expected`, "a revision or an etag", isMark)
 }
 
-/** The set, checked, and a copy unless it is the source's own: nobody changes the rules in force by changing an object. */
+/**
+ * Checks a set and copies it, so that a later change of the object does not change the rules in force. A set that the caller
+ * has checked is neither checked nor copied again.
+ */
 export function checkedCopy(
   document: unknown,
   guardRails: GuardRails | undefined,
@@ -34,7 +48,7 @@ export function checkedCopy(
   return isChecked ? (document as RuleSetDocument) : structuredClone(document as RuleSetDocument)
 }
 
-/** Refuses an edit that was made on something else than what is in force. */
+/** Refuses an edit that was made on another revision than the current one. */
 export function checkExpected(current: RuleSetRevision, { expected }: SaveOptions, place: string): void {
   if (expected === undefined || expected === current.revision || expected === current.etag) return
   throw conflict(current, expected, place)
@@ -43,39 +57,28 @@ export function checkExpected(current: RuleSetRevision, { expected }: SaveOption
 export function conflict(current: RuleSetRevision, expected: unknown, place: string): SluiceError {
   return new SluiceError("RULES_CONFLICT", {
     place: `${place}.expected`,
-    expected: `must be what is in force: revision ${current.revision}, saved by ${current.changedBy}`,
+    expected: `must be the current revision, which is ${current.revision}, saved by ${current.changedBy}`,
     found: expected,
   })
 }
 
-export function makeRevision(
-  revision: number,
-  document: RuleSetDocument,
-  options: SaveOptions,
-  changedAt: number,
-): RuleSetRevision {
-  const { by, comment, etag = etagOf(document) } = options
-  const base = { revision, document, etag, changedAt, changedBy: by }
-  return Object.freeze(comment === undefined ? base : { ...base, comment })
-}
-
-/** The history of revisions that are given oldest first, as people want to see it: newest first. */
+/** The history, newest first, of revisions that are given oldest first. */
 export function* infosOf(revisions: readonly RuleSetRevision[]): Steps<RevisionInfo[]> {
   const infos: RevisionInfo[] = []
   for (const [i, { document, ...info }] of revisions.entries()) {
-    infos.push({ ...info, changes: changesOnce(revisions[i - 1]?.document, document) })
+    infos.push({ ...info, changes: changesFrom(revisions[i - 1]?.document, document) })
     yield
   }
   return infos.reverse()
 }
 
-/** What was compared before, by the later set: the differences of a hundred large sets took a second each time. */
+/** Comparisons made before, by the later set: comparing a hundred large sets takes a second. */
 const compared = new WeakMap<
   RuleSetDocument,
   { readonly before: RuleSetDocument | undefined; readonly changes: RuleSetChanges }
 >()
 
-function changesOnce(before: RuleSetDocument | undefined, after: RuleSetDocument): RuleSetChanges {
+function changesFrom(before: RuleSetDocument | undefined, after: RuleSetDocument): RuleSetChanges {
   const known = compared.get(after)
   if (known !== undefined && known.before === before) return known.changes
   const changes = diffRuleSets(before, after)
@@ -83,12 +86,16 @@ function changesOnce(before: RuleSetDocument | undefined, after: RuleSetDocument
   return changes
 }
 
-/** The revision to go back to. */
-export function wanted(found: RuleSetRevision | undefined, to: number, place: string): RuleSetRevision {
+/** The revision to roll back to. Throws if it is not kept. */
+export function revisionToRestore(
+  found: RuleSetRevision | undefined,
+  to: number,
+  place: string,
+): RuleSetRevision {
   if (found !== undefined) return found
   throw new SluiceError("RULES_REVISION_UNKNOWN", {
     place: `${place}.to`,
-    expected: "must be a revision that is kept; see revisions()",
+    expected: "must be a revision that is still kept; revisions() lists them",
     found: to,
   })
 }

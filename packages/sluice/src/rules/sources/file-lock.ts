@@ -30,7 +30,7 @@ const ABANDONED_MS = 10_000
 /** Clocks differ: a lock that seems old is watched for so long, and must not change. */
 const WATCHED_MS = 500
 /** A process that lives and does not go on, because it was stopped, say, keeps its lock; who waits gives up. */
-const LONGEST_WAIT_MS = 30_000
+const MAX_WAIT_MS = 30_000
 
 /** File systems that have no links say one of these. */
 const NO_LINKS: readonly (string | undefined)[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]
@@ -51,8 +51,7 @@ export async function withLock<T>(file: string, task: () => T): Promise<T> {
     if (seen === undefined) continue
     if (isAbandoned(seen, watch.of(seen))) {
       if (remove(file, seen, watch)) continue
-    } else if (watch.total > LONGEST_WAIT_MS)
-      throw new Error(`${file} is held by ${seen.owner || "somebody"}`)
+    } else if (watch.total > MAX_WAIT_MS) throw new Error(`${file} is held by ${seen.owner || "somebody"}`)
     await pause(RETRY_MS)
   }
   try {

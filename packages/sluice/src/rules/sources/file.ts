@@ -11,14 +11,22 @@ import { parseRuleSet } from "../language/parse.js"
 import { RuleSetError } from "../language/rule-set-error.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { finishInSlices } from "../language/steps.js"
-import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
-import { etagOf } from "./etag.js"
+import { CurrentRevision } from "./current-revision.js"
+import {
+  checkExpected,
+  checkedCopy,
+  checkHistory,
+  checkHooks,
+  checkSave,
+  DEFAULT_HISTORY,
+  infosOf,
+  revisionToRestore,
+} from "./edit.js"
 import { withLock } from "./file-lock.js"
 import { Journal } from "./journal.js"
-import { checkHistory, checkHooks, HISTORY } from "./options.js"
-import { ioError, RuleFile } from "./rule-file.js"
-import { Turns } from "./serial-queue.js"
-import { Serving } from "./serving.js"
+import { etagOf, makeRevision } from "./revision.js"
+import { ioError, RuleFile, watchFile } from "./rule-file.js"
+import { SerialQueue } from "./serial-queue.js"
 import type {
   EditableRuleSource,
   RevisionInfo,
@@ -27,7 +35,6 @@ import type {
   RuleSourceWork,
   SaveOptions,
 } from "./source.js"
-import { watchFile } from "./watch.js"
 import { editRuleText } from "./yaml-edit.js"
 
 export interface FileRulesOptions extends RuleSourceHooks {
@@ -78,9 +85,9 @@ class FileRules implements EditableRuleSource {
   readonly #journal: Journal
   readonly #options: FileRulesOptions
   readonly #clock: Clock
-  readonly #turns = new Turns()
+  readonly #queue = new SerialQueue()
   /** There is none until the file has been read for the first time. */
-  #serving!: Serving
+  #current!: CurrentRevision
   /** The text that `current` was read from. */
   #good = ""
   /** The text that was last seen, good or bad; undefined when there was no file. */
@@ -97,20 +104,20 @@ class FileRules implements EditableRuleSource {
     const beside = (name: string) => join(dirname(path), `.${basename(path)}.${name}`)
     this.#lockFile = beside("lock")
     const historyFile = options.historyFile ?? beside("revisions.jsonl")
-    this.#journal = new Journal(historyFile, options.history ?? HISTORY)
+    this.#journal = new Journal(historyFile, options.history ?? DEFAULT_HISTORY)
     this.#options = options
     this.#clock = options.clock ?? systemClock
   }
 
   async open(pollMs: number): Promise<void> {
     await this.#file.settled()
-    this.#serving = new Serving(await this.#follow(), this.#options)
+    this.#current = new CurrentRevision(await this.#follow(), this.#options)
     // Where nothing can be written, nothing was left behind either.
     await withLock(this.#lockFile, () => this.#file.sweep()).catch(() => {})
     this.#stop = watchFile(this.#file.path, Math.max(1, pollMs), () => {
       if (this.#looking) return
       this.#looking = true
-      void this.#turns.take(async () => {
+      void this.#queue.run(async () => {
         this.#looking = false
         await this.#look()
       })
@@ -118,15 +125,15 @@ class FileRules implements EditableRuleSource {
   }
 
   get current(): RuleSetRevision {
-    return this.#serving.current
+    return this.#current.current
   }
 
   get stale(): boolean {
-    return this.#serving.stale
+    return this.#current.stale
   }
 
   subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    return this.#serving.subscribe(listener)
+    return this.#current.subscribe(listener)
   }
 
   async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
@@ -135,24 +142,24 @@ class FileRules implements EditableRuleSource {
   }
 
   async revisions(): Promise<RevisionInfo[]> {
-    const kept = await this.#turns.take(async () => this.#journal.revisions)
+    const kept = await this.#queue.run(async () => this.#journal.revisions)
     return await finishInSlices(infosOf(kept))
   }
 
   async revision(revision: number): Promise<RuleSetRevision | undefined> {
-    return await this.#turns.take(async () =>
+    return await this.#queue.run(async () =>
       this.#journal.revisions.findLast((kept) => kept.revision === revision),
     )
   }
 
   async rollback(to: number, options: SaveOptions): Promise<RuleSetRevision> {
     checkSave(options, "rollback")
-    const { document } = wanted(await this.revision(to), to, "rollback")
+    const { document } = revisionToRestore(await this.revision(to), to, "rollback")
     return await this.#put(document, options, "rollback")
   }
 
   async reload(): Promise<void> {
-    await this.#turns.take(async () => {
+    await this.#queue.run(async () => {
       this.#stamp = undefined
       await this.#look()
     })
@@ -160,13 +167,13 @@ class FileRules implements EditableRuleSource {
 
   async close(): Promise<void> {
     this.#stop()
-    await this.#turns.done()
+    await this.#queue.idle()
   }
 
   async #put(document: unknown, options: SaveOptions, place: string): Promise<RuleSetRevision> {
     const checked = checkedCopy(document, this.#options.guardRails, options.isChecked)
     const etag = options.etag ?? etagOf(checked)
-    return await this.#turns.take(async () => {
+    return await this.#queue.run(async () => {
       for (;;) {
         // An edit by hand that nobody has noticed yet comes first.
         await this.#look()
@@ -196,8 +203,8 @@ class FileRules implements EditableRuleSource {
         return next
       })
       if (saved === undefined) return undefined
-      this.#serving.recovered()
-      this.#serving.accept(saved)
+      this.#current.recovered()
+      this.#current.accept(saved)
       return saved
     } catch (cause) {
       throw ioError(this.#file.path, "written", cause)
@@ -221,8 +228,8 @@ class FileRules implements EditableRuleSource {
         await this.#file.settled()
         await this.#prepare()
         const next = await this.#follow()
-        this.#serving.recovered()
-        if (next.revision > this.current.revision) this.#serving.accept(next)
+        this.#current.recovered()
+        if (next.revision > this.current.revision) this.#current.accept(next)
       }
       this.#stamp = stamp
     } catch (error) {
@@ -232,7 +239,7 @@ class FileRules implements EditableRuleSource {
 
   #refuse(error: SluiceError): void {
     const kind = error.code === "RULES_IO" ? "unavailable" : "refused"
-    this.#serving.trouble({ kind, error })
+    this.#current.trouble({ kind, error })
   }
 
   /** The revision that the file now is. */
@@ -286,7 +293,7 @@ class FileRules implements EditableRuleSource {
 
   /** The newest revision if it has this content, or a new one. */
   #numbered({ document, etag }: ReadRules, add: (next: RuleSetRevision) => void): RuleSetRevision {
-    const known = [this.#journal.newest, this.#serving?.current]
+    const known = [this.#journal.newest, this.#current?.current]
     const same = known.find((revision) => revision?.etag === etag)
     if (same !== undefined) return same
     const next = makeRevision(this.#nextNumber(), document, { by: "file", etag }, this.#clock.now())
@@ -296,7 +303,7 @@ class FileRules implements EditableRuleSource {
 
   #nextNumber(): number {
     const newest = this.#journal.newest?.revision ?? 0
-    return Math.max(newest, this.#serving?.current.revision ?? 0) + 1
+    return Math.max(newest, this.#current?.current.revision ?? 0) + 1
   }
 
   #parseOptions() {

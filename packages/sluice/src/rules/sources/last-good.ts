@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from "node:fs"
 import { replaceFile, sweepDrafts } from "../../atomic-file.js"
 import type { ParseOptions } from "../language/parse.js"
+import { readRevision } from "./revision.js"
 import { ioError } from "./rule-file.js"
 import type { RuleSetRevision } from "./source.js"
-import { readRevision } from "./stored-revision.js"
 
 /** A copy on disk of the set last accepted, to start from when Redis is away. */
 export class LastGood {

@@ -3,9 +3,18 @@ import { systemClock } from "../../clock.js"
 import { checkFields } from "../../options.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import { finishInSlices } from "../language/steps.js"
-import { checkExpected, checkedCopy, checkSave, infosOf, makeRevision, wanted } from "./edit.js"
-import { checkHistory, checkHooks, HISTORY } from "./options.js"
-import { Serving } from "./serving.js"
+import { CurrentRevision } from "./current-revision.js"
+import {
+  checkExpected,
+  checkedCopy,
+  checkHistory,
+  checkHooks,
+  checkSave,
+  DEFAULT_HISTORY,
+  infosOf,
+  revisionToRestore,
+} from "./edit.js"
+import { makeRevision } from "./revision.js"
 import type {
   EditableRuleSource,
   RevisionInfo,
@@ -28,7 +37,7 @@ export function objectRules(document: unknown, options: ObjectRulesOptions = {})
 }
 
 class ObjectRules implements EditableRuleSource {
-  readonly #serving: Serving
+  readonly #current: CurrentRevision
   readonly #options: ObjectRulesOptions
   readonly #clock: Clock
   /** Oldest first. */
@@ -47,19 +56,19 @@ class ObjectRules implements EditableRuleSource {
       this.#clock.now(),
     )
     this.#history = [first]
-    this.#serving = new Serving(first, options)
+    this.#current = new CurrentRevision(first, options)
   }
 
   get current(): RuleSetRevision {
-    return this.#serving.current
+    return this.#current.current
   }
 
   get stale(): boolean {
-    return this.#serving.stale
+    return this.#current.stale
   }
 
   subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    return this.#serving.subscribe(listener)
+    return this.#current.subscribe(listener)
   }
 
   async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
@@ -77,7 +86,7 @@ class ObjectRules implements EditableRuleSource {
 
   async rollback(to: number, options: SaveOptions): Promise<RuleSetRevision> {
     checkSave(options, "rollback")
-    const { document } = wanted(await this.revision(to), to, "rollback")
+    const { document } = revisionToRestore(await this.revision(to), to, "rollback")
     return this.#put(document, options, "rollback")
   }
 
@@ -89,8 +98,8 @@ class ObjectRules implements EditableRuleSource {
     const next = makeRevision(this.current.revision + 1, checked, options, this.#clock.now())
     if (next.etag === this.current.etag) return this.current
     this.#history.push(next)
-    if (this.#history.length > (this.#options.history ?? HISTORY)) this.#history.shift()
-    this.#serving.accept(next)
+    if (this.#history.length > (this.#options.history ?? DEFAULT_HISTORY)) this.#history.shift()
+    this.#current.accept(next)
     return next
   }
 }

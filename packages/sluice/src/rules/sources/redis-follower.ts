@@ -8,17 +8,17 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { SluiceError } from "../../errors.js"
 import type { ParseOptions } from "../language/parse.js"
+import { CurrentRevision } from "./current-revision.js"
 import type { LastGood } from "./last-good.js"
-import { Serving } from "./serving.js"
+import { readRevision } from "./revision.js"
 import type { RuleSetRevision, RuleSourceHooks, RuleSourceWork } from "./source.js"
-import { readRevision } from "./stored-revision.js"
 import { markFor, type StoredRules, type StoredSet } from "./stored-rules.js"
 
 const NAME = "the rules in Redis"
 const RETRY_MS = 50
 
 export class RedisFollower {
-  serving!: Serving
+  current!: CurrentRevision
   readonly #stored: StoredRules
   readonly #lastGood: LastGood
   readonly #parse: ParseOptions
@@ -50,16 +50,16 @@ export class RedisFollower {
     const copy = this.#copy()
     try {
       const first = await this.#first(copy.revision ?? seed, deadlineMs)
-      this.serving = new Serving(first, this.#hooks)
+      this.current = new CurrentRevision(first, this.#hooks)
       this.#inStep = true
       this.#mark = markFor(first)
       this.#keepCopy(first)
     } catch (error) {
       if (!(error instanceof SluiceError) || copy.revision === undefined) throw error
-      this.serving = new Serving(copy.revision, this.#hooks)
+      this.current = new CurrentRevision(copy.revision, this.#hooks)
       this.#trouble(error)
     }
-    if (copy.error !== undefined) this.serving.report({ kind: "refused", error: copy.error })
+    if (copy.error !== undefined) this.current.report({ kind: "refused", error: copy.error })
   }
 
   /** Looks for a change. Never rejects: what is wrong is told to whoever wants to know. */
@@ -74,7 +74,7 @@ export class RedisFollower {
   /** Gets in step with Redis. Rejects when that does not answer. */
   async catchUp(): Promise<void> {
     if ((await this.#stored.mark()) !== this.#mark) await this.#follow()
-    else if (!this.#refused) this.serving.recovered()
+    else if (!this.#refused) this.current.recovered()
   }
 
   async #follow(): Promise<void> {
@@ -89,7 +89,7 @@ export class RedisFollower {
       this.#trouble(error as SluiceError)
       return
     }
-    const { current } = this.serving
+    const { current } = this.current
     if (next.revision > current.revision) this.#take(next, found.mark)
     else if (next.revision === current.revision && next.etag === current.etag) this.#agree(found.mark)
     else if (next.revision === current.revision || !this.#inStep) await this.#raise(next, found)
@@ -134,38 +134,38 @@ export class RedisFollower {
 
   /** Writes back what Redis has lost. */
   async #restore(seen: string): Promise<void> {
-    const { current } = this.serving
+    const { current } = this.current
     let isDone: boolean
     try {
       isDone = await this.#stored.replace(seen, current)
     } catch (error) {
-      this.serving.trouble({ kind: "lost" })
+      this.current.trouble({ kind: "lost" })
       throw error
     }
     // Somebody else was faster, or a replica was asked that lags behind: the next look will tell.
     if (!isDone) return
-    this.serving.report({ kind: "lost" })
-    this.serving.report({ kind: "restored", revision: current.revision })
+    this.current.report({ kind: "lost" })
+    this.current.report({ kind: "restored", revision: current.revision })
     this.#agree(markFor(current))
   }
 
   /** Gives a set in Redis a number that nobody has used. */
   async #raise(next: RuleSetRevision, found: StoredSet): Promise<void> {
-    const raised = Object.freeze({ ...next, revision: this.serving.current.revision + 1 })
+    const raised = Object.freeze({ ...next, revision: this.current.current.revision + 1 })
     if (await this.#stored.replace(found.mark, raised)) this.#take(raised, markFor(raised))
   }
 
   #take(next: RuleSetRevision, mark: string): void {
     this.#agree(mark)
     this.#keepCopy(next)
-    this.serving.accept(next)
+    this.current.accept(next)
   }
 
   #agree(mark: string): void {
     this.#mark = mark
     this.#refused = false
     this.#inStep = true
-    this.serving.recovered()
+    this.current.recovered()
   }
 
   #copy(): { revision?: RuleSetRevision; error?: SluiceError } {
@@ -181,11 +181,11 @@ export class RedisFollower {
     try {
       this.#lastGood.write(revision)
     } catch (error) {
-      this.serving.report({ kind: "unavailable", error: error as SluiceError })
+      this.current.report({ kind: "unavailable", error: error as SluiceError })
     }
   }
 
   #trouble(error: SluiceError): void {
-    this.serving.trouble({ kind: error.code === "RULES_INVALID" ? "refused" : "unavailable", error })
+    this.current.trouble({ kind: error.code === "RULES_INVALID" ? "refused" : "unavailable", error })
   }
 }

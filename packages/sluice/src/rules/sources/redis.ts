@@ -7,12 +7,21 @@ import { connectionOf, type UserClient } from "../../stores/redis/client.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { finishInSlices, type Steps } from "../language/steps.js"
-import { checkExpected, checkedCopy, checkSave, conflict, infosOf, makeRevision, wanted } from "./edit.js"
-import { etagOf } from "./etag.js"
+import {
+  checkExpected,
+  checkedCopy,
+  checkHistory,
+  checkHooks,
+  checkSave,
+  conflict,
+  DEFAULT_HISTORY,
+  infosOf,
+  revisionToRestore,
+} from "./edit.js"
 import { LastGood } from "./last-good.js"
-import { checkHistory, checkHooks, HISTORY } from "./options.js"
 import { RedisFollower } from "./redis-follower.js"
-import { Turns } from "./serial-queue.js"
+import { etagOf, makeRevision, parseRevision } from "./revision.js"
+import { SerialQueue } from "./serial-queue.js"
 import type {
   EditableRuleSource,
   RevisionInfo,
@@ -21,7 +30,6 @@ import type {
   RuleSourceWork,
   SaveOptions,
 } from "./source.js"
-import { looseRevision } from "./stored-revision.js"
 import { StoredRules } from "./stored-rules.js"
 import { subscribe } from "./subscription.js"
 
@@ -58,7 +66,7 @@ const FIELDS = [
   "work",
 ]
 /** Each lost round is one that somebody else has won, so that this many in a row are a fight nobody should be in. */
-const MOST_ROUNDS = 50
+const MAX_ROUNDS = 50
 
 /**
  * Rules in Redis, shared by a fleet: saved by compare-and-set, followed by everyone within a second. The client is yours,
@@ -76,7 +84,7 @@ export async function redisRules(
   checkHooks(options, "redisRules")
   const pollMs = parseDuration(options.poll ?? "2s", "redisRules.poll")
   const deadlineMs = parseDuration(options.deadline ?? "1s", "redisRules.deadline")
-  const { name = "default", history = HISTORY } = options
+  const { name = "default", history = DEFAULT_HISTORY } = options
   const stored = new StoredRules(connectionOf(client, "redisRules"), name, history, deadlineMs)
   const rules = new RedisRules(stored, options)
   await rules.open(client, Math.max(1, pollMs), deadlineMs)
@@ -87,7 +95,7 @@ class RedisRules implements EditableRuleSource {
   readonly #stored: StoredRules
   readonly #options: RedisRulesOptions
   readonly #clock: Clock
-  readonly #turns = new Turns()
+  readonly #queue = new SerialQueue()
   readonly #follower: RedisFollower
   #closed = false
   /** A look is waiting for its turn, and will see whatever is there by then. */
@@ -115,15 +123,15 @@ class RedisRules implements EditableRuleSource {
   }
 
   get current(): RuleSetRevision {
-    return this.#follower.serving.current
+    return this.#follower.current.current
   }
 
   get stale(): boolean {
-    return this.#follower.serving.stale
+    return this.#follower.current.stale
   }
 
   subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    return this.#follower.serving.subscribe(listener)
+    return this.#follower.current.subscribe(listener)
   }
 
   async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
@@ -142,12 +150,12 @@ class RedisRules implements EditableRuleSource {
 
   async rollback(to: number, options: SaveOptions): Promise<RuleSetRevision> {
     checkSave(options, "rollback")
-    const { document } = wanted(await this.revision(to), to, "rollback")
+    const { document } = revisionToRestore(await this.revision(to), to, "rollback")
     return await this.#put(this.#check(document), options, "rollback")
   }
 
   async reload(): Promise<void> {
-    await this.#turns.take(async () => {
+    await this.#queue.run(async () => {
       if (!this.#closed) await this.#follower.look()
     })
   }
@@ -156,13 +164,13 @@ class RedisRules implements EditableRuleSource {
     this.#closed = true
     clearTimeout(this.#timer)
     this.#unsubscribe()
-    await this.#turns.done()
+    await this.#queue.idle()
   }
 
   async #put(document: RuleSetDocument, options: SaveOptions, place: string): Promise<RuleSetRevision> {
     const etag = options.etag ?? etagOf(document)
-    return await this.#turns.take(async () => {
-      for (let round = 0; round < MOST_ROUNDS; round++) {
+    return await this.#queue.run(async () => {
+      for (let round = 0; round < MAX_ROUNDS; round++) {
         await this.#follower.catchUp()
         checkExpected(this.current, options, place)
         if (etag === this.current.etag && !this.stale) return this.current
@@ -182,7 +190,7 @@ class RedisRules implements EditableRuleSource {
   #look(): void {
     if (this.#looking || this.#closed) return
     this.#looking = true
-    void this.#turns.take(async () => {
+    void this.#queue.run(async () => {
       this.#looking = false
       if (!this.#closed) await this.#follower.look()
     })
@@ -211,7 +219,7 @@ class RedisRules implements EditableRuleSource {
 function* revisionsIn(newestFirst: readonly string[]): Steps<RuleSetRevision[]> {
   const kept = new Map<number, RuleSetRevision>()
   for (const text of newestFirst.toReversed()) {
-    const revision = looseRevision(text)
+    const revision = parseRevision(text)
     if (revision !== undefined) kept.set(revision.revision, revision)
     yield
   }

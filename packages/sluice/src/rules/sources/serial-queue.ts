@@ -1,15 +1,15 @@
-/** Runs tasks one after the other, in the order they came. One that fails does not stop the next. */
-export class Turns {
+/** Runs tasks one after the other, in the order in which they were added. A task that fails does not stop the next one. */
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
-  take<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(task)
-    this.#last = turn.catch(() => {})
-    return turn
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(task)
+    this.#last = result.catch(() => {})
+    return result
   }
 
-  /** Resolves when all that was begun has ended. */
-  async done(): Promise<void> {
+  /** Resolves when all tasks added so far have ended. */
+  async idle(): Promise<void> {
     await this.#last
   }
 }

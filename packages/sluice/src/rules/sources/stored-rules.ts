@@ -23,13 +23,13 @@ export class StoredRules {
   readonly channel: string
   readonly #connection: RedisConnection
   readonly #deadlineMs: number
-  readonly #most: number
+  readonly #max: number
   readonly #current: string
   readonly #history: string
 
-  constructor(connection: RedisConnection, name: string, most: number, deadlineMs: number) {
+  constructor(connection: RedisConnection, name: string, max: number, deadlineMs: number) {
     this.#connection = connection
-    this.#most = most
+    this.#max = max
     this.#deadlineMs = deadlineMs
     const tag = `s1:{rules:${encodeKey(name)}}`
     this.#current = `${tag}:current`
@@ -51,7 +51,7 @@ export class StoredRules {
   /** Puts a set in force if `seen` is still what is there. False when it is not. */
   async replace(seen: string, next: RuleSetRevision): Promise<boolean> {
     const { revision, etag } = next
-    const args = [seen, String(revision), etag, JSON.stringify(next), String(this.#most), this.channel]
+    const args = [seen, String(revision), etag, JSON.stringify(next), String(this.#max), this.channel]
     const rest = ["2", this.#current, this.#history, ...args]
     try {
       return Number(await this.#send(["EVALSHA", SAVE_DIGEST, ...rest])) === 1

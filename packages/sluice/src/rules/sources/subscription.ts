@@ -27,7 +27,7 @@ interface NodeRedisCopy extends Listening {
   destroy(): unknown
 }
 
-const LONGEST_PAUSE_MS = 1_000
+const MAX_PAUSE_MS = 1_000
 const ignore = () => {}
 
 /** Calls back for each message, and whenever some may have been missed. Returns a function that ends it. */
@@ -86,5 +86,5 @@ function byNodeRedis(client: NodeRedis, channel: string, heard: () => void): () 
 
 /** Full jitter, so that a fleet does not come back in step. */
 function pauseMs(attempt: number): number {
-  return Math.ceil(Math.random() * Math.min(LONGEST_PAUSE_MS, 50 * 2 ** attempt))
+  return Math.ceil(Math.random() * Math.min(MAX_PAUSE_MS, 50 * 2 ** attempt))
 }

@@ -12,7 +12,7 @@ import {
   type YAMLMap,
 } from "yaml"
 import type { RuleSetDocument } from "../language/schema.js"
-import { canonicalJson } from "./etag.js"
+import { canonicalJson } from "./revision.js"
 
 type Fields = Record<string, unknown>
 

@@ -8,7 +8,7 @@ interface Subscription {
 }
 
 /** The set in force, and who wants to know of the next one. What all sources have in common. */
-export class Serving {
+export class CurrentRevision {
   readonly #onEvent: RuleSourceHooks["onEvent"]
   readonly #subscriptions = new Set<Subscription>()
   readonly #news: RuleSetRevision[] = []

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { canonicalJson, etagOf } from "./etag.js"
+import { canonicalJson, etagOf } from "./revision.js"
 
 describe("etagOf", () => {
   it("is the SHA-256 of the canonical JSON, for texts of every length around a block and any characters", () => {
