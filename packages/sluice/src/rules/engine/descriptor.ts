@@ -1,4 +1,4 @@
-// Rules about Envoy descriptors: a descriptor is a list of keys and values, and a rule names as many of them, in order.
+// Rules about Envoy descriptors. A descriptor is a list of keys and values; a rule names all of its keys, in order.
 
 import { costOf } from "../../call-options.js"
 import type { RuleSpec } from "../language/schema.js"
@@ -13,27 +13,27 @@ export interface DescriptorEntry {
 
 export interface Descriptor {
   readonly entries: readonly DescriptorEntry[]
-  /** Takes the place of the request's cost for this descriptor alone. */
+  /** Replaces the cost of the request for this descriptor. */
   readonly cost?: number | undefined
-  /** Takes the place of the limits of the rules it meets. */
+  /** Replaces the limits of the rules that the descriptor matches. */
   readonly limit?: DescriptorLimit | undefined
 }
 
-/** A limit that a descriptor brings along, as a fixed window. */
+/** A limit that a descriptor brings along. It is a fixed window. */
 export interface DescriptorLimit {
-  /** 0 denies whatever costs something. */
+  /** 0 denies every request with a cost. */
   readonly limit: number
   readonly windowMs: number
 }
 
-/** A rule that a request meets, and by which of its descriptors. */
+/** A rule that a request matches, with the descriptor that matches it. */
 export interface MatchedRule extends Matched {
   readonly descriptor?: Descriptor | undefined
   readonly at?: number | undefined
   readonly cost?: number | undefined
 }
 
-/** Why a rule matches, or the first part that does not: of rules about descriptors, the descriptor as a whole. */
+/** Why a rule matches, or the first part that does not. For rules about descriptors that part is the whole descriptor. */
 export type WhyMatched =
   | MatchReason
   | {
@@ -57,7 +57,7 @@ interface DescriptorRule {
   readonly text: string
 }
 
-/** Rules with exact values at the same places: one lookup finds those that a descriptor may meet. */
+/** Rules with exact values at the same positions: one lookup finds those that a descriptor may match. */
 interface Shape {
   readonly exact: readonly number[]
   readonly byValues: Map<string, DescriptorRule[]>
@@ -65,7 +65,7 @@ interface Shape {
 
 /** Rules about descriptors with the same keys. */
 interface KeysNode {
-  /** One key longer. */
+  /** The nodes of lists that are one key longer. */
   readonly longer: Map<string, KeysNode>
   /** Rules whose values are all exact, by these values. */
   readonly exact: Map<string, DescriptorRule[]>
@@ -75,7 +75,7 @@ interface KeysNode {
 
 export class DescriptorIndex {
   readonly #rules = new Map<number, DescriptorRule>()
-  /** By domain, and from there by key after key: nothing is put together to be looked up, which took most of the time. */
+  /** By domain, then by key after key. Joining the keys to one text would take most of the time of a lookup. */
   readonly #domains = new Map<string, KeysNode>()
 
   static *build(rules: readonly RuleSpec[]): Steps<DescriptorIndex> {
@@ -187,7 +187,7 @@ function grown(nodes: Map<string, KeysNode>, name: string): KeysNode {
   return node
 }
 
-/** The rules with the same exact values at the same places as this one. */
+/** The rules with the same exact values at the same positions as this one. */
 function rulesLike(shapes: Map<string, Shape>, { entries }: DescriptorRule): DescriptorRule[] {
   const exact = entries.flatMap(({ value }, i) => (typeof value === "string" ? [i] : []))
   let shape = shapes.get(exact.join())
@@ -208,7 +208,7 @@ function nodeOf(root: KeysNode, entries: readonly DescriptorEntry[]): KeysNode |
   return node
 }
 
-/** Length-prefixed where there are several: no text of one value can pass for another list of values. */
+/** Several values are length-prefixed, so that different lists give different texts. */
 function joinedValues(values: readonly string[]): string {
   if (values.length <= 1) return values[0] ?? ""
   return values.map((value) => `${value.length}:${value}`).join("")

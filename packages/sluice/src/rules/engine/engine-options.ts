@@ -12,32 +12,32 @@ import type { RuleSource } from "./rule-source.js"
 export interface RuleEngineOptions {
   /** A rule set as an object or as YAML or JSON text, or a source that follows changes: `fileRules`, `redisRules`. */
   rules: RuleSetDocument | string | RuleSource
-  /** Where counters live. Default: a memory store of the engine's own. */
+  /** Where counters are kept. Default: a new memory store. */
   store?: Store
-  /** Where time comes from. Default: the store's own clock. */
+  /** The source of time. Default: the clock of the store. */
   clock?: Clock
-  /** Keys the hashes of API keys. Every instance that shares a store needs the same one. */
+  /** The key of the hashes of API keys. Instances that share a store need the same one. */
   secret?: string | Uint8Array
   /** Keeps the counters of engines that share a store apart. Default: `"sluice"`. */
   prefix?: string
-  /** The tier of a request, from wherever the application keeps it. Comes before lists and headers. */
+  /** Finds the tier of a request. It has precedence over lists and headers. */
   tierOf?: (request: RuleRequest) => string | undefined | Promise<string | undefined>
   /** Bounds on rules given as an object or text. A source has its own. */
   guardRails?: GuardRails
-  /** Told of every decision. */
+  /** Called with every decision. */
   onDecision?: (event: DecisionEvent) => void
-  /** Told of a new revision that this engine cannot run; it goes on with the one before. Default: a process warning. */
+  /** Called when this engine cannot use a new revision and keeps the previous one. Default: a process warning. */
   onRefused?: (error: SluiceError) => void
 }
 
 export interface DecisionEvent {
   readonly decision: RuleDecision
-  /** Not there when a key was checked by name. */
+  /** Undefined for a check of a key by name. */
   readonly request?: RuleRequest | undefined
 }
 
 export interface RuleCheckOptions {
-  /** Whole units, in place of what the rules say. With 0 the check only looks. */
+  /** The cost in whole units, instead of what the rules define. A check of cost 0 charges nothing. */
   cost?: number
   /** The time of the request in milliseconds since 1970. Default: the store's clock. */
   at?: number
@@ -47,9 +47,9 @@ export interface KeyCheckOptions extends RuleCheckOptions {
   tier?: string
 }
 
-/** What `checkRateLimit` may be told besides who asks. */
+/** What `checkRateLimit` is told besides the client: a description of the request. */
 export interface RuleContext extends Omit<RuleRequest, "client"> {
-  /** Checks this rule alone, whatever the request is. */
+  /** Checks only this rule, whether or not the request matches it. */
   readonly rule?: string
   readonly cost?: number
 }

@@ -1,4 +1,4 @@
-// Why a request is treated as it is, rule by rule.
+// Explains a decision, rule by rule.
 
 import type { Charge, Outcome } from "../../stores/store.js"
 import { ruleOutcome } from "./build-decision.js"
@@ -36,14 +36,14 @@ export interface RuleExplanation {
   readonly matched: boolean
   /** Whether it has a say: it matched, is not off, was not replaced, and has a limit for this client. */
   readonly applies: boolean
-  /** Why it matched or not, and why it applies or not, in a sentence. */
+  /** One sentence: why the rule matched or not, and why it applies or not. */
   readonly because: string
   readonly key?: string
   readonly cost?: number
-  /** Where its limits are from. */
+  /** Where its limits come from. */
   readonly limitsFrom?: Applying["from"]
   readonly limits?: readonly RuleLimit[]
-  /** The same for limits tried in shadow beside them. */
+  /** The state of the candidate limits. */
   readonly candidate?: readonly RuleLimit[]
 }
 
@@ -52,7 +52,7 @@ export interface ExplainContext {
   readonly identity: Identity
   readonly plan: Plan
   readonly nowMs: number
-  /** In place of what the rules say. */
+  /** The cost, instead of what the rules define. */
   readonly cost: number | undefined
   readonly decision: RuleDecision
   decide(charges: readonly Charge[]): Promise<Outcome>
@@ -147,7 +147,7 @@ function replacer({ set, identity }: ExplainContext, rule: CompiledRule): string
   return `rule "${other?.id}"`
 }
 
-/** Why a rule that matched has nothing to say. */
+/** Why a rule that matches does not apply. */
 function exemption(rule: CompiledRule, { set, identity, nowMs }: ExplainContext): string {
   const listed = rule.allow.get(identity)
   if (listed !== undefined) return `${listed} is on its allow list`

@@ -1,4 +1,4 @@
-// Who is asking, and for what: a request as callers describe it, read only as far as the rules need.
+// A request as rules see it: who sends it, and what it asks for. Values are read only when a rule needs them.
 
 import { clientIpFrom } from "../../request/address/client-ip.js"
 import { canonicalIp } from "../../request/address/ip-address.js"
@@ -54,21 +54,21 @@ export function compileIdentity(identity: NonNullable<RuleSetDocument["identity"
   }
 }
 
-/** One request, read piece by piece. Nothing is worked out before it is asked for, and then only once. */
+/** One request. Each value is computed when it is first read, and only once. */
 export class Identity implements RequestFacts, Client {
   readonly #request: RuleRequest
   readonly #rules: IdentityRules
   readonly #hasher: ApiKeyHasher
   readonly method: string
-  /** In its canonical form; empty where there is none. */
+  /** The canonical path; empty if the request has none. */
   readonly path: string = ""
   readonly query: string = ""
-  /** Why the path cannot be brought into one form, if it cannot. */
+  /** Why the path has no canonical form, if it has none. */
   readonly badPath: string | undefined = undefined
   tier: string | undefined = undefined
   /**
-   * What can be read in more than one way of all that was asked for since this was last cleared, as an instruction: `header
-   * x-api-key must be given once`. Whoever asks looks here before it relies on what it got.
+   * Set when a value that was read since this was last cleared is ambiguous. It says what must change: `header x-api-key must
+   * be given once`. A caller that reads a value must check this before it uses the value.
    */
   ambiguity: string | undefined = undefined
   #ip: string | undefined
@@ -102,7 +102,7 @@ export class Identity implements RequestFacts, Client {
     return textField(this.#request.host, "host") ?? this.#joined("host") ?? ""
   }
 
-  /** The host to count by. */
+  /** The host as a key. */
   get countedHost(): string | undefined {
     if (hasTwoHosts(this.#request.rawHeaders)) this.#unclear("header host", "given once")
     return filled(comparedHost(this.host))
@@ -112,7 +112,7 @@ export class Identity implements RequestFacts, Client {
     return textField(this.#request.route, "route")
   }
 
-  /** The address of the client, through trusted proxies. */
+  /** The address of the client, seen through trusted proxies. */
   get ip(): string | undefined {
     if (!this.#ipKnown) {
       const { trusted } = this.#rules
@@ -123,7 +123,7 @@ export class Identity implements RequestFacts, Client {
     return this.#ip
   }
 
-  /** Who the address is counted as. */
+  /** The address as a key: the subnet for IPv6. */
   get ipKey(): string | undefined {
     const { ip } = this
     return ip === undefined ? undefined : ipKey(ip, this.#rules.ipv6Subnet)
@@ -132,7 +132,7 @@ export class Identity implements RequestFacts, Client {
   /** The key of a rule that counts by address alone. */
   get addressKey(): string | undefined {
     const { trusted, addressKeys } = this.#rules
-    // With no proxies in between, the client is whoever is connected.
+    // Without trusted proxies, the client is the peer.
     const ip = trusted.any ? this.ip : textField(this.#request.ip, "ip")
     return ip === undefined ? undefined : addressKeys.of(ip)
   }
@@ -172,12 +172,12 @@ export class Identity implements RequestFacts, Client {
     return textField(this.#request.tier, "tier")
   }
 
-  /** The tier a trusted proxy says. */
+  /** The tier that a trusted proxy names. */
   get proxyTier(): string | undefined {
     return this.trustedHeader(this.#rules.tierHeader)
   }
 
-  /** A header that only a trusted proxy can have written. */
+  /** A header that is read only from a trusted proxy. */
   trustedHeader(name: string | undefined): string | undefined {
     if (name === undefined || !this.isFromProxy) return undefined
     return this.#once(name)
@@ -188,18 +188,18 @@ export class Identity implements RequestFacts, Client {
     return trusted.any && trusted.trusts(canonicalIp(textField(this.#request.ip, "ip") ?? "") ?? "", 0)
   }
 
-  /** What rules match: of a header that came more than once, each of its values. */
+  /** A header for matching. A header that occurs more than once has several values. */
   header(name: string): string | readonly string[] | undefined {
     return headerValues(this.#request.headers, this.#request.rawHeaders, name)
   }
 
-  /** A header or query parameter to count by: of a credential, its keyed hash. */
+  /** A header or query parameter as a key. A credential is hashed. */
   counted(part: "header" | "query", name: string): string | undefined {
     const value = part === "header" ? this.#once(name) : this.#queryOnce(name)
     return value !== undefined && this.isCredential(part, name) ? this.#hasher.hash(value) : value
   }
 
-  /** A cookie to count by. */
+  /** A cookie as a key. */
   cookie(name: string): string | undefined {
     const { headers, rawHeaders } = this.#request
     const cookies = headerOf(headers, "cookie")
@@ -213,7 +213,7 @@ export class Identity implements RequestFacts, Client {
     return isCredential(this.#rules, part, name)
   }
 
-  /** The query without the API key. */
+  /** The query with the API key masked. */
   get shownQuery(): string {
     return shownQuery(this.query, this.#rules)
   }
@@ -222,7 +222,7 @@ export class Identity implements RequestFacts, Client {
     return headerOf(this.#request.headers, name)
   }
 
-  /** The value of a header that must be there once, in its one form. */
+  /** The normalized value of a header that must occur only once. */
   #once(name: string): string | undefined {
     const value = this.#headerOnce(name)
     if (value === undefined) return undefined
@@ -247,13 +247,13 @@ export class Identity implements RequestFacts, Client {
     if (apiKeyQuery === undefined) return key
     const inQuery = this.#queryOnce(apiKeyQuery)
     if (inQuery === undefined) return key
-    // An application looks in one of the two places first, and which one is not known here.
+    // An application reads one of the two places first, and the engine does not know which.
     if (key !== undefined)
       this.#unclear("the API key", `in header ${apiKeyHeader} or in the query, not in both`)
     return this.#clear(tokenForm(inQuery), `query parameter ${apiKeyQuery}`)
   }
 
-  /** The form of a value; one that is empty is missing. */
+  /** A normalized value. An empty value counts as missing. */
   #clear(form: Form | undefined, what: string): string | undefined {
     if (form !== UNCLEAR) return filled(form)
     this.#unclear(what, "given once and in one spelling")

@@ -1,10 +1,8 @@
-// A request as callers describe it to the engine.
-
 import { SluiceError } from "../../errors.js"
 import type { HeaderSource } from "../../request/header-source.js"
 import type { Descriptor } from "./descriptor.js"
 
-/** A request as the engine sees it. What is not given is unknown, not empty. */
+/** A request as callers describe it to the engine. A field that is missing is unknown, not empty. */
 export interface RuleRequest {
   readonly method?: string | undefined
   /** As in the Host header. Default: that header. */
@@ -12,29 +10,29 @@ export interface RuleRequest {
   /** The request target, with its query: `/v1/items?page=2`. */
   readonly path?: string | undefined
   /**
-   * `.` and `..` in the path: `resolve` them (default), right where the canonical path is what gets forwarded, or `refuse` them
-   * where the application sees the path as it came and may take it for another.
+   * What to do with `.` and `..` in the path. `resolve` (default) is right if the canonical path is forwarded. `refuse` denies
+   * the request, and is right if the application sees the original path and may read it differently.
    */
   readonly dotSegments?: "resolve" | "refuse" | undefined
   readonly headers?: HeaderSource | undefined
   /**
-   * The header lines as they came: name, value, name, value, as `rawHeaders` of `node:http` has them. They show a header
-   * that came more than once; `headers` shows only that its value has a comma in it, and of some not even that.
+   * The header lines in order: name, value, name, value, as in `rawHeaders` of `node:http`. They show whether a header occurs
+   * more than once; in `headers` such values are joined by commas or left out.
    */
   readonly rawHeaders?: readonly string[] | undefined
-  /** The address of the peer. What proxies say of others is believed only from trusted ones. */
+  /** The address of the peer. Forwarded addresses are read from the headers if the peer is a trusted proxy. */
   readonly ip?: string | undefined
-  /** The user, if the application has verified who it is. */
+  /** The user, if the application has verified it. */
   readonly user?: string | undefined
-  /** The API key in clear; it is hashed at once. Default: from the header or query parameter the rule set names. */
+  /** The API key in clear text; it is hashed at once. Default: the header or query parameter that the rule set names. */
   readonly apiKey?: string | undefined
   readonly tier?: string | undefined
-  /** Another name of the client: it stands in for whichever of address, user and API key is not known. */
+  /** Another name of the client. It replaces the address, user or API key in a key if that is not known. */
   readonly client?: string | undefined
-  /** An Envoy rate limit request: its domain, and descriptors that are each matched by themselves. */
+  /** The domain of an Envoy rate limit request. Each of its descriptors is matched by itself. */
   readonly domain?: string | undefined
   readonly descriptors?: readonly Descriptor[] | undefined
-  /** The application's own name for what was asked, `/items/:id`. Default: the path pattern of the rule. */
+  /** The application's name of the route, such as `/items/:id`. Default: the path pattern of the rule. */
   readonly route?: string | undefined
 }
 

@@ -13,7 +13,7 @@ export interface SetFollowerOptions {
 
 /**
  * Compiles the revisions of a rule source one after the other and puts each in force as a whole. A large set is compiled in
- * slices, and the set before it decides meanwhile. A small one is in force when `follow` returns.
+ * slices while the previous set decides. A small set is in force when `follow` returns.
  */
 export class SetFollower {
   readonly #options: SetFollowerOptions
@@ -56,7 +56,7 @@ export class SetFollower {
   }
 }
 
-/** A defect of ours: it becomes a process warning. */
+/** An error that is no SluiceError is a bug of Sluice: it becomes a process warning. */
 function rethrow(error: unknown): never {
   throw error
 }

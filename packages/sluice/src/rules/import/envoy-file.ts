@@ -1,4 +1,4 @@
-// A configuration file of envoyproxy/ratelimit, read as that program reads it: what it refuses is refused here.
+// Reads a configuration file of envoyproxy/ratelimit as that program does, and refuses what it refuses.
 
 import { show } from "../../errors.js"
 import { nearest } from "../../options.js"
@@ -19,9 +19,9 @@ export const UNITS = {
 export type Unit = keyof typeof UNITS
 
 export interface EnvoyLimit {
-  /** Empty when it has none. */
+  /** Empty if it has no name. */
   readonly name: string
-  /** Nothing for one that is unlimited. */
+  /** Undefined for an unlimited one. */
   readonly unit: Unit | undefined
   readonly requestsPerUnit: number
   readonly replaces: readonly { readonly name: string; readonly place: Place }[]
@@ -34,7 +34,7 @@ export interface EnvoyDescriptor {
   readonly value: string
   readonly limit: EnvoyLimit | undefined
   readonly isShadow: boolean
-  /** All values that meet its wildcard have one counter. */
+  /** All values that match its wildcard share one counter. */
   readonly isShared: boolean
   readonly descriptors: readonly EnvoyDescriptor[]
 }
@@ -76,7 +76,7 @@ export function readEnvoyFile(value: unknown, text: number, findings: Findings):
   return reader.file(value, { text, at: [] })
 }
 
-/** What envoyproxy/ratelimit knows a descriptor by among those beside it. */
+/** The name by which envoyproxy/ratelimit distinguishes a descriptor from the others of its level. */
 export function compositeKey({ key, value }: Pick<EnvoyDescriptor, "key" | "value">): string {
   return value === "" ? key : `${key}_${value}`
 }
@@ -110,7 +110,7 @@ class Reader {
     if (fields === undefined) return []
     const key = this.#text(fields.key, inside(place, "key"))
     if (key === "") this.#invalid(inside(place, "key"), "is required and must not be empty")
-    // Rules know keys by their whole name.
+    // Rules compare whole keys.
     if (key?.includes("*"))
       this.#invalid(inside(place, "key"), `must not have a * in it; only a value may, got ${show(key)}`)
     const pattern = this.#text(fields.value, inside(place, "value")) ?? ""
@@ -132,18 +132,19 @@ class Reader {
     }
   }
 
-  /** What changes no decision is noted; what would change them is a mistake. */
+  /** Notes fields that change no decision. A field that would change decisions is a problem. */
   #unsupported(fields: Fields, limit: EnvoyLimit | undefined, place: Place): void {
     if (this.#flag(fields, "quota_mode", place) && limit !== undefined) {
-      const message = "is not supported: rules cannot say that one of several limits must have room"
+      const message =
+        "is not supported: rules cannot require that only one of several limits allows a request"
       this.#invalid(inside(place, "quota_mode"), message)
     }
     for (const field of ["detailed_metric", "value_to_metric"] as const) {
       if (this.#flag(fields, field, place))
-        this.#findings.note(inside(place, field), "changes no decision; metrics here are by rule")
+        this.#findings.note(inside(place, field), "changes no decision; the metrics of Sluice are by rule")
     }
     if (fields.metadata !== undefined && fields.metadata !== null)
-      this.#findings.note(inside(place, "metadata"), "changes no decision, and is left out")
+      this.#findings.note(inside(place, "metadata"), "changes no decision and is ignored")
   }
 
   #limit(value: unknown, place: Place): EnvoyLimit | undefined {
@@ -184,7 +185,7 @@ class Reader {
     const at = inside(place, "requests_per_unit")
     const given = fields.requests_per_unit
     if (given === undefined || given === null) {
-      if (unit !== undefined) this.#findings.note(at, "is not given, which is 0: everything is denied")
+      if (unit !== undefined) this.#findings.note(at, "is missing, which means 0: all requests are denied")
       return 0
     }
     const digits = given instanceof Plain ? given.text.replaceAll("_", "") : ""
@@ -209,7 +210,7 @@ class Reader {
     })
   }
 
-  /** The fields of a map. Those that belong elsewhere are not read there either, and are noted. */
+  /** The fields of a map. A field of another kind of map has no effect in envoyproxy/ratelimit either, and is noted. */
   #map(value: unknown, place: Place, kind: keyof typeof FIELDS, expected: string): Fields | undefined {
     if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof Plain) {
       this.#invalid(place, `must be ${expected}, got ${found(value)}`)
@@ -220,7 +221,7 @@ class Reader {
       if (own.includes(field)) continue
       const at = inside(place, field)
       if (KNOWN.includes(field)) {
-        this.#findings.note(at, `has no effect here; it is a field of ${homeOf(field)}`, true)
+        this.#findings.note(at, `has no effect; it is a field of ${homeOf(field)}`, true)
         continue
       }
       const guess = nearest(field, own)
@@ -237,7 +238,7 @@ class Reader {
     return []
   }
 
-  /** Nothing when it is no text, which has been said then. Not given is the empty text. */
+  /** A text; empty if it is missing. Undefined if it is no text, which is reported as a problem. */
   #text(value: unknown, place: Place): string | undefined {
     if (value === undefined || value === null) return ""
     if (typeof value === "string") return value
@@ -269,7 +270,7 @@ function homeOf(field: string): string {
   return lists.find(([, fields]) => fields.includes(field))?.[0] ?? "rate_limit"
 }
 
-/** Numbers and flags as they are written, and everything else as in other messages. */
+/** Numbers and flags as they are written, and other values as in other messages. */
 function found(value: unknown): string {
   if (!(value instanceof Plain)) return show(value)
   return /^[-+.]?\d|^(true|false)$/.test(value.text) ? value.text.slice(0, 60) : show(value.text)

@@ -154,7 +154,7 @@ const mistakes: [name: string, text: string, said: string][] = [
   [
     "quota_mode",
     "domain: d\ndescriptors:\n  - { key: a, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 5 } }\n",
-    "3:27 descriptors[0].quota_mode is not supported: rules cannot say that one of several limits must have room [RULE_FIELD_INVALID]",
+    "3:27 descriptors[0].quota_mode is not supported: rules cannot require that only one of several limits allows a request [RULE_FIELD_INVALID]",
   ],
 ]
 
@@ -200,7 +200,7 @@ describe("several texts", () => {
   it("of one domain are refused, by the names of their files", () => {
     const { message } = mistakesIn([a, a], { name: ["a.yaml", "b.yaml"] })
     expect(message).toBe(
-      "a.yaml, b.yaml: 1 mistake\n  1:9 b.yaml: domain is already the domain of a.yaml; mergeDomains would make them one [RULE_DUPLICATE]\n [RULES_INVALID]",
+      "a.yaml, b.yaml: 1 mistake\n  1:9 b.yaml: domain is already the domain of a.yaml; use mergeDomains to merge them [RULE_DUPLICATE]\n [RULES_INVALID]",
     )
   })
 

@@ -79,7 +79,7 @@ describe("a limit", () => {
     expect(ask(engine, "a=1").allowed).toBe(false)
     expect(ask(engine, "b=1").allowed).toBe(true)
     expect(notesOn("  - { key: a, rate_limit: { unit: second } }")).toEqual([
-      "3:27 descriptors[0].rate_limit.requests_per_unit is not given, which is 0: everything is denied",
+      "3:27 descriptors[0].rate_limit.requests_per_unit is missing, which means 0: all requests are denied",
     ])
   })
 
@@ -167,8 +167,8 @@ describe("descriptors beside each other", () => {
     ].join("\n")
     expect(rulesOf(text)).toHaveLength(1)
     expect(notesOn(text)).toEqual([
-      "4:5 descriptors[1] is never reached: descriptors[0] takes all of its values before it",
-      "6:5 descriptors[3] is never reached: descriptors[2] takes all of its values before it",
+      "4:5 descriptors[1] is never used: descriptors[0] comes before it and matches all of its values",
+      "6:5 descriptors[3] is never used: descriptors[2] comes before it and matches all of its values",
     ])
   })
 
@@ -183,9 +183,9 @@ describe("descriptors beside each other", () => {
         ].join("\n"),
       ),
     ).toEqual([
-      '4:5 descriptors[1] may there be met by key "key1" too, as key and value are joined by "_"; here keys are compared whole',
-      '5:5 descriptors[2] may there be met by key "path_prefix" too, as key and value are joined by "_"; here keys are compared whole',
-      '6:5 descriptors[3] may there be met by key "path" too, as key and value are joined by "_"; here keys are compared whole',
+      '4:5 descriptors[1] may also match key "key1" in envoyproxy/ratelimit, which joins key and value by "_"; Sluice compares whole keys',
+      '5:5 descriptors[2] may also match key "path_prefix" in envoyproxy/ratelimit, which joins key and value by "_"; Sluice compares whole keys',
+      '6:5 descriptors[3] may also match key "path" in envoyproxy/ratelimit, which joins key and value by "_"; Sluice compares whole keys',
     ])
   })
 })
@@ -235,7 +235,7 @@ describe("replaces", () => {
       ["two.a", undefined],
     ])
     expect(notes.map(({ path, message }) => `${path} ${message}`)).toEqual([
-      'envoy[0]: descriptors[2].rate_limit.replaces[1].name names no limit of domain "one"',
+      'envoy[0]: descriptors[2].rate_limit.replaces[1].name names a limit that domain "one" does not have',
     ])
   })
 
@@ -286,11 +286,11 @@ describe("what has no effect on decisions", () => {
         ].join("\n"),
       ),
     ).toEqual([
-      "4:22 descriptors[0].detailed_metric changes no decision; metrics here are by rule",
-      "5:22 descriptors[0].value_to_metric changes no decision; metrics here are by rule",
-      "6:15 descriptors[0].metadata changes no decision, and is left out",
-      "7:5 descriptors[0].unlimited has no effect here; it is a field of rate_limit",
-      "8:52 descriptors[0].rate_limit.shadow_mode has no effect here; it is a field of a descriptor",
+      "4:22 descriptors[0].detailed_metric changes no decision; the metrics of Sluice are by rule",
+      "5:22 descriptors[0].value_to_metric changes no decision; the metrics of Sluice are by rule",
+      "6:15 descriptors[0].metadata changes no decision and is ignored",
+      "7:5 descriptors[0].unlimited has no effect; it is a field of rate_limit",
+      "8:52 descriptors[0].rate_limit.shadow_mode has no effect; it is a field of a descriptor",
     ])
   })
 })

@@ -1,7 +1,7 @@
-// A configuration of envoyproxy/ratelimit as rules that decide the same: one rule for each descriptor with a limit, whose
-// match says which requests the walk through the configuration would end at it with.
+// Converts a configuration of envoyproxy/ratelimit into rules. Each descriptor with a limit becomes one rule that matches the
+// requests for which envoyproxy/ratelimit would choose this descriptor.
 //
-// Requests whose value is a wildcard letter by letter, with its `*`, are the one thing left out: there it counts as exact.
+// One case differs: envoyproxy/ratelimit compares a value that equals a wildcard literally, with its `*`, as an exact value.
 
 import { SluiceError } from "../../errors.js"
 import { checkFields } from "../../options.js"
@@ -17,24 +17,24 @@ import { RuleIds } from "./rule-id.js"
 import { confusedKey, isWildcard, type Reached, reachedOf } from "./siblings.js"
 
 export interface EnvoyImportOptions {
-  /** What the configuration is called in errors; for several texts, a list of what each is. Default: `"envoy"`. */
+  /** The name of the configuration in errors; for several texts, a list of names. Default: `"envoy"`. */
   name?: string | readonly string[]
-  /** Texts of the same domain make up one, as with MERGE_DOMAIN_CONFIG. Default: they are a mistake. */
+  /** Merges texts of the same domain, as MERGE_DOMAIN_CONFIG does. Default: they are a problem. */
   mergeDomains?: boolean
-  /** The bounds on the rules that come out. */
+  /** Bounds on the resulting rules. */
   guardRails?: GuardRails
 }
 
 export interface EnvoyImport {
   readonly document: RuleSetDocument
-  /** What was read and changes nothing, or means something else here. */
+  /** Parts of the configuration that have no effect, or another effect in Sluice. */
   readonly notes: readonly ImportNote[]
 }
 
 type Match = NonNullable<RuleSpec["match"]>
 type Entry = Extract<Reached, { entry: unknown }>["entry"]
 
-/** A rule, with what it was made of. */
+/** A rule, with the descriptor that it was made of. */
 interface Imported {
   readonly rule: RuleSpec
   readonly domain: string
@@ -47,16 +47,16 @@ interface Domain {
   readonly descriptors: EnvoyDescriptor[]
 }
 
-/** The way from a domain to a descriptor. */
+/** The path from a domain to a descriptor. */
 interface Way {
   readonly domain: string
   readonly parts: readonly string[]
   readonly entries: readonly Entry[]
-  /** Of each entry, whether all of its values have one counter. */
+  /** For each entry, whether all of its values share one counter. */
   readonly shared: readonly boolean[]
 }
 
-/** Turns YAML of envoyproxy/ratelimit into a rule set. Every mistake is reported at once, with its line and column. */
+/** Converts YAML of envoyproxy/ratelimit into a rule set. Throws one error with every problem, each with line and column. */
 export function importEnvoyConfig(
   texts: string | readonly string[],
   options: EnvoyImportOptions = {},
@@ -83,7 +83,7 @@ export function importEnvoyConfig(
   return { document, notes: findings.notes() }
 }
 
-/** The descriptors of each domain. A domain that is there again by mistake is looked at by itself. */
+/** The descriptors of each domain. A duplicate of a domain is checked by itself. */
 function domainsOf(sources: readonly Source[], findings: Findings, mergeDomains: boolean): Domain[] {
   const domains: (Domain & { readonly place: Place })[] = []
   sources.forEach(({ yaml }, text) => {
@@ -94,7 +94,7 @@ function domainsOf(sources: readonly Source[], findings: Findings, mergeDomains:
       return
     }
     if (other !== undefined) {
-      const message = `is already the domain of ${findings.pathOf(other.place)}; mergeDomains would make them one`
+      const message = `is already the domain of ${findings.pathOf(other.place)}; use mergeDomains to merge them`
       findings.problem(inside(place, "domain"), "RULE_DUPLICATE", message)
     }
     domains.push({ domain, descriptors: [...descriptors], place })
@@ -111,7 +111,7 @@ class Importing {
     this.#findings = findings
   }
 
-  /** The descriptors beside each other at one level, and those inside of them. */
+  /** Adds the descriptors of one level, and those below them. */
   level(siblings: readonly EnvoyDescriptor[], way: Way): void {
     this.#check(siblings)
     const keys = new Set(siblings.map(({ key }) => key))
@@ -120,12 +120,15 @@ class Importing {
       const found = reached.get(descriptor) as Reached
       if ("hiddenBy" in found) {
         const other = this.#findings.pathOf(found.hiddenBy.place)
-        this.#findings.note(descriptor.place, `is never reached: ${other} takes all of its values before it`)
+        this.#findings.note(
+          descriptor.place,
+          `is never used: ${other} comes before it and matches all of its values`,
+        )
         continue
       }
       const confused = confusedKey(descriptor, keys)
       if (confused !== undefined) {
-        const message = `may there be met by key "${confused}" too, as key and value are joined by "_"; here keys are compared whole`
+        const message = `may also match key "${confused}" in envoyproxy/ratelimit, which joins key and value by "_"; Sluice compares whole keys`
         this.#findings.note(descriptor.place, message)
       }
       const further = {
@@ -139,7 +142,7 @@ class Importing {
     }
   }
 
-  /** All rules, once it is known who is called what. */
+  /** All rules. Call it when all descriptors have been added, because rules refer to each other by name. */
   finish(): readonly Imported[] {
     const named = new Map<string, string[]>()
     const nameOf = (domain: string, name: string) => JSON.stringify([domain, name])
@@ -152,7 +155,8 @@ class Importing {
       const { rule, domain, limit } = imported
       const ids = limit.replaces.flatMap(({ name, place }) => {
         const others = named.get(nameOf(domain, name))
-        if (others === undefined) this.#findings.note(place, `names no limit of domain "${domain}"`)
+        if (others === undefined)
+          this.#findings.note(place, `names a limit that domain "${domain}" does not have`)
         return others ?? []
       })
       if (ids.length === 0) return [imported]
@@ -166,7 +170,7 @@ class Importing {
     const id = this.#ids.next(way.parts)
     const path = way.parts.join(".")
     const { name, unit, requestsPerUnit } = limit
-    // An unlimited one has no limit to carry its name, and long names would not fit.
+    // An unlimited rule has no limit that could carry the name, and a long name does not fit.
     const isCarried = unit !== undefined && name.length <= 64
     const said = [isCarried ? "" : name, id === path ? "" : path].filter((text) => text !== "").join(": ")
     const deniesAll = unit !== undefined && requestsPerUnit === 0
@@ -188,13 +192,13 @@ class Importing {
                 algorithm: "fixed-window",
               },
             ],
-      // No limit is 0. An entry that the descriptor cannot have is a key that nobody has.
+      // A limit cannot be 0. A key of an entry that the descriptor does not have makes the rule deny.
       ...(deniesAll ? { keyBy: `descriptor:${way.entries.length}`, onMissingKey: "deny" } : {}),
     }
     this.#rules.push({ rule, domain: way.domain, limit, place })
   }
 
-  /** A shadow takes nobody's place here, but does there: a rule without limits does it instead. */
+  /** In envoyproxy/ratelimit a rule in shadow mode replaces others; in Sluice it does not. A rule without limits does so instead. */
   #standIn({ id, match }: RuleSpec, replaces: string[]): RuleSpec {
     return {
       id: this.#ids.next([id], ".replaces"),
@@ -227,7 +231,7 @@ class Importing {
   }
 }
 
-/** Every rule has its own: parts that several rules share would be written as aliases, of which a file may have few. */
+/** A copy for each rule: shared objects would be written as YAML aliases, and a file may use few of them. */
 function matchOf({ domain, entries }: Way): Match {
   return {
     domain,
@@ -235,7 +239,7 @@ function matchOf({ domain, entries }: Way): Match {
   }
 }
 
-/** Entries whose values have one counter are left out. */
+/** The parts of the key, without entries whose values share one counter. */
 function keyOf(shared: readonly boolean[]): NonNullable<RuleSpec["keyBy"]> {
   if (!shared.includes(true)) return "descriptor"
   const own = shared.flatMap((isShared, i) => (isShared ? [] : [`descriptor:${i}`]))
@@ -243,7 +247,7 @@ function keyOf(shared: readonly boolean[]): NonNullable<RuleSpec["keyBy"]> {
   return own.length === 1 ? (own[0] as string) : own
 }
 
-/** What rules cannot have: numbers outside of the bounds, more of them than may be. */
+/** Checks the resulting rules against the bounds, and reports problems at the place of the descriptor. */
 function checkResult(
   document: RuleSetDocument,
   rules: readonly Imported[],

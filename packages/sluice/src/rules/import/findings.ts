@@ -1,11 +1,11 @@
-// What an import has to say about the texts it reads: mistakes, and what a reader should know although it is none.
+// Problems and notes of an import, with their positions in the texts.
 
 import type { ErrorCode } from "../../errors.js"
 import { pathText } from "../language/problems.js"
 import { type RuleProblem, RuleSetError } from "../language/rule-set-error.js"
 import type { YamlText } from "../language/yaml-text.js"
 
-/** Something that was read and has no effect here, or another one than where it comes from. */
+/** A part of the configuration that has no effect in Sluice, or another effect than in envoyproxy/ratelimit. */
 export interface ImportNote {
   /** Where: `descriptors[2].rate_limit.replaces[0]`. */
   readonly path: string
@@ -22,7 +22,7 @@ export interface Source {
 
 /** A place in one of the texts. */
 export interface Place {
-  /** Which of the texts. */
+  /** The index of the text. */
   readonly text: number
   readonly at: readonly PropertyKey[]
 }
@@ -54,7 +54,7 @@ export class Findings {
     this.#findings.push({ place, code: undefined, message, isName })
   }
 
-  /** A place as people read it. With several texts, the name of the text comes first. */
+  /** A place as text. With several texts, the name of the text comes first. */
   pathOf({ text, at }: Place): string {
     const path = pathText(at)
     if (this.#sources.length === 1) return path
@@ -62,7 +62,7 @@ export class Findings {
     return path === "" ? name : `${name}: ${path}`
   }
 
-  /** Throws every mistake there is, in the order of the texts. */
+  /** Throws all problems, in the order of the texts. */
   refuse(name: string): void {
     const problems = this.#inOrder().flatMap(({ code, ...rest }): RuleProblem[] =>
       code === undefined ? [] : [{ code, ...rest }],

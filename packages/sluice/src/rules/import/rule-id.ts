@@ -1,5 +1,5 @@
-// Ids of imported rules: the path to the descriptor, as envoyproxy/ratelimit names its statistics,
-// `edge.tenant_acme.path`. They are part of storage keys, so the id of a descriptor does not depend on those around it.
+// Ids of imported rules: the path to the descriptor, as envoyproxy/ratelimit names its statistics, `edge.tenant_acme.path`.
+// Ids are part of storage keys, so that the id of a descriptor does not depend on other descriptors.
 
 import { createHash } from "node:crypto"
 
@@ -9,11 +9,11 @@ const HASH = 8
 export class RuleIds {
   readonly #taken = new Set<string>()
 
-  /** `parts` are what the id is made of; `suffix` tells rules of one descriptor apart. */
+  /** A new id made of `parts`. `suffix` distinguishes the rules of one descriptor. */
   next(parts: readonly string[], suffix = ""): string {
     const text = parts.join(".") + suffix
     const readable = text.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[._-]+/, "")
-    // What was cut or replaced might be all that tells two of them apart.
+    // A hash replaces what was cut or replaced: two ids may differ only there.
     let id = readable === text && text.length <= MAX_LENGTH ? text : hashed(readable, parts, suffix)
     for (let n = 0; this.#taken.has(id); n++) id = hashed(readable, parts, `${suffix}~${n}`)
     this.#taken.add(id)

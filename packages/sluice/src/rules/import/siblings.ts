@@ -1,6 +1,6 @@
-// Which of the descriptors at one level an entry of a request goes to. envoyproxy/ratelimit takes the exact value, else the
-// first wildcard in the order of the file, else the bare key, and never comes back to try another. Rules are each matched
-// by themselves, so each leaves out by `not` what goes to one that comes before it.
+// Decides which descriptor of one level an entry of a request belongs to. envoyproxy/ratelimit uses the exact value, else the
+// first wildcard in the order of the file, else the key without a value, and tries no other. Rules are matched independently
+// of each other, so that each one excludes by `not` the values that belong to a descriptor before it.
 
 import type { RuleSpec } from "../language/schema.js"
 import { type Glob, matchesGlob, parseGlob } from "../language/value-pattern.js"
@@ -8,7 +8,7 @@ import { compositeKey, type EnvoyDescriptor } from "./envoy-file.js"
 
 type Entry = NonNullable<NonNullable<RuleSpec["match"]>["descriptor"]>[number]
 
-/** What a rule says of one entry, or which descriptor takes all of its values before it. */
+/** The entry of the rule, or the descriptor before it that matches all of its values. */
 export type Reached = { readonly entry: Entry } | { readonly hiddenBy: EnvoyDescriptor }
 
 interface Wildcard {
@@ -43,7 +43,7 @@ export function isWildcard({ value }: EnvoyDescriptor): boolean {
 function reached(descriptor: EnvoyDescriptor, { exact, wildcards }: Group): Reached {
   const { key, value } = descriptor
   if (value !== "" && !isWildcard(descriptor)) return { entry: { key, value } }
-  // The bare key takes what a star would, after all wildcards.
+  // A key without a value matches like `*`, after all wildcards.
   const at = wildcards.findIndex((wildcard) => wildcard.descriptor === descriptor)
   const own = parseGlob(value === "" ? "*" : value)
   const before = at < 0 ? wildcards : wildcards.slice(0, at)
@@ -62,7 +62,7 @@ function reached(descriptor: EnvoyDescriptor, { exact, wildcards }: Group): Reac
   }
 }
 
-/** Whether every text of the inner glob is one of the outer: only stars of the outer can take in stars. */
+/** Whether every text that matches the inner glob matches the outer one. Only a star of the outer can match a star. */
 function covers(outer: Glob, inner: Glob): boolean {
   return matchesGlob(outer, inner.text)
 }

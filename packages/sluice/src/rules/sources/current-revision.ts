@@ -3,11 +3,11 @@ import type { RuleSetRevision, RuleSourceEvent, RuleSourceHooks } from "./source
 
 interface Subscription {
   readonly listener: (next: RuleSetRevision) => void
-  /** The last revision it was told of, or that was in force when it came. */
+  /** The last revision that the listener was called with, or that was in force when it subscribed. */
   told: number
 }
 
-/** The set in force, and who wants to know of the next one. What all sources have in common. */
+/** The revision in force and its subscribers: what all rule sources have in common. */
 export class CurrentRevision {
   readonly #onEvent: RuleSourceHooks["onEvent"]
   readonly #subscriptions = new Set<Subscription>()
@@ -15,7 +15,7 @@ export class CurrentRevision {
   #current: RuleSetRevision
   #stale = false
   #telling = false
-  /** What was said since all was well: a server that is away is away at every look. */
+  /** What was reported since the source was last in order: each problem is reported once, not with every poll. */
   readonly #said = new Set<string>()
 
   constructor(first: RuleSetRevision, { onEvent }: RuleSourceHooks) {
@@ -31,11 +31,11 @@ export class CurrentRevision {
     return this.#stale
   }
 
-  /** Puts a newer revision in force and tells everyone. */
+  /** Puts a newer revision in force and notifies the subscribers. */
   accept(next: RuleSetRevision): void {
     this.#current = next
     this.#news.push(next)
-    // A listener that saves is told of its own save after everybody has heard of the one before.
+    // If a listener saves, its revision is announced after all listeners have heard of this one.
     if (this.#telling) return
     this.#telling = true
     for (let news = this.#news.shift(); news !== undefined; news = this.#news.shift()) {
@@ -50,7 +50,7 @@ export class CurrentRevision {
     return () => void this.#subscriptions.delete(subscription)
   }
 
-  /** Something is wrong with where the rules live: the current ones stay, and no longer count as the newest. */
+  /** Reports a problem with the file or Redis. The current revision stays in force, and is stale. */
   trouble(event: RuleSourceEvent): void {
     this.#stale = true
     const what = event.kind === "refused" ? event.error.message : event.kind

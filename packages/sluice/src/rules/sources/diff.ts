@@ -1,6 +1,6 @@
 import type { RuleSetDocument } from "../language/schema.js"
 
-/** What differs between two rule sets. */
+/** The differences between two rule sets. */
 export interface RuleSetChanges {
   /** Ids of rules. */
   readonly added: readonly string[]
@@ -10,7 +10,7 @@ export interface RuleSetChanges {
   readonly sections: readonly string[]
 }
 
-/** Tells what changed from one rule set to the next. Without a set before, everything is new. */
+/** The differences from one rule set to the next. Without `before`, all rules are added. */
 export function diffRuleSets(before: RuleSetDocument | undefined, after: RuleSetDocument): RuleSetChanges {
   const old = new Map(before?.rules.map((rule) => [rule.id, rule]))
   const ids = new Set(after.rules.map((rule) => rule.id))
@@ -33,7 +33,7 @@ function otherSections(before: RuleSetDocument | undefined, after: RuleSetDocume
   return [...names].filter((name) => !isSame(old?.[name], now?.[name]))
 }
 
-/** Whether two values are the same as JSON, whatever the order of their fields. */
+/** Whether two values are equal as JSON. The order of fields does not matter. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false

@@ -1,12 +1,12 @@
-// Keeps two processes from changing one file at once: the service and the command line, say.
+// Keeps two processes, such as the service and the command line, from changing one file at once.
 //
-// A lock is a file that says who holds it. It is written whole under another name and then linked, so that it is never seen
-// empty. Three rules make it hold after a crash:
-//   - Each lock has a mark of its own, so that one lock is never taken for the next.
-//   - A lock is only removed by who has claimed that very lock: the claim is a lock too, named after the mark. Of several
-//     that find a lock abandoned one gets the claim, and it looks again before it removes anything.
-//   - The owner removes its lock in the same way, so that it never removes that of somebody who took over.
-// What a crash leaves of all that is swept under the lock: RuleFile.sweep.
+// A lock is a file that names its owner. It is written under another name and then linked, so that no process sees an empty
+// lock. Three rules keep it safe after a crash:
+//   - Each lock has a unique mark, so that two locks are never confused.
+//   - A process removes a lock only if it holds the claim on that lock. A claim is itself a lock, named after the mark. If
+//     several processes find an abandoned lock, one of them gets the claim, and it looks again before it removes the lock.
+//   - The owner removes its lock in the same way, so that it never removes the lock of a process that took over.
+// RuleFile.sweep removes, under the lock, the files that a crash leaves behind.
 
 import { createHash, randomUUID } from "node:crypto"
 import {
@@ -25,24 +25,24 @@ import { threadId } from "node:worker_threads"
 import { draftOf, isAlive } from "../../atomic-file.js"
 
 const RETRY_MS = 5
-/** A lock is held for a few writes. One this old, of a process that cannot be asked for, was left by a machine that died. */
+/** A lock is held for a few writes. One this old, from a process that cannot be examined, was left by a machine that crashed. */
 const ABANDONED_MS = 10_000
-/** Clocks differ: a lock that seems old is watched for so long, and must not change. */
+/** Clocks of machines differ: a lock that seems old must not change for this long before it counts as abandoned. */
 const WATCHED_MS = 500
-/** A process that lives and does not go on, because it was stopped, say, keeps its lock; who waits gives up. */
+/** A live process keeps its lock even if it is suspended. Others give up after this time. */
 const MAX_WAIT_MS = 30_000
 
-/** File systems that have no links say one of these. */
+/** Error codes of file systems without links. */
 const NO_LINKS: readonly (string | undefined)[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]
 
 interface Seen {
-  /** What the lock says, and which file it is: two empty ones are two locks. */
+  /** The owner and the file: two empty locks are different locks. */
   readonly mark: string
   readonly owner: string
   readonly touchedAt: number
 }
 
-/** Runs a task while no other process that asks for the same lock runs one. Rejects when it has to wait for too long. */
+/** Runs a task while no other process runs one under the same lock. Rejects if it has to wait for too long. */
 export async function withLock<T>(file: string, task: () => T): Promise<T> {
   const mine = newOwner()
   const watch = new Watch()
@@ -51,7 +51,8 @@ export async function withLock<T>(file: string, task: () => T): Promise<T> {
     if (seen === undefined) continue
     if (isAbandoned(seen, watch.of(seen))) {
       if (remove(file, seen, watch)) continue
-    } else if (watch.total > MAX_WAIT_MS) throw new Error(`${file} is held by ${seen.owner || "somebody"}`)
+    } else if (watch.total > MAX_WAIT_MS)
+      throw new Error(`${file} is held by ${seen.owner || "an unknown process"}`)
     await pause(RETRY_MS)
   }
   try {
@@ -61,7 +62,7 @@ export async function withLock<T>(file: string, task: () => T): Promise<T> {
   }
 }
 
-/** How long locks have been the same, by a clock that nobody sets. */
+/** Measures how long locks have not changed, by a clock that is never set back. */
 class Watch {
   readonly #since = performance.now()
   readonly #firstSeen = new Map<string, number>()
@@ -78,7 +79,7 @@ class Watch {
   }
 }
 
-/** `4711.0@host 8812345 k3j…`: process, thread, machine, when the process started, and what no other lock has. */
+/** `4711.0@host 8812345 k3j…`: process, thread, machine, the start time of the process, and a random id. */
 function newOwner(): string {
   return `${process.pid}.${threadId}@${hostname()} ${startOf(process.pid)} ${randomUUID()}\n`
 }
@@ -92,9 +93,9 @@ function tryLock(file: string, owner: string): boolean {
     return true
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // A network drive may have made the link and lost the answer.
+    // A network drive may have created the link and lost the response.
     if (code === "EEXIST") return look(file)?.owner === owner.trimEnd()
-    // Who has the lock has swept the folder.
+    // The owner of the lock has swept the folder.
     if (code === "ENOENT") return false
     if (NO_LINKS.includes(code)) return tryCreate(file, owner)
     throw error
@@ -103,7 +104,7 @@ function tryLock(file: string, owner: string): boolean {
   }
 }
 
-/** Where there are no links: a crash in between leaves an empty lock. */
+/** For file systems without links. A crash in between leaves an empty lock. */
 function tryCreate(file: string, owner: string): boolean {
   let handle: number
   try {
@@ -129,7 +130,7 @@ function look(file: string): Seen | undefined {
     const owner = readFileSync(file, "utf8").trimEnd()
     return { owner, mark: `${owner} ${ino} ${mtimeMs}`, touchedAt: mtimeMs }
   } catch (error) {
-    // It was given back meanwhile.
+    // The owner has removed it in the meantime.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
     throw error
   }
@@ -137,26 +138,27 @@ function look(file: string): Seen | undefined {
 
 function isAbandoned({ owner, touchedAt }: Seen, watchedMs: number): boolean {
   const parts = /^(\d+)\.(\d+)@(\S+)(?: (\d*) \S+)?$/.exec(owner)
-  // Empty, or half written: it takes a moment to write the rest, unless the process has died or the disk is full.
+  // The lock is empty or incomplete. Its owner completes it at once, unless it has crashed or the disk is full.
   if (parts === null && !owner.includes("@")) return watchedMs > WATCHED_MS
   const isOld = Date.now() - touchedAt > ABANDONED_MS && watchedMs > WATCHED_MS
   if (parts === null || parts[3] !== hostname()) return isOld
   const [pid, thread] = [Number(parts[1]), Number(parts[2])]
-  // A task does not wait, so that a lock of our own is never seen. It is from a process before us with the same number, as in
-  // a container, where each is number 1; or from another container of the same name, if it is younger than this process.
+  // This thread never meets its own lock, because tasks are synchronous. The lock is from an earlier process with the same
+  // number, as in a container, where each is number 1; or, if it is younger than this process, from another container of the
+  // same name.
   if (pid === process.pid && thread === threadId) return touchedAt < performance.timeOrigin || isOld
   if (!isAlive(pid)) return true
   const start = parts[4] ?? ""
-  // A thread may end without its process.
+  // Another thread of a live process may have ended.
   if (start === "" || startOf(pid) === "" || thread !== 0) return isOld
   return start !== startOf(pid)
 }
 
-/** When a process started, in ticks since the machine did: its number may be that of another one by now. Linux only. */
+/** The start time of a process in ticks since boot, because numbers of processes are reused. Empty except on Linux. */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-    // The name of the program is in brackets, and may hold spaces and brackets.
+    // The name of the program is in brackets, and may contain spaces and brackets.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? ""
   } catch {
     return ""
@@ -168,12 +170,12 @@ function release(file: string, owner: string): void {
   for (;;) {
     const seen = look(file)
     if (seen?.owner !== owner.trimEnd() || remove(file, seen, watch)) return
-    // Somebody has claimed it: it took us for dead, and either removes the lock or has died itself.
+    // Another process holds the claim: it removes the lock, or it has crashed.
     if (watch.total > WATCHED_MS) return
   }
 }
 
-/** Removes a lock, unless it is another one by now. False when somebody else is about to. */
+/** Removes a lock, unless it has become another one. False if another process holds the claim. */
 function remove(file: string, seen: Seen, watch: Watch): boolean {
   const claim = claimName(file, seen)
   if (!tryLock(claim, newOwner())) {
@@ -182,7 +184,7 @@ function remove(file: string, seen: Seen, watch: Watch): boolean {
     return false
   }
   try {
-    // Nobody else removes this lock now, so that it is the same one here and on the next line.
+    // With the claim, no other process removes this lock between the look and the removal.
     if (look(file)?.mark === seen.mark) rmSync(file, { force: true })
   } finally {
     rmSync(claim, { force: true })
@@ -190,10 +192,10 @@ function remove(file: string, seen: Seen, watch: Watch): boolean {
   return true
 }
 
-/** Where the right to remove the lock that is there now is claimed. */
+/** The file with the claim on the current lock. */
 export function claimOf(file: string): string {
   const seen = look(file)
-  if (seen === undefined) throw new Error(`${file} is not there`)
+  if (seen === undefined) throw new Error(`${file} does not exist`)
   return claimName(file, seen)
 }
 

@@ -46,19 +46,19 @@ export interface FileRulesOptions extends RuleSourceHooks {
    * `.rules.yaml.revisions.jsonl` beside `rules.yaml`.
    */
   historyFile?: string
-  /** How often to look at the file when the system does not tell of changes. Default: `"1s"`. */
+  /** How often to look at the file, in case the system does not report changes. Default: `"1s"`. */
   poll?: Duration
-  /** Tells when something was changed. Default: the system's. */
+  /** The clock of `changedAt`. Default: the system clock. */
   clock?: Clock
-  /** Where the text of a large file is read and changed. Default: here, at once. At the start it is always read here. */
+  /** Reads and edits the text of large files elsewhere. Default: in this thread. The first read is always in this thread. */
   work?: RuleSourceWork
 }
 
 const FIELDS = ["guardRails", "history", "historyFile", "poll", "clock", "onEvent", "work"]
 
 /**
- * Rules in a YAML or JSON file. An edit by hand is followed at once; a bad one is refused with every mistake in it. `save`
- * changes only what differs, so that comments stay. Where the folder cannot be written, revisions are kept in memory.
+ * Rules in a YAML or JSON file. The source follows edits by hand at once, and refuses an invalid one with every problem in it.
+ * `save` changes only what differs, so that comments stay. If the folder cannot be written, revisions are kept in memory.
  */
 export async function fileRules(path: string, options: FileRulesOptions = {}): Promise<EditableRuleSource> {
   const isPath = (value: unknown) => typeof value === "string" && value !== ""
@@ -73,7 +73,7 @@ export async function fileRules(path: string, options: FileRulesOptions = {}): P
   return rules
 }
 
-/** What a file holds. */
+/** The content of a file. */
 interface ReadRules {
   readonly document: RuleSetDocument
   readonly etag: string
@@ -86,16 +86,16 @@ class FileRules implements EditableRuleSource {
   readonly #options: FileRulesOptions
   readonly #clock: Clock
   readonly #queue = new SerialQueue()
-  /** There is none until the file has been read for the first time. */
-  #current!: CurrentRevision
-  /** The text that `current` was read from. */
+  /** Set once the file has been read for the first time. */
+  #inForce!: CurrentRevision
+  /** The last valid text of the file. */
   #good = ""
-  /** The text that was last seen, good or bad; undefined when there was no file. */
+  /** The text that was last seen, valid or not; undefined if there was no file. */
   #seen: string | undefined
   #stamp: string | undefined
-  /** A text that was read elsewhere, and what came of it. */
+  /** A text that was parsed elsewhere, and the result. */
   #prepared: { readonly text: string; readonly result: () => ReadRules } | undefined
-  /** A look is waiting for its turn, and will see whatever is there by then. */
+  /** A look at the file is already in the queue. */
   #looking = false
   #stop = () => {}
 
@@ -111,8 +111,8 @@ class FileRules implements EditableRuleSource {
 
   async open(pollMs: number): Promise<void> {
     await this.#file.settled()
-    this.#current = new CurrentRevision(await this.#follow(), this.#options)
-    // Where nothing can be written, nothing was left behind either.
+    this.#inForce = new CurrentRevision(await this.#follow(), this.#options)
+    // A folder that cannot be written has nothing to remove.
     await withLock(this.#lockFile, () => this.#file.sweep()).catch(() => {})
     this.#stop = watchFile(this.#file.path, Math.max(1, pollMs), () => {
       if (this.#looking) return
@@ -125,15 +125,15 @@ class FileRules implements EditableRuleSource {
   }
 
   get current(): RuleSetRevision {
-    return this.#current.current
+    return this.#inForce.current
   }
 
   get stale(): boolean {
-    return this.#current.stale
+    return this.#inForce.stale
   }
 
   subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    return this.#current.subscribe(listener)
+    return this.#inForce.subscribe(listener)
   }
 
   async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
@@ -175,7 +175,7 @@ class FileRules implements EditableRuleSource {
     const etag = options.etag ?? etagOf(checked)
     return await this.#queue.run(async () => {
       for (;;) {
-        // An edit by hand that nobody has noticed yet comes first.
+        // An edit by hand that has not been noticed yet comes first.
         await this.#look()
         checkExpected(this.current, options, place)
         if (etag === this.current.etag && !this.stale) return this.current
@@ -185,7 +185,7 @@ class FileRules implements EditableRuleSource {
     })
   }
 
-  /** Undefined when the file has changed since it was looked at. */
+  /** Undefined if the file has changed since the last look. */
   async #write(document: RuleSetDocument, options: SaveOptions): Promise<RuleSetRevision | undefined> {
     try {
       const text = await this.#edited(document)
@@ -194,7 +194,7 @@ class FileRules implements EditableRuleSource {
         this.#journal.refresh()
         this.#journal.resolvePending(this.current.etag)
         const next = makeRevision(this.#nextNumber(), document, options, this.#clock.now())
-        // Somebody was in the middle of an edit that has mistakes: it is replaced, but not thrown away.
+        // The file holds an invalid edit by hand: keep a copy of it.
         if (this.#seen !== undefined && this.#seen !== this.#good)
           replaceFile(`${this.#file.path}.refused`, this.#seen)
         this.#journal.addWith(next, () => this.#file.write(text))
@@ -203,15 +203,15 @@ class FileRules implements EditableRuleSource {
         return next
       })
       if (saved === undefined) return undefined
-      this.#current.recovered()
-      this.#current.accept(saved)
+      this.#inForce.recovered()
+      this.#inForce.accept(saved)
       return saved
     } catch (cause) {
       throw ioError(this.#file.path, "written", cause)
     }
   }
 
-  /** The text of the file with other rules in it. Under the lock it is only written: others wait for that. */
+  /** The text of the file with other rules. Computed before the lock is taken, because others wait for the lock. */
   async #edited(document: RuleSetDocument): Promise<string> {
     const { work } = this.#options
     return work === undefined
@@ -219,7 +219,7 @@ class FileRules implements EditableRuleSource {
       : await work.editText(this.#good, this.current.document, document)
   }
 
-  /** Follows the file. Never rejects: what is wrong with the file is told to whoever wants to know. */
+  /** Follows the file. Never rejects: problems with the file are reported as events. */
   async #look(): Promise<void> {
     try {
       const stamp = this.#file.stamp()
@@ -228,8 +228,8 @@ class FileRules implements EditableRuleSource {
         await this.#file.settled()
         await this.#prepare()
         const next = await this.#follow()
-        this.#current.recovered()
-        if (next.revision > this.current.revision) this.#current.accept(next)
+        this.#inForce.recovered()
+        if (next.revision > this.current.revision) this.#inForce.accept(next)
       }
       this.#stamp = stamp
     } catch (error) {
@@ -239,10 +239,10 @@ class FileRules implements EditableRuleSource {
 
   #refuse(error: SluiceError): void {
     const kind = error.code === "RULES_IO" ? "unavailable" : "refused"
-    this.#current.trouble({ kind, error })
+    this.#inForce.trouble({ kind, error })
   }
 
-  /** The revision that the file now is. */
+  /** The revision of what the file now contains. */
   async #follow(): Promise<RuleSetRevision> {
     try {
       return await withLock(this.#lockFile, () => {
@@ -253,16 +253,16 @@ class FileRules implements EditableRuleSource {
       })
     } catch (error) {
       if (error instanceof SluiceError) throw error
-      // A folder that may only be read, as in a container, or a full disk: no reason not to follow the file.
+      // The folder is read-only, as in a container, or the disk is full: follow the file without a history on disk.
       return this.#numbered(this.#read(), (next) => this.#journal.keep(next))
     }
   }
 
-  /** Has the text of the file read elsewhere, so that `#read` need not unless the text has changed by then. */
+  /** Parses the text of the file elsewhere, so that `#read` need not do it unless the text changes again. */
   async #prepare(): Promise<void> {
     const { work, guardRails } = this.#options
     const text = this.#file.readIfThere()
-    // Whoever else reads it does not know the guard rails.
+    // `work` does not know the guard rails.
     if (work === undefined || guardRails !== undefined || text === undefined) return
     this.#prepared = await work.readText(text, this.#file.path).then(
       (read) => ({ text, result: () => read }),
@@ -291,9 +291,9 @@ class FileRules implements EditableRuleSource {
     return { document, etag: etagOf(document) }
   }
 
-  /** The newest revision if it has this content, or a new one. */
+  /** The newest revision if it has this content, else a new one. */
   #numbered({ document, etag }: ReadRules, add: (next: RuleSetRevision) => void): RuleSetRevision {
-    const known = [this.#journal.newest, this.#current?.current]
+    const known = [this.#journal.newest, this.#inForce?.current]
     const same = known.find((revision) => revision?.etag === etag)
     if (same !== undefined) return same
     const next = makeRevision(this.#nextNumber(), document, { by: "file", etag }, this.#clock.now())
@@ -303,7 +303,7 @@ class FileRules implements EditableRuleSource {
 
   #nextNumber(): number {
     const newest = this.#journal.newest?.revision ?? 0
-    return Math.max(newest, this.#current?.current.revision ?? 0) + 1
+    return Math.max(newest, this.#inForce?.current.revision ?? 0) + 1
   }
 
   #parseOptions() {

@@ -5,7 +5,7 @@ import { readRevision } from "./revision.js"
 import { ioError } from "./rule-file.js"
 import type { RuleSetRevision } from "./source.js"
 
-/** A copy on disk of the set last accepted, to start from when Redis is away. */
+/** A copy of the last accepted set on disk, to start from when Redis does not answer. */
 export class LastGood {
   readonly #path: string | undefined
 
@@ -15,7 +15,7 @@ export class LastGood {
     if (path !== undefined) sweepDrafts(path)
   }
 
-  /** Undefined when there is none yet. */
+  /** Undefined if there is no copy yet. */
   read(options: ParseOptions): RuleSetRevision | undefined {
     if (this.#path === undefined) return undefined
     let text: string

@@ -27,17 +27,17 @@ export interface ObjectRulesOptions extends RuleSourceHooks {
   guardRails?: GuardRails
   /** How many revisions are kept. Default: 100. */
   history?: number
-  /** Tells when something was changed. Default: the system's. */
+  /** The clock of `changedAt`. Default: the system clock. */
   clock?: Clock
 }
 
-/** Rules in memory: for rules made by a program, and for tests. They last as long as the process. */
+/** Rules in memory, for programs that make their rules and for tests. They last as long as the process. */
 export function objectRules(document: unknown, options: ObjectRulesOptions = {}): EditableRuleSource {
   return new ObjectRules(document, options)
 }
 
 class ObjectRules implements EditableRuleSource {
-  readonly #current: CurrentRevision
+  readonly #inForce: CurrentRevision
   readonly #options: ObjectRulesOptions
   readonly #clock: Clock
   /** Oldest first. */
@@ -56,19 +56,19 @@ class ObjectRules implements EditableRuleSource {
       this.#clock.now(),
     )
     this.#history = [first]
-    this.#current = new CurrentRevision(first, options)
+    this.#inForce = new CurrentRevision(first, options)
   }
 
   get current(): RuleSetRevision {
-    return this.#current.current
+    return this.#inForce.current
   }
 
   get stale(): boolean {
-    return this.#current.stale
+    return this.#inForce.stale
   }
 
   subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    return this.#current.subscribe(listener)
+    return this.#inForce.subscribe(listener)
   }
 
   async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
@@ -99,7 +99,7 @@ class ObjectRules implements EditableRuleSource {
     if (next.etag === this.current.etag) return this.current
     this.#history.push(next)
     if (this.#history.length > (this.#options.history ?? DEFAULT_HISTORY)) this.#history.shift()
-    this.#current.accept(next)
+    this.#inForce.accept(next)
     return next
   }
 }

@@ -1,9 +1,9 @@
-// Keeps the set in force here in step with the one in Redis.
+// Keeps the set in force in this instance equal to the one in Redis.
 //
-// The larger revision wins. Redis may come back without its data, or with older data after a failover; then an instance
-// that has been in step writes back what it serves, so that no accepted set is lost while anyone still has it. Two cases
-// are different: another set under the same number (two primaries at once), and a copy from disk, whose age nobody knows.
-// There Redis is right, and its set gets a number larger than both.
+// The larger revision wins. Redis may restart without its data, or with older data after a failover. Then an instance that
+// has followed Redis before writes its set back, so that no accepted set is lost while any instance has it. There are two
+// exceptions: another set with the same number (after two primaries at once), and a copy from disk, whose age is unknown.
+// In both cases the set in Redis wins, and gets a number larger than both.
 
 import { setTimeout as pause } from "node:timers/promises"
 import { SluiceError } from "../../errors.js"
@@ -18,17 +18,17 @@ const NAME = "the rules in Redis"
 const RETRY_MS = 50
 
 export class RedisFollower {
-  current!: CurrentRevision
+  inForce!: CurrentRevision
   readonly #stored: StoredRules
   readonly #lastGood: LastGood
   readonly #parse: ParseOptions
   readonly #hooks: RuleSourceHooks
   readonly #work: RuleSourceWork | undefined
-  /** What was last seen in Redis and dealt with. */
+  /** The mark of the set in Redis that was handled last. */
   #mark = ""
-  /** It was dealt with by refusing it. */
+  /** That set was refused. */
   #refused = false
-  /** Whether the set served has ever been in Redis, as far as this process knows. */
+  /** Whether the set in force is known to have been in Redis. */
   #inStep = false
 
   constructor(
@@ -45,24 +45,24 @@ export class RedisFollower {
     this.#hooks = hooks
   }
 
-  /** Finds a first set to serve: in Redis, else on disk, else `seed`. */
+  /** Finds the first set: in Redis, else on disk, else `seed`. */
   async start(seed: RuleSetRevision | undefined, deadlineMs: number): Promise<void> {
     const copy = this.#copy()
     try {
       const first = await this.#first(copy.revision ?? seed, deadlineMs)
-      this.current = new CurrentRevision(first, this.#hooks)
+      this.inForce = new CurrentRevision(first, this.#hooks)
       this.#inStep = true
       this.#mark = markFor(first)
       this.#keepCopy(first)
     } catch (error) {
       if (!(error instanceof SluiceError) || copy.revision === undefined) throw error
-      this.current = new CurrentRevision(copy.revision, this.#hooks)
+      this.inForce = new CurrentRevision(copy.revision, this.#hooks)
       this.#trouble(error)
     }
-    if (copy.error !== undefined) this.current.report({ kind: "refused", error: copy.error })
+    if (copy.error !== undefined) this.inForce.report({ kind: "refused", error: copy.error })
   }
 
-  /** Looks for a change. Never rejects: what is wrong is told to whoever wants to know. */
+  /** Looks for a change. Never rejects: problems are reported as events. */
   async look(): Promise<void> {
     try {
       await this.catchUp()
@@ -71,10 +71,10 @@ export class RedisFollower {
     }
   }
 
-  /** Gets in step with Redis. Rejects when that does not answer. */
+  /** Follows Redis. Rejects if Redis does not answer. */
   async catchUp(): Promise<void> {
     if ((await this.#stored.mark()) !== this.#mark) await this.#follow()
-    else if (!this.#refused) this.current.recovered()
+    else if (!this.#refused) this.inForce.recovered()
   }
 
   async #follow(): Promise<void> {
@@ -89,21 +89,21 @@ export class RedisFollower {
       this.#trouble(error as SluiceError)
       return
     }
-    const { current } = this.current
+    const { current } = this.inForce
     if (next.revision > current.revision) this.#take(next, found.mark)
     else if (next.revision === current.revision && next.etag === current.etag) this.#agree(found.mark)
     else if (next.revision === current.revision || !this.#inStep) await this.#raise(next, found)
     else await this.#restore(found.mark)
   }
 
-  /** Puts a set in force everywhere, if nobody else was faster. */
+  /** Saves a set to Redis. False if another instance has saved in the meantime. */
   async replace(next: RuleSetRevision): Promise<boolean> {
     if (!(await this.#stored.replace(this.#mark, next))) return false
     this.#take(next, markFor(next))
     return true
   }
 
-  /** A set with guard rails is checked here: whoever else checks it does not know them. */
+  /** With guard rails the set is checked here, because `work` does not know them. */
   async #read(text: string): Promise<RuleSetRevision> {
     return this.#work === undefined || this.#parse.guardRails !== undefined
       ? readRevision(text, NAME, this.#parse)
@@ -119,12 +119,12 @@ export class RedisFollower {
         if (seed === undefined) {
           throw new SluiceError("RULES_UNAVAILABLE", {
             place: "redisRules",
-            expected: "there must be rules in Redis, or `initial` to start with",
+            expected: "needs rules in Redis, or the option `initial`",
           })
         }
         if (await this.#stored.replace("", seed)) return seed
       } catch (error) {
-        // A client that is still connecting, or a server that is still loading, is given the time of one answer.
+        // The client may still be connecting, or the server loading its data: try again until the deadline.
         const isAway = error instanceof SluiceError && error.cause !== undefined
         if (!isAway || performance.now() + RETRY_MS > giveUpAt) throw error
         await pause(RETRY_MS)
@@ -132,40 +132,40 @@ export class RedisFollower {
     }
   }
 
-  /** Writes back what Redis has lost. */
+  /** Writes the revision that Redis has lost back to it. */
   async #restore(seen: string): Promise<void> {
-    const { current } = this.current
+    const { current } = this.inForce
     let isDone: boolean
     try {
       isDone = await this.#stored.replace(seen, current)
     } catch (error) {
-      this.current.trouble({ kind: "lost" })
+      this.inForce.trouble({ kind: "lost" })
       throw error
     }
-    // Somebody else was faster, or a replica was asked that lags behind: the next look will tell.
+    // Another instance was faster, or a replica lags behind: the next look decides.
     if (!isDone) return
-    this.current.report({ kind: "lost" })
-    this.current.report({ kind: "restored", revision: current.revision })
+    this.inForce.report({ kind: "lost" })
+    this.inForce.report({ kind: "restored", revision: current.revision })
     this.#agree(markFor(current))
   }
 
-  /** Gives a set in Redis a number that nobody has used. */
+  /** Gives the set in Redis a number that no instance has used. */
   async #raise(next: RuleSetRevision, found: StoredSet): Promise<void> {
-    const raised = Object.freeze({ ...next, revision: this.current.current.revision + 1 })
+    const raised = Object.freeze({ ...next, revision: this.inForce.current.revision + 1 })
     if (await this.#stored.replace(found.mark, raised)) this.#take(raised, markFor(raised))
   }
 
   #take(next: RuleSetRevision, mark: string): void {
     this.#agree(mark)
     this.#keepCopy(next)
-    this.current.accept(next)
+    this.inForce.accept(next)
   }
 
   #agree(mark: string): void {
     this.#mark = mark
     this.#refused = false
     this.#inStep = true
-    this.current.recovered()
+    this.inForce.recovered()
   }
 
   #copy(): { revision?: RuleSetRevision; error?: SluiceError } {
@@ -181,11 +181,11 @@ export class RedisFollower {
     try {
       this.#lastGood.write(revision)
     } catch (error) {
-      this.current.report({ kind: "unavailable", error: error as SluiceError })
+      this.inForce.report({ kind: "unavailable", error: error as SluiceError })
     }
   }
 
   #trouble(error: SluiceError): void {
-    this.current.trouble({ kind: error.code === "RULES_INVALID" ? "refused" : "unavailable", error })
+    this.inForce.trouble({ kind: error.code === "RULES_INVALID" ? "refused" : "unavailable", error })
   }
 }

@@ -34,22 +34,22 @@ import { StoredRules } from "./stored-rules.js"
 import { subscribe } from "./subscription.js"
 
 export interface RedisRulesOptions extends RuleSourceHooks {
-  /** Tells several rule sets in one Redis apart. Default: `"default"`. */
+  /** The name of the rule set: one Redis can hold several. Default: `"default"`. */
   name?: string
-  /** The set that an empty Redis starts with. Of a fleet that starts together, one writes it. */
+  /** The set to write to an empty Redis. If several instances start together, one of them writes it. */
   initial?: unknown
-  /** The path of a copy on disk of the newest set, to start from when Redis is away. */
+  /** The path of a copy of the newest set on disk. An instance starts from it if Redis does not answer. */
   lastGood?: string
   guardRails?: GuardRails
   /** How many revisions are kept. Default: 100. */
   history?: number
-  /** How often to look when nothing is announced. Default: `"2s"`. */
+  /** How often to look for changes, in case an announcement is lost. Default: `"2s"`. */
   poll?: Duration
   /** How long Redis may take to answer. Default: `"1s"`. */
   deadline?: Duration
-  /** Tells when something was changed. Default: the system's. */
+  /** The clock of `changedAt`. Default: the system clock. */
   clock?: Clock
-  /** Where a set that another instance has saved is read and checked. Default: here, at once. */
+  /** Reads and checks sets that another instance has saved elsewhere. Default: in this thread. */
   work?: RuleSourceWork
 }
 
@@ -65,12 +65,12 @@ const FIELDS = [
   "onEvent",
   "work",
 ]
-/** Each lost round is one that somebody else has won, so that this many in a row are a fight nobody should be in. */
+/** An attempt fails if another instance saves at the same moment. After this many failures in a row the save is a conflict. */
 const MAX_ROUNDS = 50
 
 /**
- * Rules in Redis, shared by a fleet: saved by compare-and-set, followed by everyone within a second. The client is yours,
- * ioredis or node-redis; a second connection, to hear of changes, is opened from it and closed with the source.
+ * Rules in Redis that a fleet shares. A save is a compare-and-set, and every instance follows it within a second. The client
+ * is yours, ioredis or node-redis. The source opens a second connection from it to subscribe to changes, and closes that one.
  */
 export async function redisRules(
   client: UserClient,
@@ -98,7 +98,7 @@ class RedisRules implements EditableRuleSource {
   readonly #queue = new SerialQueue()
   readonly #follower: RedisFollower
   #closed = false
-  /** A look is waiting for its turn, and will see whatever is there by then. */
+  /** A look at Redis is already in the queue. */
   #looking = false
   #timer: NodeJS.Timeout | undefined
   #unsubscribe = () => {}
@@ -123,15 +123,15 @@ class RedisRules implements EditableRuleSource {
   }
 
   get current(): RuleSetRevision {
-    return this.#follower.current.current
+    return this.#follower.inForce.current
   }
 
   get stale(): boolean {
-    return this.#follower.current.stale
+    return this.#follower.inForce.stale
   }
 
   subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    return this.#follower.current.subscribe(listener)
+    return this.#follower.inForce.subscribe(listener)
   }
 
   async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
@@ -182,7 +182,7 @@ class RedisRules implements EditableRuleSource {
     })
   }
 
-  /** Oldest first. A number that was given twice, after a loss, counts for the one written last. */
+  /** Oldest first. If Redis has lost data and a number was given twice, the revision that was written last counts. */
   async #history(): Promise<RuleSetRevision[]> {
     return await finishInSlices(revisionsIn(await this.#stored.history()))
   }
@@ -198,7 +198,7 @@ class RedisRules implements EditableRuleSource {
 
   #poll(everyMs: number): void {
     if (this.#closed) return
-    // A little early and never at the same time as everyone else.
+    // With jitter, so that the instances of a fleet do not poll at the same time.
     const ms = Math.min(everyMs * (0.75 + Math.random() * 0.25), MAX_TIMEOUT_MS)
     this.#timer = setTimeout(() => {
       this.#look()

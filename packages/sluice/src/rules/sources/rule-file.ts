@@ -2,7 +2,7 @@ import { type FSWatcher, readdirSync, readFileSync, realpathSync, rmSync, statSy
 import { basename, dirname, join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { fileProblem, isDraft, replaceFile, sweepDrafts } from "../../atomic-file.js"
-import { LONGEST_TIMEOUT_MS } from "../../clock.js"
+import { MAX_TIMEOUT_MS } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { isClaim } from "./file-lock.js"
 
@@ -87,7 +87,7 @@ const DEBOUNCE_MS = 10
  */
 export function watchFile(path: string, pollMs: number, onChange: () => void): () => void {
   let pending: NodeJS.Timeout | undefined
-  const poll = setInterval(onChange, Math.min(pollMs, LONGEST_TIMEOUT_MS)).unref()
+  const poll = setInterval(onChange, Math.min(pollMs, MAX_TIMEOUT_MS)).unref()
   const watcher = tryWatch(dirname(path), () => {
     clearTimeout(pending)
     pending = setTimeout(onChange, DEBOUNCE_MS).unref()

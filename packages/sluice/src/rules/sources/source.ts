@@ -1,5 +1,4 @@
-// Where a rule set lives: in an object, a file or Redis. All of them hand out whole, checked sets with a revision, so that
-// each decision belongs to exactly one of them.
+// What rule sources (an object, a file, Redis) have in common. A source hands out whole, checked sets with a revision.
 
 import type { SluiceError } from "../../errors.js"
 import type { RuleSetRevision, RuleSource } from "../engine/rule-source.js"
@@ -8,73 +7,73 @@ import type { RuleSetChanges } from "./diff.js"
 
 export type { RuleSetRevision, RuleSource }
 
-/** A line of the history: a revision without its content, and what it changed. */
+/** An entry of the history: a revision without its content, and what it changed. */
 export interface RevisionInfo {
   readonly revision: number
   readonly etag: string
   readonly changedAt: number
   readonly changedBy: string
   readonly comment?: string
-  /** Against the revision before it. All of its rules are `added` in the first. */
+  /** Compared with the previous revision. In the first one, all rules are `added`. */
   readonly changes: RuleSetChanges
 }
 
 export interface SaveOptions {
-  /** The revision or etag that the edit was made on. Without it, whatever is in force is replaced. */
+  /** The revision or etag that the edit was made on. Without it, the save replaces whatever is in force. */
   readonly expected?: number | string
   /** Who saves. */
   readonly by: string
   readonly comment?: string
   /**
-   * The caller has checked the set with `checkRuleSet`, perhaps in a thread, and nobody will change it any more. A source with
-   * guard rails of its own checks it again.
+   * Promises that the caller has checked the set with `checkRuleSet`, perhaps in a thread, and does not change it any more. A
+   * source with guard rails checks it again.
    */
   readonly isChecked?: boolean
-  /** The digest of a set that is checked, from `ruleSetEtag`. Default: the source works it out. */
+  /** The etag of a set that is checked. Default: the source computes it. */
   readonly etag?: string
 }
 
 export interface EditableRuleSource extends RuleSource {
   /**
-   * Puts a rule set in force, whole or not at all. Rejects with `RULES_INVALID` and every problem in it, or with
-   * `RULES_CONFLICT` when somebody else has saved since `expected`. A set equal to the current one is no new revision.
+   * Puts a rule set in force, completely or not at all. Rejects with `RULES_INVALID` and every problem of the set, or with
+   * `RULES_CONFLICT` if somebody else has saved since `expected`. A set equal to the current one makes no new revision.
    */
   save(document: unknown, options: SaveOptions): Promise<RuleSetRevision>
-  /** The newest first, as many as are kept. */
+  /** The revisions that are kept, newest first. */
   revisions(): Promise<RevisionInfo[]>
-  /** A revision with its content, or undefined if it never was or is no longer kept. */
+  /** A revision with its content, or undefined if it does not exist or is no longer kept. */
   revision(revision: number): Promise<RuleSetRevision | undefined>
-  /** Puts the content of an earlier revision in force again, as a new revision. */
+  /** Puts the content of an earlier revision in force, as a new revision. */
   rollback(to: number, options: SaveOptions): Promise<RuleSetRevision>
 }
 
-/** What happens to a source besides new revisions. `current` keeps serving through all of them. */
+/** What happens to a source besides new revisions. `current` stays in force in all of these cases. */
 export type RuleSourceEvent =
-  /** Something that is no valid rule set, with every mistake in it; or a copy on disk that cannot be read. */
+  /** A rule set is invalid, with every problem in it; or a copy on disk cannot be read. */
   | { readonly kind: "refused"; readonly error: SluiceError }
   /** The file cannot be read, or Redis does not answer. */
   | { readonly kind: "unavailable"; readonly error: SluiceError }
-  /** Redis answers and has no rule set any more, or an older one: it was flushed, or came back without its data. */
+  /** Redis has no rule set any more, or an older one: it was flushed, or restarted without its data. */
   | { readonly kind: "lost" }
-  /** What Redis had lost was written back. */
+  /** The source has written the lost revision back to Redis. */
   | { readonly kind: "restored"; readonly revision: number }
-  /** In step again after any of these. */
+  /** The source follows the file or Redis again, after any of these. */
   | { readonly kind: "recovered" }
 
 /**
- * What a source has to do that takes long for a large set: 256 KB of YAML take up to seconds to change. By default it does it
- * at once, where it runs; a service has it done in a thread.
+ * The work of a source that takes long for a large set: editing 256 KB of YAML takes up to seconds. By default the source
+ * does it in the calling thread; the service does it in another one.
  */
 export interface RuleSourceWork {
-  /** `parseRuleSet` and `ruleSetEtag`, on the text of a file. */
+  /** Does what `parseRuleSet` does with the text of a file, and computes the etag. */
   readText(text: string, name: string): Promise<{ readonly document: RuleSetDocument; readonly etag: string }>
-  /** `editRuleText`. */
+  /** Returns the text of a file with the content `after` instead of `before`. Comments stay. */
   editText(text: string, before: RuleSetDocument, after: RuleSetDocument): Promise<string>
-  /** `readRevision`: the content of a revision that was read from text, which must be valid. */
+  /** Reads a revision from text and checks its rules. */
   readRevision(text: string, name: string): Promise<RuleSetRevision>
 }
 
 export interface RuleSourceHooks {
-  /** Told of everything but new revisions. Without it, what is wrong becomes a process warning. */
+  /** Called for every event. Without it, problems become process warnings. */
   onEvent?: (event: RuleSourceEvent) => void
 }

@@ -1,4 +1,4 @@
-// The rule set in Redis: one hash for the set in force, one list for those before it, in one slot of a Cluster.
+// The rule set in Redis: a hash with the set in force and a list with its history, in one slot of a Cluster.
 
 import { SluiceError } from "../../errors.js"
 import { withDeadline } from "../../stores/fallback/deadline.js"
@@ -12,12 +12,12 @@ import type { RuleSetRevision } from "./source.js"
 export interface StoredSet {
   /** See `mark`. */
   readonly mark: string
-  /** As it was written; anyone may have written it. */
+  /** The revision as text. Anybody may have written it. */
   readonly text: string
 }
 
-/** There is something, and a rule source has not written it. */
-const FOREIGN = "?"
+/** The mark of a key that is no hash: no rule source has written it. */
+const UNKNOWN = "?"
 
 export class StoredRules {
   readonly channel: string
@@ -37,7 +37,7 @@ export class StoredRules {
     this.channel = `${tag}:changed`
   }
 
-  /** A few bytes that differ when the set does. Empty when there is none. */
+  /** A short text that changes with the set. Empty if there is no set. */
   async mark(): Promise<string> {
     return markOf(await this.#fields("revision", "etag"))
   }
@@ -48,7 +48,7 @@ export class StoredRules {
     return mark === "" ? undefined : { mark, text: fields?.[2] ?? "" }
   }
 
-  /** Puts a set in force if `seen` is still what is there. False when it is not. */
+  /** Saves a set if the mark in Redis is still `seen`. False if it is another one. */
   async replace(seen: string, next: RuleSetRevision): Promise<boolean> {
     const { revision, etag } = next
     const args = [seen, String(revision), etag, JSON.stringify(next), String(this.#max), this.channel]
@@ -61,13 +61,13 @@ export class StoredRules {
     return Number(await this.#sendOrThrow(["EVAL", SAVE, ...rest])) === 1
   }
 
-  /** The sets as they were written, the newest first. */
+  /** The revisions as text, newest first. */
   async history(): Promise<string[]> {
     const sets = (await this.#sendOrThrow(["LRANGE", this.#history, "0", "-1"])) as unknown[]
     return sets.map(String)
   }
 
-  /** Undefined when what is there is no hash. */
+  /** Undefined if the key is no hash. */
   async #fields(...names: string[]): Promise<(string | undefined)[] | undefined> {
     try {
       const reply = (await this.#send(["HMGET", this.#current, ...names])) as (Buffer | string | null)[]
@@ -90,7 +90,7 @@ export class StoredRules {
     const askedAt = performance.now()
     return await withDeadline(async () => {
       await this.#connection.ready()
-      // Nobody waits for it any more: a set saved now would surprise whoever was told that it was not.
+      // The caller has been told that the save failed: do not save now.
       if (performance.now() - askedAt > this.#deadlineMs)
         throw new StoreFailure("connection", "connected too late")
       return await this.#connection.send(this.#current, args)
@@ -98,21 +98,21 @@ export class StoredRules {
   }
 }
 
-/** The mark that a revision has once it is in Redis. */
+/** The mark of a revision that is in Redis. */
 export function markFor({ revision, etag }: RuleSetRevision): string {
   return `${revision} ${etag}`
 }
 
 function markOf(fields: (string | undefined)[] | undefined): string {
-  if (fields === undefined) return FOREIGN
+  if (fields === undefined) return UNKNOWN
   const [revision, etag] = fields
-  // A hash without both is as good as none: that is all that can be told of it without asking twice.
+  // A hash without both fields counts as no set.
   return revision === undefined && etag === undefined ? "" : `${revision ?? ""} ${etag ?? ""}`
 }
 
 function unavailable(error: unknown): SluiceError {
   const failure = failureOf(error)
-  const doubt = failure.ambiguous ? "; what was being saved may be in force all the same" : ""
+  const doubt = failure.ambiguous ? "; the rule set may have been saved nevertheless" : ""
   return new SluiceError("RULES_UNAVAILABLE", {
     place: "redisRules",
     expected: `Redis must answer: ${failure.message}${doubt}`,

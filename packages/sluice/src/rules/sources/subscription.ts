@@ -1,5 +1,5 @@
-// Hears of changes on a connection of its own, beside the client that is the user's. Only ever a faster way to learn what
-// looking would show a little later, so that nothing here is an error.
+// Subscribes to announced changes on a connection of its own, which it opens from the user's client. Errors are ignored:
+// polling finds the same changes a little later.
 
 import { clientKind, type UserClient } from "../../stores/redis/client.js"
 
@@ -30,7 +30,7 @@ interface NodeRedisCopy extends Listening {
 const MAX_PAUSE_MS = 1_000
 const ignore = () => {}
 
-/** Calls back for each message, and whenever some may have been missed. Returns a function that ends it. */
+/** Calls `heard` for each message, and whenever messages may have been missed. Returns a function that ends it. */
 export function subscribe(client: UserClient, channel: string, heard: () => void): () => void {
   return clientKind(client) === "ioredis"
     ? byIoRedis(client as IoRedis, channel, heard)
@@ -38,7 +38,7 @@ export function subscribe(client: UserClient, channel: string, heard: () => void
 }
 
 function byIoRedis(client: IoRedis, channel: string, heard: () => void): () => void {
-  // Whatever the user's client does when it loses its connection, this one comes back.
+  // This connection always reconnects, whatever the options of the user's client are.
   const options = { lazyConnect: true, autoResubscribe: false, retryStrategy: pauseMs }
   const copy =
     client.isCluster === true
@@ -59,7 +59,7 @@ function byNodeRedis(client: NodeRedis, channel: string, heard: () => void): () 
     try {
       Promise.resolve(copy?.destroy()).catch(ignore)
     } catch {
-      // It was never connected.
+      // The copy was never connected.
     }
   }
   const join = async (attempt: number): Promise<void> => {
@@ -71,7 +71,7 @@ function byNodeRedis(client: NodeRedis, channel: string, heard: () => void): () 
       await copy.subscribe(channel, heard)
       heard()
     } catch {
-      // Only the first connection is made here: later ones are the client's own business, and it subscribes again.
+      // Only the first connection needs this: node-redis reconnects and subscribes again by itself.
       leave()
       if (!ended) timer = setTimeout(() => void join(attempt + 1), pauseMs(attempt)).unref()
     }
@@ -84,7 +84,7 @@ function byNodeRedis(client: NodeRedis, channel: string, heard: () => void): () 
   }
 }
 
-/** Full jitter, so that a fleet does not come back in step. */
+/** A random pause, so that a fleet does not reconnect at the same moment. */
 function pauseMs(attempt: number): number {
   return Math.ceil(Math.random() * Math.min(MAX_PAUSE_MS, 50 * 2 ** attempt))
 }

@@ -1,4 +1,4 @@
-// Changes the text of a rule file as a careful person would: only what differs, with comments and order left as they are.
+// Edits the text of a rule file: only what differs changes, and comments and order stay.
 
 import {
   type Document,
@@ -16,10 +16,10 @@ import { canonicalJson } from "./revision.js"
 
 type Fields = Record<string, unknown>
 
-/** Both texts are known to have no name twice in a map, and looking for one takes the square of their number. */
-const QUICK = { uniqueKeys: false }
+/** Both texts are known to have unique names, and checking them takes quadratic time. */
+const PARSE_OPTIONS = { uniqueKeys: false }
 
-/** The text of a rule set with other content, in the format it was written in. Comments and order stay where they can. */
+/** The text of a rule set with other content, in the same format. Comments and order stay where possible. */
 export function editRuleText(text: string, before: RuleSetDocument, after: RuleSetDocument): string {
   return isJson(text) ? editJson(text, before, after) : editYaml(text, before, after)
 }
@@ -38,7 +38,7 @@ function editJson(text: string, before: RuleSetDocument, after: RuleSetDocument)
   return JSON.stringify(inOrderOf(before, after), undefined, indentation) + (/\s*$/.exec(text)?.[0] ?? "")
 }
 
-/** The new value with its fields in the order they had. */
+/** The new value with its fields in the order of the old value. */
 function inOrderOf(before: unknown, after: unknown): unknown {
   if (Array.isArray(after)) {
     const old = Array.isArray(before) ? matches(before, after) : []
@@ -53,9 +53,10 @@ function inOrderOf(before: unknown, after: unknown): unknown {
 }
 
 function editYaml(text: string, before: RuleSetDocument, after: RuleSetDocument): string {
-  const document = parseDocument(text, QUICK)
+  const document = parseDocument(text, PARSE_OPTIONS)
   const isRight = (edited: string | undefined): edited is string =>
-    edited !== undefined && canonicalJson(parseDocument(edited, QUICK).toJS()) === canonicalJson(after)
+    edited !== undefined &&
+    canonicalJson(parseDocument(edited, PARSE_OPTIONS).toJS()) === canonicalJson(after)
   const spliced = splice(text, document, before, after)
   if (isRight(spliced)) return spliced
   if (isMap(document.contents)) editMap(document, document.contents, before, after)
@@ -65,13 +66,13 @@ function editYaml(text: string, before: RuleSetDocument, after: RuleSetDocument)
     indentSeq: !/^(\s*)[\w$-]+:[^\n]*\n(?:\s*#[^\n]*\n)*\1- /m.test(text),
     flowCollectionPadding: !/\{\w/.test(text),
   })
-  // An alias shows one node in two places, and only one of them was meant: then the rules matter more than their looks.
-  // Where a comment has moved, spaces are left on an empty line; inside a text they mean something.
-  const looks = [edited.replace(/^ +$/gm, ""), edited]
-  return looks.find(isRight) ?? stringify(inOrderOf(before, after), { lineWidth: 0 })
+  // A moved comment may leave spaces on an empty line: remove them, unless they are part of a text. If an alias has changed
+  // two places where one was meant, no edit is right: then write the rules anew, without comments.
+  const candidates = [edited.replace(/^ +$/gm, ""), edited]
+  return candidates.find(isRight) ?? stringify(inOrderOf(before, after), { lineWidth: 0 })
 }
 
-/** Replaces single values where they stand, not a space elsewhere. Undefined when more than that has changed. */
+/** Replaces scalar values in place and nothing else. Undefined if more than scalar values have changed. */
 function splice(text: string, document: Document, before: unknown, after: unknown): string | undefined {
   const values: { node: Scalar; value: unknown }[] = []
   if (!collectValues(document.contents, before, after, values)) return undefined
@@ -114,7 +115,7 @@ function valueText({ type }: Scalar, value: unknown): string {
   return stringify(value, { lineWidth: 0 }).trimEnd()
 }
 
-/** How far the first nested line is indented. */
+/** The indentation of the first nested line. */
 function indentOf(text: string): number {
   const spaces = /^[\w$-]+:[^\n]*\n(?:\s*(?:#[^\n]*)?\n)*( +)[^\s#]/m.exec(text)?.[1]?.length ?? 2
   return Math.max(1, spaces)
@@ -129,7 +130,7 @@ function editMap(document: Document, map: YAMLMap, before: Fields, after: Fields
   }
 }
 
-/** The node for a new value: the old one, changed, wherever it is of the same kind. */
+/** The node for a new value: the old node, edited, if it is of the same kind. */
 function edited(document: Document, node: Node | undefined, before: unknown, after: unknown): Node {
   if (isMap(node) && isFields(before) && isFields(after)) {
     editMap(document, node, before, after)
@@ -139,7 +140,7 @@ function edited(document: Document, node: Node | undefined, before: unknown, aft
     const nodes = node.items as Node[]
     const old = matches(before, after)
     const [first] = nodes
-    // What is said above the first item belongs to the list, until the item moves away from it.
+    // The parser gives a comment above the first item to the list. If the item moves, its comment moves with it.
     if (first !== undefined && old.indexOf(0) > 0 && node.commentBefore) {
       first.commentBefore = node.commentBefore
       node.commentBefore = null
@@ -165,7 +166,7 @@ function edited(document: Document, node: Node | undefined, before: unknown, aft
   return created
 }
 
-/** For each new item, the place of the old one it continues: with the same id, else equal, else at the same place. */
+/** For each new item the index of the old item it comes from: with the same id, else equal, else at the same index. */
 function matches(before: readonly unknown[], after: readonly unknown[]): (number | undefined)[] {
   const places = new Map(before.map((item, i) => [nameOf(item), i]))
   const found = after.map((item) => {
