@@ -1,11 +1,11 @@
-// Replies in the order of their commands, when some have to be waited for.
+// Keeps replies in the order of their commands when some of them wait for the store.
 
 import type { ReplyWriter } from "./reply-writer.js"
 import type { Answer } from "./throttle.js"
 
 interface Waiting {
   answer: Answer | undefined
-  /** Of an answer that is there. */
+  /** The size of a reply that is ready; 0 for others. */
   readonly bytes: number
 }
 
@@ -14,7 +14,7 @@ export class AnswerQueue {
   readonly #onReady: () => void
   #bytes = 0
 
-  /** `onReady` is told when the first in line can be answered. */
+  /** `onReady` is called when the first reply in the queue is ready. */
   constructor(onReady: () => void) {
     this.#onReady = onReady
   }
@@ -23,12 +23,12 @@ export class AnswerQueue {
     return this.#waiting.length
   }
 
-  /** Bytes of answers that are there, and wait for others. */
+  /** Bytes of replies that are ready and wait for those before them. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** An answer that comes later. `toAnswer` makes one of a failure. */
+  /** Adds a reply that comes later. `toAnswer` turns a failure into a reply. */
   wait(promise: Promise<Answer>, toAnswer: (error: unknown) => Answer): void {
     const waiting: Waiting = { answer: undefined, bytes: 0 }
     this.#waiting.push(waiting)
@@ -39,13 +39,13 @@ export class AnswerQueue {
     promise.then(settle, (error) => settle(toAnswer(error)))
   }
 
-  /** An answer that is there, but has to wait for those before it. */
+  /** Adds a reply that is ready but has to wait for those before it. */
   follow(bytes: Buffer): void {
     this.#waiting.push({ answer: (reply) => reply.raw(bytes), bytes: bytes.length })
     this.#bytes += bytes.length
   }
 
-  /** Writes all that can be answered. */
+  /** Writes the replies at the front of the queue that are ready. */
   write(reply: ReplyWriter): void {
     let written = 0
     for (const { answer, bytes } of this.#waiting) {

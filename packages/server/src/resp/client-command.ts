@@ -1,4 +1,4 @@
-// CLIENT: what client libraries say of themselves when they connect. Kept or agreed to; nothing depends on it.
+// CLIENT: client libraries describe themselves when they connect. The name is stored; the other subcommands have no effect.
 
 import { type Call, type Command, unknownSubcommand } from "./command.js"
 
@@ -25,21 +25,21 @@ function describe({ session, reply }: Call): void {
 }
 
 interface Subcommand {
-  /** Arguments with both names. */
+  /** The number of arguments including both names. */
   readonly count: number
   run(call: Call): void
 }
 
-const agree = ({ reply }: Call) => reply.simple("OK")
+const acknowledge = ({ reply }: Call) => reply.simple("OK")
 
 const subcommands: Readonly<Record<string, Subcommand>> = {
   setname: { count: 3, run: setName },
   getname: { count: 2, run: getName },
   id: { count: 2, run: ({ session, reply }) => reply.integer(session.id) },
   info: { count: 2, run: describe },
-  setinfo: { count: 4, run: agree },
-  "no-evict": { count: 3, run: agree },
-  "no-touch": { count: 3, run: agree },
+  setinfo: { count: 4, run: acknowledge },
+  "no-evict": { count: 3, run: acknowledge },
+  "no-touch": { count: 3, run: acknowledge },
 }
 
 export const clientCommand: Command = {

@@ -1,13 +1,12 @@
-// What a command is, and the mistakes they share, in the words of Redis: clients and people look for them.
+// What a command is, and the errors that commands share. Errors have the wording of Redis, which clients and people search for.
 
 import type { Core } from "../core.js"
 import type { Login } from "./login.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import type { RequestParser } from "./request-parser.js"
-import type { Session } from "./session.js"
 import type { Answer } from "./throttle.js"
 
-/** The service as commands see it. */
+/** What commands see of the service. */
 export interface Host {
   readonly core: Core
   readonly login: Login
@@ -16,7 +15,20 @@ export interface Host {
   readonly startedAt: number
 }
 
-/** One command that is being answered. Its arguments are gone once it waits for something. */
+/** The state of one client between commands. */
+export interface Session {
+  readonly id: number
+  /** The client's IP address. */
+  readonly address: string
+  name: string
+  protocol: 2 | 3
+  database: number
+  isLoggedIn: boolean
+  /** The client has quit or broken the protocol: nothing more is read from it. */
+  isEnding: boolean
+}
+
+/** One command in progress. Its arguments are valid only until the command returns. */
 export interface Call {
   readonly host: Host
   readonly session: Session
@@ -25,16 +37,16 @@ export interface Call {
 }
 
 export interface Command {
-  /** In small letters. */
+  /** In lower case. */
   readonly name: string
-  /** Arguments with the name; negative for at least so many. */
+  /** The number of arguments including the name; negative for a minimum. */
   readonly arity: number
   readonly summary: string
-  /** Which argument is a key, if one is. */
+  /** The index of the key argument, if there is one. */
   readonly keyAt?: number
-  /** Whether it works without a password. */
+  /** Whether it is allowed before the login. */
   readonly beforeLogin?: true
-  /** Writes the reply, or promises one. */
+  /** Writes the reply, or returns a promise of one. */
   run(call: Call): Promise<Answer> | undefined
 }
 
@@ -46,7 +58,7 @@ export function wrongArity(name: string): string {
   return `ERR wrong number of arguments for '${name}' command`
 }
 
-/** The name and the first arguments, so that somebody sees what was sent. */
+/** Quotes the name and the first arguments, to show what was sent. */
 export function unknownCommand(request: RequestParser): string {
   let args = ""
   for (let i = 1; i < request.count && args.length < 128; i++)

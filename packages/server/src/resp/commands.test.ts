@@ -69,7 +69,7 @@ describe("a command is answered as Redis does", () => {
     expect(await replyTo(...args)).toBe(reply)
   })
 
-  it("HELLO tells the same in both protocols, and chooses one", async () => {
+  it("HELLO replies the same in both protocols, and selects one", async () => {
     const fields = (head: string, protocol: number) =>
       `${head}\r\n$6\r\nserver\r\n$6\r\nsluice\r\n$7\r\nversion\r\n$5\r\n7.0.0\r\n$5\r\nproto\r\n:${protocol}\r\n$2\r\nid\r\n:1\r\n` +
       "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n"
@@ -87,7 +87,7 @@ describe("a command is answered as Redis does", () => {
     await client.gets("+RESET\r\n$-1\r\n")
   })
 
-  it("INFO says that nothing is being loaded, which clients wait for", async () => {
+  it("INFO reports loading:0, which clients wait for", async () => {
     const { connect } = await start()
     const client = await connect()
     const info = await client.command("INFO")
@@ -95,7 +95,7 @@ describe("a command is answered as Redis does", () => {
     expect(info).toContain("\r\nconnected_clients:1\r\n")
   })
 
-  it("COMMAND lists every command, with what it is for", async () => {
+  it("COMMAND lists every command with its summary", async () => {
     const { connect } = await start()
     const client = await connect()
     const names = (await client.command("COMMAND", "LIST")) as string[]
@@ -104,13 +104,13 @@ describe("a command is answered as Redis does", () => {
     expect(await client.command("COMMAND", "DOCS")).toHaveLength(names.length * 2)
     expect(await client.command("COMMAND", "DOCS", "ping", "nothing")).toEqual([
       "ping",
-      ["summary", "Answers PONG, or the message: [message]", "group", "connection"],
+      ["summary", "Replies PONG, or the message: [message]", "group", "connection"],
     ])
   })
 })
 
 describe("with a password", () => {
-  it("nothing works before it", async () => {
+  it("is required before other commands", async () => {
     const { open } = await start({ password: "secret" })
     const client = await open()
     for (const command of [
@@ -130,7 +130,7 @@ describe("with a password", () => {
     await client.gets(`+RESET\r\n${NOAUTH}`)
   })
 
-  it("HELLO takes it along, and refuses to greet without", async () => {
+  it("may be part of HELLO, which fails without it", async () => {
     const { open } = await start({ password: "secret" })
     const client = await open()
     client.send(encode("HELLO", 3))
@@ -144,7 +144,7 @@ describe("with a password", () => {
     await client.gets("%7\r\n")
   })
 
-  it("commands are short until then", async () => {
+  it("has smaller limits for commands before it", async () => {
     const { open } = await start({ password: "secret" })
     const [many, long] = [await open(), await open()]
     many.send("*11\r\n")
@@ -153,7 +153,7 @@ describe("with a password", () => {
     expect(await long.last()).toBe("-ERR Protocol error: invalid bulk length\r\n")
   })
 
-  it("who guesses is made to wait", async () => {
+  it("makes an address that guesses wait", async () => {
     const { open, core } = await start({ password: "secret" })
     const client = await open()
     client.send(encode("AUTH", "guess").repeat(10))
@@ -165,7 +165,7 @@ describe("with a password", () => {
 })
 
 describe("SLUICE.CHECK", () => {
-  it("decides a rule by its id, with the reply of CL.THROTTLE", async () => {
+  it("checks a rule by its id, with the reply of CL.THROTTLE", async () => {
     const { connect, core } = await start()
     const client = await connect()
     expect(await client.command("SLUICE.CHECK", "api", "user:1")).toEqual([0, 2, 1, -1, 30])
@@ -183,13 +183,13 @@ describe("SLUICE.CHECK", () => {
     expect((await core.engine.checkKey("api", "user:1", { cost: 0 })).remaining).toBe(0)
   })
 
-  it("refuses a key that is no text", async () => {
+  it("refuses a key that is not UTF-8", async () => {
     const { connect } = await start()
     const client = await connect({ encoding: "latin1" })
     await expect(client.command("SLUICE.CHECK", "api", "\xff")).rejects.toThrow("ERR the key must be UTF-8")
   })
 
-  it("says -1 where nothing limits", async () => {
+  it("replies -1 when nothing limits", async () => {
     const { connect } = await start()
     const client = await connect()
     expect(await client.command("SLUICE.CHECK", "free", "user:1")).toEqual([0, -1, -1, -1, 0])

@@ -1,4 +1,4 @@
-// Every command there is, by name, and COMMAND, which lists them.
+// All commands by name, and COMMAND, which lists them.
 
 import { clientCommand } from "./client-command.js"
 import { type Call, type Command, unknownSubcommand } from "./command.js"
@@ -7,7 +7,7 @@ import type { ReplyWriter } from "./reply-writer.js"
 import { ruleCheck } from "./rule-check.js"
 import { serverInfoCommands } from "./server-info.js"
 
-/** Decided before the others are looked at; here to be listed. See throttle.ts. */
+/** Listed only: connection.ts runs it directly, before it looks up the others. */
 const throttle: Command = {
   name: "cl.throttle",
   arity: -5,
@@ -34,7 +34,7 @@ const command: Command = {
   },
 }
 
-/** All, or those asked for; one that does not exist is told as nothing. */
+/** Writes all commands, or those asked for; an unknown one is a null reply. */
 function writeInfos({ request, reply }: Call): void {
   if (request.count <= 2) {
     reply.array(commands.size)
@@ -49,7 +49,7 @@ function writeInfos({ request, reply }: Call): void {
   }
 }
 
-/** Ten parts, as Redis 7 has them: clients read them by their place. */
+/** Ten parts in the order of Redis 7: clients read them by position. */
 function writeInfo(reply: ReplyWriter, { name, arity, keyAt = 0 }: Command): void {
   const hasKey = keyAt > 0
   reply.array(10)
@@ -60,7 +60,7 @@ function writeInfo(reply: ReplyWriter, { name, arity, keyAt = 0 }: Command): voi
   reply.integer(keyAt)
   reply.integer(hasKey ? 1 : 0)
   writeSet(reply, hasKey ? ["@write", "@fast"] : ["@fast", "@connection"])
-  // Tips, where the keys are, and subcommands.
+  // Tips, key specifications and subcommands.
   reply.set(0)
   reply.set(hasKey ? 1 : 0)
   if (hasKey) writeKeySpec(reply, keyAt)
@@ -72,7 +72,7 @@ function writeSet(reply: ReplyWriter, items: readonly string[]): void {
   for (const item of items) reply.simple(item)
 }
 
-/** One key, which is read and written, at a fixed place. */
+/** One key at a fixed position, which is read and written. */
 function writeKeySpec(reply: ReplyWriter, keyAt: number): void {
   reply.map(3)
   reply.bulk("flags")

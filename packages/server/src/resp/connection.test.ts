@@ -9,7 +9,7 @@ const ask = (key: string) => encode("CL.THROTTLE", key, 1, 1, 60)
 const FIRST = "*5\r\n:0\r\n:2\r\n:1\r\n:-1\r\n:60\r\n"
 
 describe("commands", () => {
-  it("are answered alike, wherever they are split", async () => {
+  it("get the same replies wherever they are split", async () => {
     const { open } = await start()
     let keys = 0
     await fc.assert(
@@ -43,7 +43,7 @@ describe("commands", () => {
     await client.gets(`${FIRST}+PONG\r\n`)
   })
 
-  it("of several clients that come in halves are not mixed up", async () => {
+  it("of several clients that arrive in halves are not mixed up", async () => {
     const { open } = await start()
     const clients = await Promise.all(["a", "bb", "ccc"].map(async (key) => ({ key, client: await open() })))
     for (const part of [0, 1, 2]) {
@@ -64,7 +64,7 @@ describe("commands", () => {
     await client.gets(Array.from({ length: many }, (_, i) => `$${String(i).length}\r\n${i}\r\n`).join(""))
   })
 
-  it("that take long let others in between", async () => {
+  it("in a long pipeline let other clients in between", async () => {
     const { open } = await start({}, { store: busyStore() })
     const [long, other] = [await open(), await open()]
     const many = 1_000
@@ -82,7 +82,7 @@ describe("commands", () => {
     expect(await client.last()).toBe(`${FIRST}+PONG\r\n`)
   })
 
-  it("after QUIT are not looked at", async () => {
+  it("after QUIT are ignored", async () => {
     const { open } = await start()
     const client = await open()
     client.send(encode("QUIT") + encode("PING"))
@@ -107,7 +107,7 @@ describe("a connection is closed", () => {
     expect(await client.last()).toBe(said)
   })
 
-  it("without a word when a browser was tricked into opening it", async () => {
+  it("silently when a browser was tricked into opening it", async () => {
     const { open } = await start()
     for (const text of [
       "POST / HTTP/1.1\r\nHost: a\r\n\r\nPING\r\n",
@@ -134,7 +134,7 @@ describe("a connection is closed", () => {
     expect(core.decided).toEqual([])
   })
 
-  it("when it says nothing for too long", async () => {
+  it("when it is idle for too long", async () => {
     const clock = new ManualClock()
     const { open } = await start({ clock, idleMs: 60_000 })
     const [quiet, busy] = [await open(), await open()]
@@ -146,7 +146,7 @@ describe("a connection is closed", () => {
     await pong(busy)
   })
 
-  it("when a command does not arrive, even if a byte comes now and then", async () => {
+  it("when a command stays incomplete, even if a byte arrives now and then", async () => {
     const clock = new ManualClock()
     const { open } = await start({ clock, slowMs: 10_000 })
     const [slow, whole] = [await open(), await open()]
@@ -163,7 +163,7 @@ describe("a connection is closed", () => {
     await pong(whole)
   })
 
-  it("when nobody logs in on it", async () => {
+  it("when the client does not log in", async () => {
     const clock = new ManualClock()
     const { open } = await start({ clock, password: "secret", loginMs: 30_000 })
     const [stranger, friend] = [await open(), await open()]
@@ -179,8 +179,8 @@ describe("a connection is closed", () => {
   })
 })
 
-describe("a client that does not take its replies", () => {
-  it("is read no further, keeps others waiting for nothing, and gets all of them in the end", async () => {
+describe("a client that does not read its replies", () => {
+  it("is paused, does not hold up others, and receives all replies in the end", async () => {
     const { open } = await start()
     const lazy = await open()
     const other = await open()
@@ -205,7 +205,7 @@ describe("a client that does not take its replies", () => {
     expect(lazy.received === replies).toBe(true)
   }, 30_000)
 
-  it("is cut when it never does", async () => {
+  it("is disconnected when it never reads them", async () => {
     const clock = new ManualClock()
     const { open } = await start({ clock })
     const lazy = await open()
@@ -223,8 +223,8 @@ describe("a client that does not take its replies", () => {
   })
 })
 
-describe("a store that has to be waited for", () => {
-  it("may be asked for much at once, in order and without end", async () => {
+describe("an asynchronous store", () => {
+  it("answers many commands at once, in order", async () => {
     const { open } = await start({}, { store: slowStore() })
     const client = await open()
     const many = 5_000
@@ -234,7 +234,7 @@ describe("a store that has to be waited for", () => {
     )
   })
 
-  it("that fails is an error to the client, and no other command's", async () => {
+  it("that fails causes an error for that command only", async () => {
     const errors: unknown[] = []
     const store: Store = { ...slowStore(), check: () => Promise.reject(new Error("the store is broken")) }
     const { open } = await start({ onError: (error) => errors.push(error) }, { store })
@@ -246,7 +246,7 @@ describe("a store that has to be waited for", () => {
 })
 
 describe("closing", () => {
-  it("answers what was asked before it, then closes every connection", async () => {
+  it("answers earlier commands, then closes every connection", async () => {
     const { open, listener } = await start({}, { store: slowStore() })
     const [busy, idle] = [await open(), await open()]
     await pong(idle)
@@ -258,7 +258,7 @@ describe("closing", () => {
     expect(await idle.last()).toBe("")
   })
 
-  it("cuts what is left at the deadline, and may be asked for twice", async () => {
+  it("closes the remaining connections at the deadline, and may be called twice", async () => {
     const never: Store = { ...slowStore(), check: () => new Promise(() => {}) }
     const { open, listener } = await start({}, { store: never })
     const client = await open()

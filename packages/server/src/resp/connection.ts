@@ -1,87 +1,102 @@
-// One client: bytes in, commands run, replies out in one write per turn. It stops reading when the client does not take
-// its replies or has too many commands under way.
+// One client connection: reads bytes, runs commands and sends the replies of a read with one write. It stops reading when the
+// client does not read its replies or when too many of its commands wait for the store.
 
 import type { Socket } from "node:net"
 import { SluiceError } from "sluice"
 import { ConnectionBytes, type HeldBytes } from "../held-bytes.js"
 import type { SharedReads } from "../shared-reads.js"
 import { AnswerQueue } from "./answer-queue.js"
-import { viewOf } from "./byte-view.js"
-import { type Call, type Command, type Host, hasArity, unknownCommand, wrongArity } from "./command.js"
+import {
+  type Call,
+  type Command,
+  type Host,
+  hasArity,
+  type Session,
+  unknownCommand,
+  wrongArity,
+} from "./command.js"
 import { commands } from "./commands.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import { BROKEN, type RequestLimits, type RequestParser } from "./request-parser.js"
-import { newSession, type Session } from "./session.js"
-import { TermsError } from "./terms.js"
 import type { Answer, Throttle } from "./throttle.js"
+import { ThrottleArgumentError } from "./throttle-policy.js"
 
-/** What connections share: they take turns. */
-export interface Turns extends Host {
+/** What all connections share. One connection at a time uses the parser and the reply writer. */
+export interface ConnectionContext extends Host {
   readonly parser: RequestParser
   readonly reply: ReplyWriter
   readonly throttle: Throttle
   readonly reads: SharedReads
   readonly limits: RequestLimits
   readonly heldBytes: HeldBytes
-  /** Seconds since the start. */
+  /** Seconds since the listener started. */
   readonly seconds: number
   onError(error: unknown): void
 }
 
-/** Replies are sent when there are so many bytes of them, in the middle of a long pipeline too. */
-const FLUSH_AT = 16_384
-/** Bytes of replies a client may leave untaken, or that wait for the store, before nothing more is read from it. */
-const MOST_UNTAKEN = 1_048_576
+/** Replies are sent at this size, even in the middle of a long pipeline. */
+const FLUSH_BYTES = 16_384
+/** When a client has this many bytes of unread or waiting replies, nothing more is read from it. */
+const MAX_UNREAD_BYTES = 1_048_576
 /** Commands of one client that wait for the store. */
-const MOST_WAITING = 1_024
-/** A turn looks at the clock after so many commands, and ends after so long: others wait meanwhile. */
-const COMMANDS_PER_LOOK = 64
-const LONGEST_TURN_MS = 5
-/** As in Redis: who has not logged in needs no more. */
+const MAX_WAITING = 1_024
+/** A pipeline yields to other connections after this time; the clock is read every so many commands. */
+const MAX_RUN_MS = 5
+const COMMANDS_PER_CLOCK_READ = 64
+/** The limits of Redis for a client that has not logged in. */
 const BEFORE_LOGIN: RequestLimits = { arguments: 10, bytes: 16_384 }
 
 const THROTTLE = Buffer.from("cl.throttle")
 
 export class Connection {
   readonly #socket: Socket
-  readonly #turns: Turns
+  readonly #context: ConnectionContext
   readonly #session: Session
   readonly #call: Call
   readonly #answers = new AnswerQueue(() => this.#answerSoon())
-  /** Bytes of a command that has not arrived as a whole, or that has to wait. */
+  /** Bytes of an incomplete command, or of commands that have to wait. */
   #rest: Buffer | undefined
-  #isStalled = false
+  #isPaused = false
   #isAnswering = false
-  /** The client sends nothing more. */
+  /** The client has closed its side. */
   #hasEnded = false
-  /** When it last sent something, and since when it owes the rest of a command or does not take its replies. */
-  #heardAt: number
+  /** When the client last sent something. */
+  #lastReadAt: number
   readonly #openedAt: number
-  #owingSince: number | undefined
-  /** Whether so many replies are untaken, or wait for others, that no command is run. */
+  /** Since when the rest of a command is missing. */
+  #incompleteSince: number | undefined
+  /** Whether the limit of unread replies is reached: no command runs until the client reads. */
   #isFull = false
   readonly #held: ConnectionBytes
-  /** How many bytes of replies the client has taken, and since when no more. */
-  #taken = 0
-  #untakenSince: number | undefined
+  /** Bytes of replies that left the process, and since when no more did. */
+  #sentBytes = 0
+  #unreadSince: number | undefined
 
-  constructor(accepted: Socket, turns: Turns, id: number) {
+  constructor(accepted: Socket, context: ConnectionContext, id: number) {
     const address = accepted.remoteAddress ?? ""
-    const socket = turns.reads.open(accepted, (bytes) => {
-      this.#take(bytes)
+    const socket = context.reads.open(accepted, (bytes) => {
+      this.#receive(bytes)
       return true
     })
     this.#socket = socket
-    this.#turns = turns
-    this.#session = newSession(id, address, !turns.login.isRequired)
-    const { parser: request, reply } = turns
-    this.#call = { host: turns, session: this.#session, request, reply }
-    this.#heardAt = turns.seconds
-    this.#openedAt = turns.seconds
-    this.#held = new ConnectionBytes(turns.heldBytes)
+    this.#context = context
+    this.#session = {
+      id,
+      address,
+      name: "",
+      protocol: 2,
+      database: 0,
+      isLoggedIn: !context.login.isRequired,
+      isEnding: false,
+    }
+    const { parser: request, reply } = context
+    this.#call = { host: context, session: this.#session, request, reply }
+    this.#lastReadAt = context.seconds
+    this.#openedAt = context.seconds
+    this.#held = new ConnectionBytes(context.heldBytes)
     socket.on("drain", () => {
       this.#count()
-      this.#goOn()
+      this.#continue()
     })
     socket.on("end", () => {
       this.#hasEnded = true
@@ -92,7 +107,7 @@ export class Connection {
       this.#rest = undefined
       this.#held.set(0)
     })
-    // Always followed by "close"; a client that goes away is nothing to report.
+    // "close" always follows. A client that disconnects is not worth a report.
     socket.on("error", () => {})
   }
 
@@ -101,110 +116,106 @@ export class Connection {
   }
 
   get ageSeconds(): number {
-    return this.#turns.seconds - this.#openedAt
+    return this.#context.seconds - this.#openedAt
   }
 
-  /** Seconds since it last sent something. */
-  get quietSeconds(): number {
-    return this.#turns.seconds - this.#heardAt
+  /** Seconds since the client last sent something. */
+  get idleSeconds(): number {
+    return this.#context.seconds - this.#lastReadAt
   }
 
-  /** Seconds it has owed the rest of a command. */
-  get owingSeconds(): number {
-    return this.#owingSince === undefined ? 0 : this.#turns.seconds - this.#owingSince
+  /** Seconds for which the rest of a command has been missing. */
+  get incompleteSeconds(): number {
+    return this.#incompleteSince === undefined ? 0 : this.#context.seconds - this.#incompleteSince
   }
 
-  /** Seconds in which it has taken nothing of its replies. To be asked once a second. */
-  untakenSeconds(): number {
+  /** Seconds for which the client has read none of its replies. Call it once a second. */
+  unreadSeconds(): number {
     const { writableLength, bytesWritten } = this.#socket
-    const taken = bytesWritten - writableLength
-    if (writableLength === 0) this.#untakenSince = undefined
-    else if (this.#untakenSince === undefined || taken !== this.#taken)
-      this.#untakenSince = this.#turns.seconds
-    this.#taken = taken
-    return this.#untakenSince === undefined ? 0 : this.#turns.seconds - this.#untakenSince
+    const sentBytes = bytesWritten - writableLength
+    if (writableLength === 0) this.#unreadSince = undefined
+    else if (this.#unreadSince === undefined || sentBytes !== this.#sentBytes)
+      this.#unreadSince = this.#context.seconds
+    this.#sentBytes = sentBytes
+    return this.#unreadSince === undefined ? 0 : this.#context.seconds - this.#unreadSince
   }
 
   get isLoggedIn(): boolean {
     return this.#session.isLoggedIn
   }
 
-  /** Reads no more, answers what it has read, and closes. */
+  /** Stops reading, answers the commands read so far, and closes. */
   end(): void {
     this.#session.isEnding = true
     this.#endIfDone()
   }
 
-  cut(): void {
+  destroy(): void {
     this.#socket.destroy()
   }
 
-  /** `read` is valid until this returns. */
-  #take(read: Buffer): void {
-    this.#heardAt = this.#turns.seconds
+  /** Processes received bytes. `read` is valid only until this returns. */
+  #receive(read: Buffer): void {
+    this.#lastReadAt = this.#context.seconds
     if (this.#session.isEnding) return
     if (this.#rest === undefined) {
       this.#work(read)
     } else {
       const bytes = Buffer.concat([this.#rest, read])
       this.#rest = undefined
-      // What comes while it is stalled was on its way when reading stopped.
-      if (this.#isStalled) {
+      // While the connection is paused, bytes that were already on their way may still arrive.
+      if (this.#isPaused) {
         this.#rest = bytes
         this.#count()
       } else this.#work(bytes)
     }
   }
 
+  /** Runs the commands in `bytes` until one is incomplete or the connection has to pause. */
   #work(bytes: Buffer): void {
-    const { parser, reply, limits, throttle } = this.#turns
+    const { parser, reply, limits } = this.#context
     const session = this.#session
     reply.protocol = session.protocol
-    const view = viewOf(bytes)
     let at = 0
     let done = 0
     let began = 0
-    while (at < bytes.length && !session.isEnding && this.#mayGoOn()) {
-      let next = session.isLoggedIn ? throttle.find(view, at, bytes.length, limits.bytes) : 0
-      const isRepeated = next > 0
-      if (!isRepeated) next = parser.parse(bytes, at, session.isLoggedIn ? limits : BEFORE_LOGIN)
+    while (at < bytes.length && !session.isEnding && this.#mayContinue()) {
+      const next = parser.parse(bytes, at, session.isLoggedIn ? limits : BEFORE_LOGIN)
       if (next < 0) {
         if (next === BROKEN) this.#refuse(`ERR ${parser.mistake}`)
         break
       }
       at = next
-      if (isRepeated) this.#execute(bytes, reply)
-      else if (parser.count > 0) this.#execute(undefined, reply)
-      if (++done % COMMANDS_PER_LOOK !== 0) continue
+      if (parser.count > 0) this.#execute(reply)
+      if (++done % COMMANDS_PER_CLOCK_READ !== 0) continue
       const now = performance.now()
-      if (done === COMMANDS_PER_LOOK) began = now
-      else if (now - began > LONGEST_TURN_MS) {
-        this.#stall()
-        setImmediate(() => this.#goOn())
+      if (done === COMMANDS_PER_CLOCK_READ) began = now
+      else if (now - began > MAX_RUN_MS) {
+        this.#pause()
+        setImmediate(() => this.#continue())
         break
       }
     }
     this.#flush()
     if (at < bytes.length && !session.isEnding) {
-      if (at > 0 || this.#owingSince === undefined) this.#owingSince = this.#turns.seconds
-      // A copy: the next read is written over these.
+      if (at > 0 || this.#incompleteSince === undefined) this.#incompleteSince = this.#context.seconds
+      // A copy: the next read overwrites these bytes.
       this.#rest = Buffer.from(bytes.subarray(at))
     } else {
-      this.#owingSince = undefined
+      this.#incompleteSince = undefined
     }
     this.#count()
     this.#endIfDone()
   }
 
-  /** Runs the command in the parser, or the one found in the bytes `repeated`. */
-  #execute(repeated: Buffer | undefined, reply: ReplyWriter): void {
-    const { parser, throttle } = this.#turns
+  /** Runs the command in the parser. */
+  #execute(reply: ReplyWriter): void {
+    const { parser, throttle } = this.#context
     const { isLoggedIn, database } = this.#session
     const start = reply.length
     let later: Promise<Answer> | undefined
     try {
-      if (repeated !== undefined) later = throttle.repeat(repeated, database, reply)
-      else if (isLoggedIn && isThrottle(parser)) later = throttle.run(parser, database, reply)
+      if (isLoggedIn && isThrottle(parser)) later = throttle.run(parser, database, reply)
       else later = this.#run(parser, reply)
     } catch (error) {
       reply.error(this.#messageOf(error))
@@ -216,17 +227,17 @@ export class Connection {
     }
   }
 
-  /** A reply that is written, but has to wait for those before it. */
+  /** Moves a written reply to the queue, behind those that wait for the store. */
   #follow(reply: ReplyWriter, start: number): void {
     this.#answers.follow(Buffer.from(reply.written(start)))
     reply.length = start
-    if (this.#answers.bytes > MOST_UNTAKEN) this.#isFull = true
+    if (this.#answers.bytes > MAX_UNREAD_BYTES) this.#isFull = true
   }
 
   #run(request: RequestParser, reply: ReplyWriter): Promise<Answer> | undefined {
     const name = request.text(0).toLowerCase()
     const command: Command | undefined = commands.get(name)
-    // A web page can make a browser send this, with commands of its own in the body.
+    // A web page can make a browser send an HTTP request with commands in its body.
     if (name === "post" || name === "host:") {
       this.#session.isEnding = true
     } else if (!this.#session.isLoggedIn && command?.beforeLogin !== true) {
@@ -241,9 +252,9 @@ export class Connection {
     return undefined
   }
 
-  /** Says what is wrong and closes: nobody knows where the next command would start. */
+  /** Reports a protocol error and closes: where the next command starts is unknown. */
   #refuse(message: string): void {
-    const { reply } = this.#turns
+    const { reply } = this.#context
     const start = reply.length
     reply.error(message)
     if (this.#answers.length > 0) {
@@ -253,54 +264,54 @@ export class Connection {
   }
 
   #messageOf(error: unknown): string {
-    if (error instanceof TermsError) return `ERR ${error.message}`
+    if (error instanceof ThrottleArgumentError) return `ERR ${error.message}`
     if (error instanceof SluiceError) return `${error.code} ${error.message.replace(` [${error.code}]`, "")}`
-    this.#turns.onError(error)
+    this.#context.onError(error)
     return "ERR internal error"
   }
 
-  #mayGoOn(): boolean {
-    const { reply } = this.#turns
-    if (reply.length < FLUSH_AT && this.#answers.length < MOST_WAITING && !this.#isFull) return true
+  #mayContinue(): boolean {
+    const { reply } = this.#context
+    if (reply.length < FLUSH_BYTES && this.#answers.length < MAX_WAITING && !this.#isFull) return true
     this.#flush()
-    if (!this.#isFull && this.#answers.length < MOST_WAITING) return true
-    this.#stall()
+    if (!this.#isFull && this.#answers.length < MAX_WAITING) return true
+    this.#pause()
     return false
   }
 
-  #stall(): void {
-    this.#isStalled = true
+  #pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
   }
 
-  /** The client has taken its replies, or the store has answered. */
-  #goOn(): void {
-    if (!this.#isStalled || this.#answers.length >= MOST_WAITING || this.#isFull) return
-    this.#isStalled = false
-    this.#owingSince = undefined
+  /** Continues after the client has read its replies or the store has answered. */
+  #continue(): void {
+    if (!this.#isPaused || this.#answers.length >= MAX_WAITING || this.#isFull) return
+    this.#isPaused = false
+    this.#incompleteSince = undefined
     const bytes = this.#rest
     this.#rest = undefined
     if (bytes !== undefined) this.#work(bytes)
-    if (!this.#isStalled) this.#socket.resume()
+    if (!this.#isPaused) this.#socket.resume()
   }
 
-  /** Once for all answers of a tick. */
+  /** Writes all replies that become ready in this tick at once. */
   #answerSoon(): void {
     if (this.#isAnswering) return
     this.#isAnswering = true
     process.nextTick(() => {
       this.#isAnswering = false
-      this.#turns.reply.protocol = this.#session.protocol
-      this.#answers.write(this.#turns.reply)
+      this.#context.reply.protocol = this.#session.protocol
+      this.#answers.write(this.#context.reply)
       this.#flush()
       this.#count()
-      this.#goOn()
+      this.#continue()
       this.#endIfDone()
     })
   }
 
   #flush(): void {
-    const { reply } = this.#turns
+    const { reply } = this.#context
     if (reply.length === 0) return
     const socket = this.#socket
     if (socket.writableEnded || socket.destroyed) {
@@ -311,22 +322,22 @@ export class Connection {
       this.#count()
     } else {
       socket.write(reply.written())
-      // Nearly always the system has taken the bytes by now, and the buffer can be used again.
+      // Nearly always the kernel has accepted all bytes, and the buffer can be reused.
       reply.clear(socket.writableLength > 0)
     }
   }
 
-  /** What the client makes us hold has changed. */
+  /** Updates the count of bytes held for this client, and disconnects it when all clients together hold too many. */
   #count(): void {
     const unsent = this.#socket.writableLength + this.#answers.bytes
-    this.#isFull = unsent > MOST_UNTAKEN
-    if (!this.#held.set(unsent + (this.#rest?.length ?? 0))) this.cut()
+    this.#isFull = unsent > MAX_UNREAD_BYTES
+    if (!this.#held.set(unsent + (this.#rest?.length ?? 0))) this.destroy()
   }
 
   #endIfDone(): void {
-    if (!(this.#session.isEnding || this.#hasEnded) || this.#answers.length > 0 || this.#isStalled) return
+    if (!(this.#session.isEnding || this.#hasEnded) || this.#answers.length > 0 || this.#isPaused) return
     if (!this.#socket.writableEnded) this.#socket.end()
-    // What it still sends is read and dropped, so that it sees the replies and not a reset.
+    // Read and discard what the client still sends: unread bytes would make the kernel send a reset and lose the replies.
     this.#socket.resume()
   }
 }

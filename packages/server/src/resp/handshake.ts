@@ -1,4 +1,4 @@
-// How a client introduces itself: HELLO, AUTH, SELECT, RESET, QUIT.
+// Connection commands: HELLO, AUTH, SELECT, RESET, QUIT, PING, ECHO.
 
 import { type Call, type Command, wrongArity } from "./command.js"
 import { VERSION } from "./server-info.js"
@@ -10,7 +10,7 @@ const WRONG_PASSWORD = "WRONGPASS invalid username-password pair or user is disa
 const LOGIN_FIRST =
   "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
 
-/** Logs in, or says why not. */
+/** Logs the client in, or writes the error. */
 function logIn({ host, session, reply }: Call, user: string, password: string): boolean {
   const { ok, waitMs } = host.login.try(session.address, user, password)
   if (ok) {
@@ -70,7 +70,7 @@ const hello: Command = {
   },
 }
 
-/** AUTH and SETNAME behind the version. False when an error was written. */
+/** Applies the options AUTH and SETNAME of HELLO. False when it wrote an error. */
 function takeOptions(call: Call): boolean {
   const { session, request, reply } = call
   let name: string | undefined
@@ -113,7 +113,7 @@ function greet({ session, reply }: Call): void {
 const select: Command = {
   name: "select",
   arity: 2,
-  summary: `Chooses one of ${DATABASES} databases: each has counters of its own`,
+  summary: `Selects one of ${DATABASES} databases, each with its own counters`,
   run({ session, request, reply }) {
     const text = request.text(1)
     const database = Number(text)
@@ -130,7 +130,7 @@ const select: Command = {
 const reset: Command = {
   name: "reset",
   arity: 1,
-  summary: "Begins the connection anew",
+  summary: "Resets the state of the connection",
   beforeLogin: true,
   run({ host, session, reply }) {
     session.name = ""
@@ -158,7 +158,7 @@ const quit: Command = {
 const ping: Command = {
   name: "ping",
   arity: -1,
-  summary: "Answers PONG, or the message: [message]",
+  summary: "Replies PONG, or the message: [message]",
   run({ request, reply }) {
     if (request.count === 1) reply.simple("PONG")
     else if (request.count === 2) reply.bulk(request.raw(1))
@@ -170,7 +170,7 @@ const ping: Command = {
 const echo: Command = {
   name: "echo",
   arity: 2,
-  summary: "Answers the message: message",
+  summary: "Replies the message: message",
   run({ request, reply }) {
     reply.bulk(request.raw(1))
     return undefined

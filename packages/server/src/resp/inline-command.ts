@@ -1,9 +1,9 @@
-// Commands as people type them into telnet: words between spaces, with the quotes and escapes of redis-cli.
+// Inline commands, as typed into telnet: words separated by spaces, with the quotes and escapes of redis-cli.
 
 const SPACES = " \t\r\n\0\v\f"
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b: "\b", a: "\x07" }
 
-/** The words of a line, each character one byte. Undefined when quotes are left open or end inside a word. */
+/** Splits a line into words, one character per byte. Undefined when a quote is not closed or closes inside a word. */
 export function splitInline(line: string): string[] | undefined {
   const words: string[] = []
   let at = 0
@@ -29,7 +29,7 @@ export function splitInline(line: string): string[] | undefined {
 
 interface Quoted {
   readonly text: string
-  /** Behind the closing quote. */
+  /** Index after the closing quote. */
   readonly next: number
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { Login } from "./login.js"
 
 describe("logging in", () => {
-  it("takes the password of the one user", () => {
+  it("accepts the password of the only user", () => {
     const login = new Login("secret")
     expect(login.isRequired).toBe(true)
     expect(login.try("10.0.0.1", "default", "secret")).toEqual({ ok: true })
@@ -12,7 +12,7 @@ describe("logging in", () => {
       expect(login.try("10.0.0.1", "default", wrong)).toEqual({ ok: false })
   })
 
-  it("takes anything where there is no password", () => {
+  it("accepts any password when none is configured", () => {
     const login = new Login(undefined)
     expect(login.isRequired).toBe(false)
     expect(login.try("10.0.0.1", "default", "anything")).toEqual({ ok: true })
@@ -38,7 +38,7 @@ describe("logging in", () => {
     expect(login.try("2001:db8:0:1::1", "default", "secret").ok).toBe(true)
   })
 
-  it("counts no right password", () => {
+  it("does not count right passwords", () => {
     const login = new Login("secret", new ManualClock())
     for (let n = 0; n < 50; n++) expect(login.try("10.0.0.1", "default", "secret").ok).toBe(true)
   })

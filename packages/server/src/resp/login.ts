@@ -1,14 +1,13 @@
-// Who may ask. The password is compared by its hash and in constant time, and an address that keeps guessing is made to
-// wait by Sluice itself.
+// Checks passwords. It compares hashes in constant time, and a limiter slows down an address that guesses.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { type Clock, createLimiter, type Limiter } from "sluice"
 import { ipKey } from "sluice/http"
 
-/** Wrong passwords of one address. */
+/** Wrong passwords per address. */
 const FAILURES = { limit: 10, window: "1m", algorithm: "gcra" } as const
 
-/** What came of a try; `waitMs` until the next one is looked at. */
+/** The result of an attempt. `waitMs` is set when the address must wait before its next one. */
 export type LoginResult = { readonly ok: boolean; readonly waitMs?: number }
 
 export class Login {
@@ -25,13 +24,13 @@ export class Login {
     return this.#expected !== undefined
   }
 
-  /** There is one user. */
+  /** Checks an attempt. The only user is `default`. */
   try(address: string, user: string, password: string): LoginResult {
     if (this.#expected === undefined) return { ok: user === "default" }
     const who = ipKey(address) ?? address
-    // Looked at first: else the right password would be told from wrong ones however many were tried.
+    // Before the comparison: otherwise a guesser over the limit would still learn which password is right.
     if (this.#failures.checkSync(who, { cost: 0 }).remaining < 1) {
-      // Denied, and so not counted: it only tells the wait.
+      // A denied check charges nothing; it only returns the wait.
       return { ok: false, waitMs: this.#failures.checkSync(who).retryAfterMs }
     }
     const isPassword = timingSafeEqual(this.#digest(password), this.#expected)
@@ -44,7 +43,7 @@ export class Login {
     await this.#failures.close()
   }
 
-  /** Of one length, whatever the password is, and worthless to who finds it. */
+  /** Has the same length for every password and is useless to an attacker: the key is random per process. */
   #digest(password: string): Buffer {
     return createHmac("sha256", this.#key).update(password).digest()
   }

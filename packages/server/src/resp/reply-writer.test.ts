@@ -19,7 +19,7 @@ describe("a reply", () => {
     )
   })
 
-  it("has the limit of its own decision, whatever the one before was on", () => {
+  it("has the limit of its own decision, whatever the previous one had", () => {
     const limit = fc.oneof(
       fc.constantFrom(1, 9_999, 10_000, 1_000_000_000, 2 ** 50),
       fc.nat({ max: 2 ** 31 }),
@@ -38,7 +38,7 @@ describe("a reply", () => {
     )
   })
 
-  it("has every whole number as it is written by hand", () => {
+  it("writes every integer in decimal", () => {
     const numbers = fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.integer({ min: -1_000, max: 1_000 }))
     fc.assert(
       fc.property(numbers, (value) => written((reply) => reply.integer(value)) === `:${value}\r\n`),
@@ -49,7 +49,7 @@ describe("a reply", () => {
         expect(written((reply) => reply.integer(value))).toBe(`:${value}\r\n`)
   })
 
-  it("says in RESP2 with arrays what RESP3 has types for", () => {
+  it("uses arrays in RESP2 for the types of RESP3", () => {
     const write = (reply: ReplyWriter) => {
       reply.map(1)
       reply.bulk("é")
@@ -60,17 +60,17 @@ describe("a reply", () => {
     expect(written(write, 3)).toBe("%1\r\n$2\r\né\r\n_\r\n=8\r\ntxt:text\r\n")
   })
 
-  it("stays one line, whatever the error quotes", () => {
+  it("keeps an error on one line, whatever it quotes", () => {
     expect(written((reply) => reply.error("ERR got 'a\r\n+OK'"))).toBe("-ERR got 'a  +OK'\r\n")
   })
 
-  it("may be longer than the buffer it is written to", () => {
+  it("grows the buffer for a long reply", () => {
     const long = "x".repeat(100_000)
     expect(written((reply) => [reply.simple("OK"), reply.bulk(long)])).toBe(`+OK\r\n$100000\r\n${long}\r\n`)
   })
 })
 
-it("leaves bytes that somebody still reads alone", () => {
+it("does not overwrite bytes that are still being sent", () => {
   const reply = new ReplyWriter()
   reply.simple("first")
   const kept = reply.written()

@@ -1,10 +1,8 @@
-// Replies as bytes, in RESP2 or RESP3, one behind the other in a single buffer: a turn of a connection is one write.
-
-import { viewOf } from "./byte-view.js"
+// Writes replies in RESP2 or RESP3 into one buffer, so that a connection sends all replies of a read with one write.
 
 const FIRST_BYTES = 16_384
-/** A buffer that one large reply has made larger than this is not kept. */
-const MOST_KEPT = 65_536
+/** A larger buffer, grown for one large reply, is not kept. */
+const MAX_KEPT = 65_536
 
 const CR = 0x0d
 const LF = 0x0a
@@ -12,47 +10,41 @@ const COLON = 0x3a
 const MINUS = 0x2d
 const ZERO = 0x30
 const BILLION = 1_000_000_000
-/** Numbers below are written as soon as looked up. */
-const SHORT = 10_000
-/** The sign and digits of any number, with what goes around it. */
+/** Enough for `:`, the sign and digits of any number, and CRLF. */
 const NUMBER_BYTES = 24
 
-/** Four bytes at once, the first one lowest. */
+/** Four bytes as one little-endian integer, to write them at once. */
 const ARRAY_OF_FIVE = Buffer.from("*5\r\n").readInt32LE()
 const ALLOWED = Buffer.from(":0\r\n").readInt32LE()
 const DENIED = Buffer.from(":1\r\n").readInt32LE()
 const MINUS_ONE = Buffer.from(":-1\r").readInt32LE()
 
 export class ReplyWriter {
-  /** 2 or 3, as the client that is being answered has asked for. */
+  /** The protocol version of the client that is being answered. */
   protocol: 2 | 3 = 2
-  /** Bytes written and not yet taken. */
+  /** Bytes written and not yet sent. */
   length = 0
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  #view = viewOf(this.#bytes)
-  /** The limit of the last decision, and as it was written. */
-  #limit = Number.NaN
-  #limitLength = 0
-  readonly #limitBytes = new DataView(new ArrayBuffer(NUMBER_BYTES))
+  #view = new DataView(this.#bytes.buffer)
 
-  /** What was written from `start` on, valid until something else is written. */
+  /** The bytes written from `start` on, valid until the next write. */
   written(start = 0): Buffer {
     return this.#bytes.subarray(start, this.length)
   }
 
-  /** Starts anew. With `kept` somebody still reads the bytes: they are left to them. */
+  /** Empties the buffer. With `kept`, the socket still reads the bytes, so a new buffer takes its place. */
   clear(kept: boolean): void {
     this.length = 0
-    if (kept || this.#bytes.length > MOST_KEPT) this.#use(Buffer.allocUnsafeSlow(FIRST_BYTES))
+    if (kept || this.#bytes.length > MAX_KEPT) this.#use(Buffer.allocUnsafeSlow(FIRST_BYTES))
   }
 
   simple(text: string): void {
     this.#line(`+${text}`)
   }
 
-  /** `text` begins with a code in capitals, as Redis has it. */
+  /** `text` begins with a code in capitals, as in Redis. */
   error(text: string): void {
-    // What came from the client must not end the line, and with it the reply.
+    // A line end in text from the client would end the reply.
     this.#line(`-${text.replace(/[\r\n]/g, " ")}`)
   }
 
@@ -68,7 +60,7 @@ export class ReplyWriter {
     this.#line("")
   }
 
-  /** Text for people: RESP3 says what kind. */
+  /** Text for people; RESP3 has a type for it. */
   verbatim(text: string): void {
     if (this.protocol === 2) {
       this.bulk(text)
@@ -85,17 +77,17 @@ export class ReplyWriter {
     this.#line(this.protocol === 2 ? "$-1" : "_")
   }
 
-  /** The head of an array; its items follow. */
+  /** Begins an array; the caller writes its items next. */
   array(items: number): void {
     this.#line(`*${items}`)
   }
 
-  /** The head of a map; keys and values follow. RESP2 knows only arrays. */
+  /** Begins a map; the caller writes keys and values next. RESP2 has only arrays. */
   map(entries: number): void {
     this.#line(this.protocol === 2 ? `*${entries * 2}` : `%${entries}`)
   }
 
-  /** The head of a set; its items follow. RESP2 knows only arrays. */
+  /** Begins a set; the caller writes its items next. RESP2 has only arrays. */
   set(items: number): void {
     this.#line(this.protocol === 2 ? `*${items}` : `~${items}`)
   }
@@ -106,7 +98,7 @@ export class ReplyWriter {
     this.length += bytes.length
   }
 
-  /** The five integers of a decision. Seconds; a wait of -1 is none, or one without end. */
+  /** Writes the five integers of a decision. `retry` and `reset` are seconds; a `retry` of -1 means no wait, or an endless one. */
   decision(allowed: boolean, limit: number, remaining: number, retry: number, reset: number): void {
     this.#room(NUMBER_BYTES * 6)
     const view = this.#view
@@ -114,8 +106,7 @@ export class ReplyWriter {
     view.setInt32(at, ARRAY_OF_FIVE, true)
     view.setInt32(at + 4, allowed ? ALLOWED : DENIED, true)
     this.length = at + 8
-    if (limit < SHORT) this.#integer(limit)
-    else this.#sameLimit(limit)
+    this.#integer(limit)
     this.#integer(remaining)
     if (retry === -1) {
       at = this.length
@@ -128,23 +119,7 @@ export class ReplyWriter {
     this.#integer(reset)
   }
 
-  /** Most decisions are on the limit of the one before: its digits are known. */
-  #sameLimit(limit: number): void {
-    const start = this.length
-    if (limit !== this.#limit) {
-      this.#integer(limit)
-      this.#limit = limit
-      this.#limitLength = this.length - start
-      for (let i = 0; i < this.#limitLength; i++)
-        this.#limitBytes.setUint8(i, this.#bytes[start + i] as number)
-      return
-    }
-    for (let i = 0; i < this.#limitLength; i += 4)
-      this.#view.setInt32(start + i, this.#limitBytes.getInt32(i, true), true)
-    this.length = start + this.#limitLength
-  }
-
-  /** Where there is room for it. */
+  /** The caller has made room for it. */
   #integer(value: number): void {
     const bytes = this.#bytes
     let at = this.length
@@ -181,11 +156,11 @@ export class ReplyWriter {
 
   #use(bytes: Buffer): void {
     this.#bytes = bytes
-    this.#view = viewOf(bytes)
+    this.#view = new DataView(bytes.buffer)
   }
 }
 
-/** Any whole number within 2^53. Returns where it ends. */
+/** Writes any integer within 2^53. Returns the index after it. */
 function writeDigits(bytes: Buffer, at: number, value: number): number {
   if (value < 0) {
     bytes[at] = MINUS
@@ -196,7 +171,7 @@ function writeDigits(bytes: Buffer, at: number, value: number): number {
   return writeSmall(bytes, writeDigits(bytes, at, billions), (value - billions * BILLION) | 0, 9)
 }
 
-/** So many digits of a number below a billion: on 32 bits a division by ten is a multiplication. */
+/** Writes a number below a billion with this many digits. Its integers have 32 bits, which V8 divides faster. */
 function writeSmall(bytes: Buffer, at: number, value: number, digits: number): number {
   let left = value
   for (let i = at + digits - 1; i >= at; i--) {

@@ -31,7 +31,7 @@ const anyArgument = fc.string({
 const anyCommand = fc.array(anyArgument, { minLength: 1, maxLength: 8 })
 
 describe("a command", () => {
-  it("is read back as it was written, whatever bytes it has", () => {
+  it("is parsed to the same arguments, whatever bytes they contain", () => {
     fc.assert(
       fc.property(fc.array(anyCommand, { maxLength: 5 }), (commands) => {
         expect(parse(commands.map(encode).join(""))).toEqual({ found: commands, end: "done" })
@@ -51,12 +51,12 @@ describe("a command", () => {
     )
   })
 
-  it("may be typed by hand, between others", () => {
+  it("may be inline, between others", () => {
     const text = `PING\r\n${encode(["ECHO", "a"])}ECHO "b c"\n`
     expect(parse(text)).toEqual({ found: [["PING"], ["ECHO", "a"], ["ECHO", "b c"]], end: "done" })
   })
 
-  it("is nothing when it is empty", () => {
+  it("has no arguments when it is empty", () => {
     expect(parse("*0\r\n\r\n*-1\r\n*-0\r\nPING\r\n")).toEqual({
       found: [[], [], [], [], ["PING"]],
       end: "done",
@@ -85,7 +85,7 @@ describe("a command", () => {
     expect(parse(text)).toEqual({ found: [], end: `Protocol error: ${mistake}` })
   })
 
-  it("has smaller bounds when it is told so", () => {
+  it("can have smaller limits", () => {
     const parser = new RequestParser(limits)
     const few = { arguments: 2, bytes: 100 }
     expect(parser.parse(Buffer.from(encode(["a", "b", "c"])), 0, few)).toBe(BROKEN)

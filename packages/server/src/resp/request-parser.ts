@@ -1,43 +1,42 @@
-// Finds the next command in bytes from a socket. Arguments stay where they are: only where each starts and ends is noted,
-// since a string for every argument would cost more than the decision.
+// Parses commands from the bytes of a socket. It records where each argument starts and ends and creates no strings: a string
+// per argument would cost more than the decision.
 
 import { splitInline } from "./inline-command.js"
 
 /** What a client may send. */
 export interface RequestLimits {
-  /** The most arguments of one command, its name included. */
+  /** The maximum number of arguments of a command, including its name. */
   readonly arguments: number
-  /** The longest command in bytes, and so the most that is kept of one that has not arrived as a whole. */
+  /** The maximum size of a command in bytes, and so of what is kept of an incomplete one. */
   readonly bytes: number
 }
 
-/** The command has not arrived as a whole. */
+/** The command is incomplete. */
 export const INCOMPLETE = -1
-/** What came is no command; `mistake` says why. Nothing behind it can be trusted. */
+/** The bytes are not a command; `mistake` says why. Where the next command starts is unknown. */
 export const BROKEN = -2
 
 const ASTERISK = 0x2a
 const DOLLAR = 0x24
 const MINUS = 0x2d
+const PLUS = 0x2b
 const CR = 0x0d
 const LF = 0x0a
 const ZERO = 0x30
 const NINE = 0x39
-/** Longer than any length within the limits. */
-const MOST_DIGITS = 10
+/** More digits than any length within the limits has. */
+const MAX_DIGITS = 10
 
 export class RequestParser {
-  /** How many arguments the command has; 0 for an empty line. */
+  /** The number of arguments; 0 for an empty line. */
   count = 0
-  /** The bytes the arguments lie in: those given, or others for a command typed by hand. */
+  /** The bytes that contain the arguments: those given, or a copy for an inline command. */
   bytes: Buffer
-  /** Where the command starts in the bytes given. */
-  start = 0
   readonly starts: Int32Array
   readonly ends: Int32Array
   mistake = ""
   readonly #limits: RequestLimits
-  /** Where the length read last ends. */
+  /** Index after the length that was read last. */
   #next = 0
 
   constructor(limits: RequestLimits) {
@@ -47,10 +46,9 @@ export class RequestParser {
     this.ends = new Int32Array(limits.arguments)
   }
 
-  /** Reads the command at `at`. Returns where the next one starts, `INCOMPLETE` or `BROKEN`. */
+  /** Parses the command at `at`. Returns the index of the next command, `INCOMPLETE` or `BROKEN`. */
   parse(bytes: Buffer, at: number, limits: RequestLimits = this.#limits): number {
     this.count = 0
-    this.start = at
     if (bytes[at] !== ASTERISK) return this.#parseInline(bytes, at, limits)
     const count = this.#length(bytes, at + 1)
     if (count === INCOMPLETE) return INCOMPLETE
@@ -66,7 +64,7 @@ export class RequestParser {
       if (!(length >= 0 && start - at + length <= limits.bytes)) return this.#broken("invalid bulk length")
       const end = start + length
       if (end + 2 > bytes.length) return INCOMPLETE
-      // Redis does not look at these two; a client that miscounts is better told than misunderstood.
+      // Redis does not check these two bytes. A client that miscounts gets an error here instead of a wrong reading.
       if (bytes[end] !== CR || bytes[end + 1] !== LF) return this.#broken("expected CRLF after an argument")
       starts[i] = start
       ends[i] = end
@@ -77,7 +75,7 @@ export class RequestParser {
     return next
   }
 
-  /** An argument as it came, valid until the next command is read. */
+  /** The bytes of an argument, valid until the next command is parsed. */
   raw(index: number): Buffer {
     return this.bytes.subarray(this.starts[index], this.ends[index])
   }
@@ -86,7 +84,24 @@ export class RequestParser {
     return this.bytes.toString("utf8", this.starts[index], this.ends[index])
   }
 
-  /** The length at `at`, which ends with CRLF; NaN if it is none. Its end is in `#next`. */
+  /** An argument as a decimal integer, or NaN. Beyond 2^53 it is rounded. */
+  integer(index: number): number {
+    const { bytes } = this
+    const end = this.ends[index] as number
+    let at = this.starts[index] as number
+    const sign = bytes[at]
+    if (sign === MINUS || sign === PLUS) at++
+    if (at >= end) return Number.NaN
+    let value = 0
+    for (; at < end; at++) {
+      const byte = bytes[at] as number
+      if (byte < ZERO || byte > NINE) return Number.NaN
+      value = value * 10 + (byte - ZERO)
+    }
+    return sign === MINUS ? -value : value
+  }
+
+  /** Parses the length at `at`, which ends with CRLF; NaN if it is invalid. Sets `#next` to its end. */
   #length(bytes: Buffer, at: number): number {
     const isNegative = bytes[at] === MINUS
     let value = 0
@@ -95,14 +110,14 @@ export class RequestParser {
       const byte = bytes[i] as number
       if (byte >= ZERO && byte <= NINE) {
         value = value * 10 + (byte - ZERO)
-        if (i - at > MOST_DIGITS) return Number.NaN
+        if (i - at > MAX_DIGITS) return Number.NaN
         continue
       }
       if (byte !== CR) return Number.NaN
       if (i + 1 >= bytes.length) return INCOMPLETE
       if (bytes[i + 1] !== LF || i === (isNegative ? at + 1 : at)) return Number.NaN
       this.#next = i + 2
-      // Nothing is less than nothing; -1 itself means something else here.
+      // Any negative length, but not -1, which means INCOMPLETE.
       return isNegative ? (value === 0 ? 0 : -2) : value
     }
   }

@@ -5,7 +5,7 @@ import type { Core } from "../core.js"
 import { HeldBytes } from "../held-bytes.js"
 import { acceptWaiting, addressOf, type Listener, lastCall } from "../listener.js"
 import { SharedReads } from "../shared-reads.js"
-import { Connection, type Turns } from "./connection.js"
+import { Connection, type ConnectionContext } from "./connection.js"
 import { Login } from "./login.js"
 import { ReplyWriter } from "./reply-writer.js"
 import { RequestParser } from "./request-parser.js"
@@ -13,43 +13,43 @@ import { Throttle } from "./throttle.js"
 
 export interface RespOptions {
   readonly host: string
-  /** 0 takes any free port. */
+  /** 0 for any free port. */
   readonly port: number
-  /** What clients have to send with AUTH or HELLO. Default: none. */
+  /** The password that clients send with AUTH or HELLO. Default: none is required. */
   readonly password?: string | undefined
-  /** Keeps the counters of services that share a store apart. Default: `"sluice"`. */
+  /** Separates the counters of services that share a store. Default: `"sluice"`. */
   readonly prefix?: string
   readonly maxConnections?: number
-  /** The longest command in bytes. Default: 65,536. */
+  /** The maximum size of a command in bytes. Default: 65,536. */
   readonly maxCommandBytes?: number
-  /** The most arguments of one command. Default: 1,024. */
+  /** The maximum number of arguments of a command. Default: 1,024. */
   readonly maxArguments?: number
-  /** How long a connection may be quiet. Default: 10 minutes; 0 for ever. */
+  /** How long a connection may be idle. Default: 10 minutes; 0 for no limit. */
   readonly idleMs?: number
-  /** How long a command may take to arrive, and replies to be taken. Default: 10 seconds. */
+  /** How long a command may take to arrive, and a client to read its replies. Default: 10 seconds. */
   readonly slowMs?: number
   /** How long a client may take to log in. Default: 1 minute. */
   readonly loginMs?: number
-  /** Bounds what all clients together make the listener hold. Default: 64 MiB. */
+  /** Limits the memory that all clients together use. Default: 64 MiB. */
   readonly heldBytes?: HeldBytes
-  /** Told of what should not have happened. Default: a process warning. */
+  /** Called for internal errors. Default: a process warning. */
   readonly onError?: (error: unknown) => void
-  /** Measures time-outs. Default: the system's. */
+  /** The clock of the timeouts. Default: the system clock. */
   readonly clock?: Clock
 }
 
-/** How long `close` gives commands that are on their way. */
+/** How long `close` waits for commands that are on their way. */
 const LAST_CALL_MS = 500
 const SWEEP_MS = 1_000
 
-/** Serves CL.THROTTLE, and a rule by name, to any Redis client. */
+/** Serves CL.THROTTLE and SLUICE.CHECK to any Redis client. */
 export async function startResp(core: Core, options: RespOptions): Promise<Listener> {
   const listener = new RespListener(core, options)
   await listener.open(options)
   return listener
 }
 
-class RespListener implements Listener, Turns {
+class RespListener implements Listener, ConnectionContext {
   readonly core: Core
   readonly login: Login
   readonly maxConnections: number
@@ -66,7 +66,7 @@ class RespListener implements Listener, Turns {
   readonly #server: Server
   readonly #connections = new Set<Connection>()
   readonly #schedule: NonNullable<Clock["schedule"]>
-  readonly #patience: { readonly idle: number; readonly slow: number; readonly login: number }
+  readonly #timeouts: { readonly idle: number; readonly slow: number; readonly login: number }
   #cancelSweep = () => {}
   #ids = 0
   #closed: Promise<void> | undefined
@@ -82,12 +82,12 @@ class RespListener implements Listener, Turns {
     this.heldBytes = options.heldBytes ?? new HeldBytes()
     this.onError = options.onError ?? warn
     this.#schedule = clock.schedule?.bind(clock) ?? systemClock.schedule
-    this.#patience = {
+    this.#timeouts = {
       idle: secondsOf(options.idleMs ?? 600_000),
       slow: secondsOf(options.slowMs ?? 10_000),
       login: secondsOf(options.loginMs ?? 60_000),
     }
-    // Half open: who closes its side after the last command still gets its replies.
+    // Half open: a client that closes its side after the last command still receives its replies.
     this.#server = createServer(
       { allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true },
       (socket) => this.#accept(socket),
@@ -114,18 +114,18 @@ class RespListener implements Listener, Turns {
     await acceptWaiting(this.#server, deadlineMs)
     const closed = once(this.#server, "close")
     this.#server.close()
-    // Redis has no word for "send nothing more": what is on its way is given a moment.
+    // The protocol has no way to ask clients to stop, so commands on their way get a moment to arrive.
     const ending = lastCall(Math.min(LAST_CALL_MS, deadlineMs), () => {
       for (const connection of this.#connections) connection.end()
     })
     const hangUp = setTimeout(() => {
-      for (const connection of this.#connections) connection.cut()
+      for (const connection of this.#connections) connection.destroy()
     }, deadlineMs)
     await closed
     clearTimeout(ending)
     clearTimeout(hangUp)
     this.#cancelSweep()
-    this.#tellCounts()
+    this.#reportCounts()
     await this.login.close()
   }
 
@@ -141,32 +141,32 @@ class RespListener implements Listener, Turns {
     connection.onClose(() => this.#connections.delete(connection))
   }
 
-  /** Once a second, for all: a timer per connection would be moved with every command. */
+  /** Checks all timeouts once a second: a timer per connection would have to be reset with every command. */
   readonly #sweep = (): void => {
     this.seconds++
-    const { idle, slow, login } = this.#patience
+    const { idle, slow, login } = this.#timeouts
     for (const connection of this.#connections) {
-      const quiet = connection.quietSeconds
+      const idleSeconds = connection.idleSeconds
       if (
-        connection.owingSeconds >= slow ||
-        connection.untakenSeconds() >= slow ||
-        quiet >= idle ||
+        connection.incompleteSeconds >= slow ||
+        connection.unreadSeconds() >= slow ||
+        idleSeconds >= idle ||
         (!connection.isLoggedIn && connection.ageSeconds >= login)
       )
-        connection.cut()
+        connection.destroy()
     }
-    this.#tellCounts()
+    this.#reportCounts()
     this.#cancelSweep = this.#schedule(SWEEP_MS, this.#sweep)
   }
 
-  #tellCounts(): void {
+  #reportCounts(): void {
     const { allowed, denied, degraded } = this.throttle.takeCounts()
     if (allowed + denied === 0) return
     this.core.watch.counted?.({ protocol: "resp", allowed, denied, degraded })
   }
 }
 
-/** Whole seconds, at least one; for ever when there is no limit. */
+/** Whole seconds, at least one; infinite for 0. */
 function secondsOf(ms: number): number {
   return ms === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.ceil(ms / 1000))
 }

@@ -1,11 +1,10 @@
-// SLUICE.CHECK rule key [cost]: one rule of the rule set under a key by name, with the reply of CL.THROTTLE. A limit and a
+// SLUICE.CHECK rule key [cost] checks one rule of the rule set for a key. The reply is that of CL.THROTTLE; a limit and
 // remaining of -1 mean that nothing limits the key.
 
 import { isUtf8 } from "node:buffer"
 import type { RuleDecision } from "sluice/rules"
 import { askKey } from "../core.js"
 import type { Command } from "./command.js"
-import { parseInteger } from "./integer.js"
 import type { ReplyWriter } from "./reply-writer.js"
 import type { Answer } from "./throttle.js"
 
@@ -15,7 +14,7 @@ export const ruleCheck: Command = {
   summary: "Checks a rule of the rule set by its id: rule key [cost]",
   keyAt: 2,
   run({ host, request, reply }) {
-    const { bytes, starts, ends, count } = request
+    const { count } = request
     if (count > 4) {
       reply.error("ERR usage: sluice.check <rule> <key> [<cost>]")
       return undefined
@@ -24,7 +23,7 @@ export const ruleCheck: Command = {
       reply.error("ERR the key must be UTF-8")
       return undefined
     }
-    const cost = count === 4 ? parseInteger(bytes, starts[3] as number, ends[3] as number) : undefined
+    const cost = count === 4 ? request.integer(3) : undefined
     const options = cost === undefined ? {} : { cost }
     const decision = askKey(host.core, "resp", request.text(1), request.text(2), options)
     if (decision instanceof Promise) return decision.then(answerOf)
@@ -43,7 +42,7 @@ function writeDecision(reply: ReplyWriter, decision: RuleDecision): void {
   reply.decision(allowed, orMinusOne(limit), orMinusOne(remaining), retry, Math.ceil(resetAfterMs / 1000))
 }
 
-/** RESP has no integer for what never ends. */
+/** RESP has no integer for infinity. */
 function orMinusOne(value: number): number {
   return value === Number.POSITIVE_INFINITY ? -1 : value
 }

@@ -1,14 +1,14 @@
-// What the service tells of itself: INFO, CONFIG GET.
+// Information about the service: INFO, CONFIG GET.
 
 import { type Call, type Command, type Host, unknownSubcommand } from "./command.js"
 
-/** The Redis whose commands these are: clients look here for what a server can do. */
+/** The Redis version that clients see; they derive the server's features from it. */
 export const VERSION = "7.0.0"
 
 const info: Command = {
   name: "info",
   arity: -1,
-  summary: "Tells about the service",
+  summary: "Describes the service",
   run({ host, reply }) {
     reply.verbatim(infoText(host))
     return undefined
@@ -28,7 +28,7 @@ function infoText({ connections, maxConnections, startedAt }: Host): string {
     `connected_clients:${connections}`,
     `maxclients:${maxConnections}`,
     "",
-    // Clients wait until this says 0 before they send anything.
+    // Clients wait for loading:0 before they send commands.
     "# Persistence",
     "loading:0",
     "",
@@ -42,7 +42,7 @@ function infoText({ connections, maxConnections, startedAt }: Host): string {
 const config: Command = {
   name: "config",
   arity: -2,
-  summary: "Tells settings that clients ask for: GET name",
+  summary: "Returns settings that clients ask for: GET name",
   run(call) {
     const { request, reply } = call
     const subcommand = request.text(1).toLowerCase()
@@ -53,7 +53,7 @@ const config: Command = {
   },
 }
 
-/** What redis-benchmark and others want to know. Names only: a pattern finds nothing. */
+/** Settings that redis-benchmark and clients read. Exact names only; patterns match nothing. */
 function writeSettings({ host, request, reply }: Call): void {
   const settings = new Map([
     ["save", ""],

@@ -5,12 +5,11 @@ import { redisStore } from "sluice/redis"
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"
 import { startRedis } from "../../../../test/support/redis/single.js"
-import { viewOf } from "./byte-view.js"
 import { ReplyWriter } from "./reply-writer.js"
 import { RequestParser } from "./request-parser.js"
 import { encode, start } from "./started.test-support.js"
-import { TermsCache } from "./terms.js"
 import { Throttle } from "./throttle.js"
+import { ThrottlePolicies } from "./throttle-policy.js"
 
 /** redis-cell's own test: burst 4, one a second. Time in ms, quantity, then the reply. */
 const redisCellTrace = [
@@ -32,7 +31,7 @@ const redisCellTrace = [
 ] as const
 
 describe("CL.THROTTLE", () => {
-  it("answers as redis-cell does in its own test", async () => {
+  it("gives the replies of redis-cell's own test", async () => {
     const { core, connect } = await start()
     const client = await connect()
     const began = core.clock.now()
@@ -42,7 +41,7 @@ describe("CL.THROTTLE", () => {
     }
   })
 
-  it("charges one when no quantity is given, and nothing for a quantity of 0", async () => {
+  it("charges 1 by default, and nothing for a quantity of 0", async () => {
     const { connect } = await start()
     const client = await connect()
     expect(await client.command("CL.THROTTLE", "user123", 15, 30, 60)).toEqual([0, 16, 15, -1, 2])
@@ -58,7 +57,7 @@ describe("CL.THROTTLE", () => {
     expect(await client.command("CL.THROTTLE", "k", 9, 1, 60, 0)).toEqual([0, 10, 5, -1, 300])
   })
 
-  it("counts every database for itself", async () => {
+  it("counts each database separately", async () => {
     const { connect } = await start()
     const client = await connect()
     for (const database of [0, 1, 15]) {
@@ -68,7 +67,7 @@ describe("CL.THROTTLE", () => {
     }
   })
 
-  it("counts keys of any characters, each for itself", async () => {
+  it("counts keys of any characters separately", async () => {
     const { connect } = await start()
     const client = await connect()
     for (const key of ["", " ", "käse", "鍵", "kase", "{a}", "a\r\nb", "🗝"]) {
@@ -77,15 +76,15 @@ describe("CL.THROTTLE", () => {
     }
   })
 
-  it("meets the counters that the same key has elsewhere in its namespace", () => {
+  it("shares the counter of the same key elsewhere in its namespace", () => {
     const store = memoryStore({ clock: new ManualClock() })
     const asked = asking(new Throttle(store, "sluice"))
-    const { policy } = new TermsCache().get(9, 10, 60)
+    const policy = new ThrottlePolicies().get(9, 10, 60)
     asked("CL.THROTTLE", "user", 9, 10, 60, 4)
     expect(store.checkOneSync(new Namespace("sluice:cl"), "user", policy, 0).remaining).toBe(6)
   })
 
-  it("refuses a key that is no text", async () => {
+  it("refuses a key that is not UTF-8", async () => {
     const { connect } = await start()
     const client = await connect({ encoding: "latin1" })
     await expect(client.command("CL.THROTTLE", "\xff\xfe", 1, 1, 60)).rejects.toThrow(
@@ -114,19 +113,19 @@ describe("CL.THROTTLE", () => {
     expect((core.store as ReturnType<typeof memoryStore>).stats.keys).toBe(0)
   })
 
-  it("decides as a gcra limiter does, whatever is asked when", () => {
+  it("decides as a gcra limiter does for any commands at any time", () => {
     const question = fc.record({
       wait: fc.integer({ min: 0, max: 5_000 }),
       key: fc.constantFrom("a", "b", "é"),
       cost: fc.integer({ min: 0, max: 6 }),
     })
-    const terms = fc.record({
+    const limits = fc.record({
       maxBurst: fc.integer({ min: 0, max: 9 }),
       count: fc.integer({ min: 1, max: 20 }),
       period: fc.integer({ min: 1, max: 20 }),
     })
     fc.assert(
-      fc.property(terms, fc.array(question, { maxLength: 40 }), ({ maxBurst, count, period }, questions) => {
+      fc.property(limits, fc.array(question, { maxLength: 40 }), ({ maxBurst, count, period }, questions) => {
         const clock = new ManualClock()
         const limiter = createLimiter({
           algorithm: "gcra",
@@ -178,8 +177,8 @@ describe("CL.THROTTLE on Redis", () => {
   })
 })
 
-describe("those who watch", () => {
-  it("are told how many were allowed and denied, not of looks", async () => {
+describe("metrics", () => {
+  it("count what was allowed and denied, without quantities of 0", async () => {
     const clock = new ManualClock()
     const { connect, counted } = await start({ clock })
     const client = await connect()
@@ -199,12 +198,8 @@ function asking(throttle: Throttle): (...args: readonly (string | number)[]) => 
     reply.clear(false)
     const text = args.map((arg) => `$${Buffer.byteLength(String(arg))}\r\n${arg}\r\n`).join("")
     const bytes = Buffer.from(`*${args.length}\r\n${text}`)
-    if (throttle.find(viewOf(bytes), 0, bytes.length, 1_000) > 0) {
-      void throttle.repeat(bytes, 0, reply)
-    } else {
-      parser.parse(bytes, 0)
-      void throttle.run(parser, 0, reply)
-    }
+    parser.parse(bytes, 0)
+    void throttle.run(parser, 0, reply)
     return reply.written().toString()
   }
 }

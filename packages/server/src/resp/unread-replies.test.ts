@@ -34,7 +34,7 @@ async function standstill(lazy: RawClient, other: RawClient): Promise<void> {
   }
 }
 
-it("of commands that wait for the store are held up to a bound, and all arrive in the end", async () => {
+it("of commands that wait for the store are held up to a limit, and all arrive in the end", async () => {
   const held = new HeldBytes()
   const { open } = await start({ heldBytes: held }, { store: remoteStore() })
   const [lazy, other] = [await open(), await open()]
@@ -53,7 +53,7 @@ it("of commands that wait for the store are held up to a bound, and all arrive i
   expect(held.held).toBe(0)
 }, 40_000)
 
-it("are given up after a time, though every command was whole and the client may be quiet for ever", async () => {
+it("end the connection after a time, although every command was complete and idle clients have no limit", async () => {
   const clock = new ManualClock()
   const held = new HeldBytes()
   const { open } = await start({ clock, idleMs: 0, slowMs: 10_000, heldBytes: held })
@@ -75,7 +75,7 @@ it("are given up after a time, though every command was whole and the client may
   await eventually(() => lazy.isClosed)
 })
 
-it("of all clients together are bounded: who makes them too many is cut, and others go on", async () => {
+it("of all clients together are limited: the client that exceeds the limit is disconnected", async () => {
   const held = new HeldBytes(1_500_000)
   const { open } = await start({ heldBytes: held })
   const other = await open()

@@ -2,28 +2,28 @@ import { memoryStore } from "sluice"
 import { Namespace } from "sluice/internal"
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"
-import { TermsCache, TermsError } from "./terms.js"
+import { ThrottleArgumentError, ThrottlePolicies } from "./throttle-policy.js"
 
-describe("the terms of a command", () => {
-  it("are a gcra policy that holds one more than max_burst", () => {
-    const { policy } = new TermsCache().get(15, 30, 60)
+describe("the policy of a command", () => {
+  it("is gcra with a capacity of max_burst + 1", () => {
+    const policy = new ThrottlePolicies().get(15, 30, 60)
     expect(policy).toMatchObject({ limit: 30, window: 60_000_000, capacity: 16 })
     expect(policy.algorithm.name).toBe("gcra")
   })
 
-  it("are the same object while they are remembered", () => {
-    const cache = new TermsCache()
+  it("is the same object while it is cached", () => {
+    const cache = new ThrottlePolicies()
     expect(cache.get(15, 30, 60)).toBe(cache.get(15, 30, 60))
     expect(cache.get(16, 30, 60)).not.toBe(cache.get(15, 30, 60))
   })
 
-  it("are right for any numbers, however many share a place", () => {
-    const cache = new TermsCache()
+  it("is right for any numbers, however many share a slot", () => {
+    const cache = new ThrottlePolicies()
     for (let round = 0; round < 2; round++) {
       for (let n = 0; n < 3_000; n++) {
-        const terms = cache.get(n, (n % 7) + 1, (n % 11) + 1)
-        expect(terms).toMatchObject({ maxBurst: n, count: (n % 7) + 1, period: (n % 11) + 1 })
-        expect(terms.policy.capacity).toBe(n + 1)
+        const policy = cache.get(n, (n % 7) + 1, (n % 11) + 1)
+        const window = ((n % 11) + 1) * 1_000_000
+        expect(policy).toMatchObject({ capacity: n + 1, limit: (n % 7) + 1, window })
       }
     }
   })
@@ -37,24 +37,24 @@ describe("the terms of a command", () => {
     [1, 1e300, 1, /count must be from 1/],
     [1, 1, -1, /period must be from 1/],
     [1, 1, 315_576_001, /period must be from 1/],
-  ])("%d %d %d are refused", (maxBurst, count, period, message) => {
-    const get = () => new TermsCache().get(maxBurst, count, period)
-    expect(get).toThrow(TermsError)
+  ])("refuses %d %d %d", (maxBurst, count, period, message) => {
+    const get = () => new ThrottlePolicies().get(maxBurst, count, period)
+    expect(get).toThrow(ThrottleArgumentError)
     expect(get).toThrow(message)
   })
 
-  it("are refused when they cannot be counted exactly", () => {
-    const get = () => new TermsCache().get(2 ** 40, 7, 86_400)
+  it("is refused when it cannot be counted exactly", () => {
+    const get = () => new ThrottlePolicies().get(2 ** 40, 7, 86_400)
     expect(get).toThrow(expect.objectContaining({ code: "POLICY_TOO_LARGE" }))
   })
 
-  it("let keys of a fast limit be forgotten soon, though a slow one shares their namespace", () => {
+  it("lets keys of a fast limit expire early although a slow limit shares their namespace", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
-    const cache = new TermsCache()
+    const cache = new ThrottlePolicies()
     const namespace = new Namespace("test")
-    const slow = cache.get(4, 5, 86_400).policy
-    const fast = cache.get(99, 100, 1).policy
+    const slow = cache.get(4, 5, 86_400)
+    const fast = cache.get(99, 100, 1)
     const ask = (key: string, policy: typeof slow) => store.checkOneSync(namespace, key, policy, 3)
     ask("slow", slow)
     for (let n = 0; n < 1_000; n++) ask(`old:${n}`, fast)
