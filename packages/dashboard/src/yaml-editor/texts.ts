@@ -1,12 +1,14 @@
 const en = {
-  keys: "Ctrl+Space: suggestions · Ctrl+F: search · Tab: indent · Escape, then Tab: leave the editor",
+  /** `mod` is the modifier key of the platform, Ctrl or Cmd. */
+  keys: (mod: string) =>
+    `Ctrl+Space: suggestions · ${mod}+F: search · Tab: indent · Escape, then Tab: leave the editor`,
   mistakes: (count: number) => (count === 1 ? "1 mistake" : `${count} mistakes`),
   fine: "No mistakes",
   line: (line: number) => `Line ${line}`,
 }
 
 const zh: typeof en = {
-  keys: "Ctrl+空格：显示建议 · Ctrl+F：搜索 · Tab：缩进 · 先按 Escape 再按 Tab：离开编辑器",
+  keys: (mod) => `Ctrl+空格：显示建议 · ${mod}+F：搜索 · Tab：缩进 · 先按 Escape 再按 Tab：离开编辑器`,
   mistakes: (count) => `${count} 处错误`,
   fine: "没有错误",
   line: (line) => `第 ${line} 行`,

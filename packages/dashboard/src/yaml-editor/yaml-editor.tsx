@@ -8,6 +8,8 @@ import type { CodeMirror, EditedText, Mark } from "./code-mirror.js"
 import type { Hints } from "./completion.js"
 import { texts } from "./texts.js"
 
+const MODIFIER = /^(?:Mac|iP)/.test(navigator.platform) ? "Cmd" : "Ctrl"
+
 export interface YamlEditorProps {
   readonly label: string
   readonly value: string
@@ -30,7 +32,7 @@ export function YamlEditor(props: YamlEditorProps) {
   const [editor, setEditor] = useState<CodeMirror>()
   const [problem, setProblem] = useState<unknown>()
   const [attempt, setAttempt] = useState(0)
-  const settings = { label, keys: text.keys, language: language.value, readOnly }
+  const settings = { label, keys: text.keys(MODIFIER), language: language.value, readOnly }
 
   useEffect(() => {
     let created: CodeMirror | undefined
