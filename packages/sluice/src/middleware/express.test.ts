@@ -6,7 +6,7 @@ import { rateLimit } from "./express.js"
 import { rateLimit as nodeRateLimit } from "./node/node.js"
 import { type AdapterCase, describeAdapter, type RunningApp } from "./suite/adapter-suite.test-support.js"
 
-// No types are published under the name that stands for express 4 here.
+// The alias of express 4 has no types.
 const express4 = createRequire(import.meta.url)("express4") as typeof express
 
 for (const [name, create] of [["express 5", express] as const, ["express 4", express4] as const]) {
@@ -50,7 +50,7 @@ describe("what only express has", () => {
   const from = async (url: string, ip: string): Promise<number> =>
     (await fetch(url, { headers: { "x-forwarded-for": ip } })).status
 
-  it("limits one route and leaves the others alone", async () => {
+  it("limits one route and no others", async () => {
     const url = await serve((app) => {
       app.get("/login", rateLimit(once), (_request, response) => void response.send("in"))
       app.get("/", (_request, response) => void response.send("hello"))
@@ -62,7 +62,7 @@ describe("what only express has", () => {
     expect(other.headers.has("ratelimit")).toBe(false)
   })
 
-  it("counts each route by itself with keyBy route, also inside a router", async () => {
+  it("counts each route separately with keyBy route, also inside a router", async () => {
     const url = await serve((app) => {
       const router = express.Router()
       const limit = rateLimit({ ...once, keyBy: "route" })
@@ -86,7 +86,7 @@ describe("what only express has", () => {
     expect(await from(url, "198.51.100.1, 203.0.113.2")).toBe(429)
   })
 
-  it("warns, once, of a trust proxy setting that lets clients choose their address", async () => {
+  it("warns once of a trust proxy setting that lets clients choose their address", async () => {
     const warnings: (Error & { code?: string })[] = []
     const listener = (warning: Error): unknown => warnings.push(warning)
     process.on("warning", listener)
@@ -112,7 +112,7 @@ describe("what only express has", () => {
     expect(headers.get("x-ratelimit-remaining")).toBe("1")
   })
 
-  it("lets a request go on that somebody has answered already", async () => {
+  it("lets a request go on that another middleware has already responded to", async () => {
     const seen: unknown[] = []
     const url = await serve((app) => {
       app.use((_request, response, next) => {
@@ -127,7 +127,7 @@ describe("what only express has", () => {
     expect(seen).toEqual([true])
   })
 
-  it("lets onDenied answer instead, or let the request go on", async () => {
+  it("lets onDenied respond, or let the request go on", async () => {
     const url = await serve((app) => {
       const answer = rateLimit({
         ...once,
@@ -147,7 +147,7 @@ describe("what only express has", () => {
     expect(await (await fetch(`${url}/pass`)).json()).toBe(false)
   })
 
-  it("hands what onDenied throws, now or later, to the error handler", async () => {
+  it("passes errors and rejections of onDenied to the error handler", async () => {
     const url = await serve((app) => {
       const throws = rateLimit({
         ...once,

@@ -55,7 +55,7 @@ describe("what only hono has", () => {
     expect(response.headers.get("x-ratelimit-remaining")).toBe("1")
   })
 
-  it("shows its headers on what an HTTPException and a missing route answer", async () => {
+  it("shows its headers on the responses of an HTTPException and of a missing route", async () => {
     const app = new Hono().use(rateLimit({ ...once, limit: 9 })).get("/", () => {
       throw new HTTPException(401, { message: "who?" })
     })
@@ -78,7 +78,7 @@ describe("what only hono has", () => {
     expect(headers.get("x-ratelimit-remaining")).toBe("0")
   })
 
-  it("limits routes by themselves, and shows an outer limit together with theirs", async () => {
+  it("limits routes separately, and shows an outer limit with theirs", async () => {
     const app = new Hono()
     app.use(rateLimit({ ...once, limit: 9, name: "all" }))
     app.get("/login", rateLimit({ ...once, name: "login" }), (c) => c.text("hello"))
@@ -93,7 +93,7 @@ describe("what only hono has", () => {
     expect((await fetch(`${url}/free`)).headers.get("ratelimit")).toMatch(/^"all";r=6;t=\d+$/)
   })
 
-  it("leaves an outer limit's headers alone when an inner one shows none", async () => {
+  it("keeps an outer limit's headers when an inner one shows none", async () => {
     const app = new Hono()
     app.use(rateLimit(twice))
     app.get("/", rateLimit({ ...once, prefix: "inner", headers: "none" }), (c) => c.text("hello"))
@@ -101,7 +101,7 @@ describe("what only hono has", () => {
     expect(headers.get("x-ratelimit-limit")).toBe("2")
   })
 
-  it("counts by the route that answers, not by the middleware's own", async () => {
+  it("counts by the route of the handler, not of the middleware", async () => {
     const app = new Hono().use("*", rateLimit({ ...once, keyBy: "route" }))
     app.get("/items/:id", (c) => c.text("item"))
     app.get("/lists/:id", (c) => c.text("list"))
@@ -111,7 +111,7 @@ describe("what only hono has", () => {
     expect(answers).toEqual([200, 429, 200])
   })
 
-  it("lets onDenied answer instead, with the headers, or let the request go on", async () => {
+  it("lets onDenied respond with the headers, or let the request go on", async () => {
     const app = new Hono()
     app.use(
       rateLimit({
@@ -132,7 +132,7 @@ describe("what only hono has", () => {
     expect(passed.headers.get("x-ratelimit-remaining")).toBe("0")
   })
 
-  it("answers a WebSocket upgrade above the limit 429 and never opens it", async () => {
+  it("responds 429 to a WebSocket upgrade above the limit", async () => {
     const app = new Hono().use(rateLimit(once))
     app.get(
       "/ws",
@@ -163,7 +163,7 @@ describe("what only hono has", () => {
   })
 })
 
-describe("without a server of Node", () => {
+describe("without node:http", () => {
   const from = (env: object | undefined, app: Hono, path = "/") => app.request(path, {}, env)
 
   function app(options: Parameters<typeof rateLimit>[0]): Hono {
@@ -174,14 +174,14 @@ describe("without a server of Node", () => {
     ["Deno", (ip) => ({ remoteAddr: { transport: "tcp", hostname: ip, port: 1 } })],
     ["Bun", (ip) => ({ requestIP: () => ({ address: ip, family: "IPv4", port: 1 }) })],
     ["Bun, its server beside other things", (ip) => ({ server: { requestIP: () => ({ address: ip }) } })],
-  ])("counts by the address that %s tells", async (_what, env) => {
+  ])("counts by the address that %s provides", async (_what, env) => {
     const limited = app(once)
     expect((await from(env("203.0.113.1"), limited)).status).toBe(200)
     expect((await from(env("203.0.113.1"), limited)).status).toBe(429)
     expect((await from(env("203.0.113.2"), limited)).status).toBe(200)
   })
 
-  it("counts by the address that the application says", async () => {
+  it("counts by the address of the ip option", async () => {
     const limited = app({ ...once, ip: (c) => c.req.header("cf-connecting-ip") })
     const as = (ip: string) => limited.request("/", { headers: { "cf-connecting-ip": ip } })
     expect((await as("203.0.113.1")).status).toBe(200)
@@ -189,7 +189,7 @@ describe("without a server of Node", () => {
     expect((await as("203.0.113.2")).status).toBe(200)
   })
 
-  it("counts everybody together where nobody tells an address, also without an environment", async () => {
+  it("counts all clients together without an address, also without an environment", async () => {
     const limited = app(once)
     expect((await from(undefined, limited)).status).toBe(200)
     expect((await from({ ip: "203.0.113.2", server: "text" }, limited)).status).toBe(429)
@@ -216,7 +216,7 @@ describe("without a server of Node", () => {
     expect([passed.status, passed.headers.get("x-ratelimit-remaining")]).toEqual([200, "0"])
   })
 
-  it("gives failed requests back there too, also when the handler throws what is no Error", async () => {
+  it("refunds failed requests there too, also when the handler throws something that is no Error", async () => {
     const limited = new Hono().use(rateLimit({ ...once, skipFailedRequests: true }))
     limited.get("/", (c) => c.text("hello"))
     limited.get("/bad", (c) => c.text("bad", 400))
@@ -228,7 +228,7 @@ describe("without a server of Node", () => {
   })
 })
 
-it("listens for nothing once the answer is there", async () => {
+it("removes its listeners once the response is ready", async () => {
   const app = new Hono().use(rateLimit({ ...once, skipFailedRequests: true }))
   let during = 0
   const { signal } = new AbortController()
@@ -243,13 +243,13 @@ it("listens for nothing once the answer is there", async () => {
   expect(getEventListeners(request.signal, "abort")).toHaveLength(before)
 })
 
-describe("mistakes", () => {
+describe("invalid options", () => {
   it.each([
     [{ ...once, limt: 1 }, "rateLimit.limt: does not exist; did you mean limit? [OPTION_UNKNOWN]"],
     [{ ...once, ip: "1.2.3.4" }, 'rateLimit.ip: must be a function, got "1.2.3.4" [OPTION_TYPE]'],
     [{ ...once, onDenied: 429 }, "rateLimit.onDenied: must be a function, got 429 [OPTION_TYPE]"],
     [undefined, "rateLimit: must be an object, got undefined [OPTION_TYPE]"],
-  ])("are refused when the middleware is made: %j", (options, message) => {
+  ])("are refused at creation: %j", (options, message) => {
     expect(() => rateLimit(options as never)).toThrow(message)
   })
 })

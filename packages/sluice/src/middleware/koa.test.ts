@@ -36,7 +36,7 @@ describe("what only koa has", () => {
 
   const once = { limit: 1, window: "1h", algorithm: "sliding-window-log" } as const
 
-  it("keeps the headers that an error brings beside its own", async () => {
+  it("keeps the headers of an error and adds its own", async () => {
     const app = new Koa()
     app.use(rateLimit(once))
     app.use((context) =>
@@ -49,7 +49,7 @@ describe("what only koa has", () => {
     expect(failed.headers.get("x-ratelimit-remaining")).toBe("0")
   })
 
-  it("believes what proxies say when the application says it stands behind one", async () => {
+  it("follows app.proxy", async () => {
     const app = new Koa({ proxy: true, maxIpsCount: 1 })
     app.use(rateLimit(once))
     app.use((context) => {
@@ -63,7 +63,7 @@ describe("what only koa has", () => {
     expect(await from("198.51.100.1, 203.0.113.2")).toBe(429)
   })
 
-  it("lets onDenied answer instead, or let the request go on", async () => {
+  it("lets onDenied respond, or let the request go on", async () => {
     const app = new Koa()
     app.use(
       rateLimit({

@@ -22,7 +22,7 @@ describe("retry-after", () => {
     expect(wait(503, { "retry-after": value })).toBe(ms)
   })
 
-  it("is read to the millisecond where the API tells it so", () => {
+  it("prefers retry-after-ms, which has milliseconds", () => {
     expect(wait(429, { "retry-after": "1", "retry-after-ms": "250" })).toBe(250)
   })
 
@@ -31,12 +31,12 @@ describe("retry-after", () => {
     expect(wait(429, headers)).toBe(7_000)
   })
 
-  it("asks for nothing with any other status", () => {
+  it("is ignored with any other status", () => {
     expect(wait(202, { "retry-after": "30" })).toBe(0)
     expect(wait(301, { "retry-after": "30" })).toBe(0)
   })
 
-  it("leaves it open how long when there is none or it cannot be read, after 429 only", () => {
+  it("is undefined when it is missing or invalid, after 429 only", () => {
     expect(wait(429, {})).toBeUndefined()
     expect(wait(429, { "retry-after": "soon" })).toBeUndefined()
     expect(wait(429, { "retry-after": "-5" })).toBeUndefined()
@@ -69,7 +69,7 @@ describe("rate limit headers", () => {
       },
       8_000,
     ],
-  ])("hold until the reset when nothing is left: %s", (_what, headers, ms) => {
+  ])("ask for a pause until the reset when nothing is left: %s", (_what, headers, ms) => {
     expect(wait(200, headers)).toBe(ms)
   })
 
@@ -86,7 +86,7 @@ describe("rate limit headers", () => {
     expect(wait(200, headers)).toBe(0)
   })
 
-  it("ask for nothing when the answer came out of a cache", () => {
+  it("are ignored in a cached response", () => {
     expect(wait(200, { age: "3", ratelimit: '"per-minute";r=0;t=30' })).toBe(0)
     expect(wait(200, { age: "0", ratelimit: '"per-minute";r=0;t=30' })).toBe(30_000)
   })

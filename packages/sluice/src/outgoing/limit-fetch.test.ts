@@ -1,4 +1,4 @@
-// Time is a clock that is moved by hand; `settle` lets what it set off happen. What only a network shows is below.
+// The clock is advanced by hand, and `settle` lets pending promises run. Tests over a network are at the end.
 
 import { getEventListeners } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
@@ -10,7 +10,7 @@ import { ManualClock } from "../testing/manual-clock.js"
 import type { LimitFetchOptions } from "./limit-fetch.js"
 import { limitFetch } from "./limit-fetch.js"
 
-// The first wait of a limiter loads this; loaded before, it takes no time that a test could notice.
+// The first wait of a limiter imports this module; import it before, so that no test waits for it.
 await import("../wait-queue.js")
 
 async function settle(): Promise<void> {
@@ -22,7 +22,7 @@ interface Answer {
   headers?: Record<string, string>
 }
 
-/** An API that gives these answers in turn, and then 200 for ever. */
+/** An API that gives these responses in turn, and then 200. */
 function setUp(
   answers: Answer[] = [],
   options: LimitFetchOptions = {},
@@ -31,7 +31,7 @@ function setUp(
   const clock = new ManualClock()
   const limiter = createLimiter({ limit: 1_000, window: "1s", ...limits, clock } as LimiterOptions)
   const start = clock.now()
-  /** What arrived at the API, with the time it took to get there. */
+  /** The calls that reached the API, with their times. */
   const sent: [call: string, ms: number][] = []
   const api = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const { status = 200, headers = {} } = answers[sent.length] ?? {}
@@ -58,7 +58,7 @@ describe("the limiter", () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("spaces the calls to one host, and leaves those to another alone", async () => {
+  it("spaces the calls to one host, and does not delay those to another", async () => {
     const { call, sent, advance } = setUp([], {}, bucket)
     const calls = [call(URL_A), call(URL_A), call(URL_A), call(URL_B)]
     await settle()
@@ -72,7 +72,7 @@ describe("the limiter", () => {
     ])
   })
 
-  it("counts by the key it is given", async () => {
+  it("counts by the given key", async () => {
     const { call, sent, advance } = setUp([], { key: (c) => c.headers.get("x-tenant") ?? "none" }, bucket)
     const tenant = (name: string) => call(URL_A, { headers: { "x-tenant": name } })
     const calls = [tenant("a"), tenant("b"), tenant("a")]
@@ -83,14 +83,14 @@ describe("the limiter", () => {
     expect(sent).toHaveLength(3)
   })
 
-  it("charges the cost it is given, also when that has to be waited for", async () => {
+  it("charges the given cost, also from an async function", async () => {
     const cost = async ({ body }: { body?: unknown }) => JSON.parse(String(body)).tokens
     const { call, limiter } = setUp([], { cost, key: "llm" })
     await call(URL_A, { method: "POST", body: JSON.stringify({ tokens: 300 }) })
     expect((await limiter.peek("llm")).remaining).toBe(700)
   })
 
-  it("answers 429 by itself, with the wait, when a call could not be sent in time", async () => {
+  it("responds 429 with the wait when a call could not be sent in time", async () => {
     const { call, sent } = setUp([], { maxWaitMs: 50 }, bucket)
     await call(URL_A)
     const response = await call(URL_A)
@@ -101,7 +101,7 @@ describe("the limiter", () => {
     expect(sent).toHaveLength(1)
   })
 
-  it("answers 429 without a time to come back when the cost can never fit", async () => {
+  it("responds 429 without retry-after when the cost never fits", async () => {
     const { call, sent } = setUp([], { cost: 2 }, bucket)
     const response = await call(URL_A)
     expect([response.status, response.headers.get("retry-after")]).toEqual([429, null])
@@ -118,7 +118,7 @@ describe("a pause that the API asks for", () => {
     ["nothing left, draft 7", { headers: { ratelimit: "limit=9, remaining=0, reset=2" } }],
     ["nothing left, draft 8", { headers: { ratelimit: '"m";r=0;t=2' } }],
     ["nothing left, legacy", { headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "2" } }],
-  ])("holds further calls to that host, and only these: %s", async (_what, answer) => {
+  ])("delays further calls to that host, and no others: %s", async (_what, answer) => {
     const { call, sent, advance, clock } = setUp([answer])
     expect((await call(URL_A)).status).toBe(answer.status ?? 200)
     const held = [call(URL_A), call(URL_A)]
@@ -134,7 +134,7 @@ describe("a pause that the API asks for", () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("holds a second when a 429 does not say how long", async () => {
+  it("lasts a second when a 429 does not say how long", async () => {
     const { call, sent, advance } = setUp([{ status: 429 }])
     await call(URL_A)
     const held = call(URL_A)
@@ -145,7 +145,7 @@ describe("a pause that the API asks for", () => {
     expect(sent).toHaveLength(2)
   })
 
-  it("is not undone by a shorter wait that another answer asks for", async () => {
+  it("is not shortened by another response", async () => {
     const clock = new ManualClock()
     const answers: ((response: Response) => void)[] = []
     const api = () => new Promise<Response>((resolve) => answers.push(resolve))
@@ -165,7 +165,7 @@ describe("a pause that the API asks for", () => {
     expect(answers).toHaveLength(3)
   })
 
-  it("lets calls out after a hold no faster than the limiter allows", async () => {
+  it("is followed by calls no faster than the limiter allows", async () => {
     const { call, sent, advance } = setUp([{ status: 429, headers: { "retry-after": "2" } }], {}, bucket)
     await call(URL_A)
     const held = [call(URL_A), call(URL_A), call(URL_A)]
@@ -176,7 +176,7 @@ describe("a pause that the API asks for", () => {
     expect(sent.map(([, ms]) => ms)).toEqual([0, 2_000, 2_100, 2_200])
   })
 
-  it("holds a call that was waiting for its turn, and gives back what that had charged", async () => {
+  it("delays a call that waited for the limiter, and refunds its charge", async () => {
     let release = (_response: Response) => {}
     const clock = new ManualClock()
     const limiter = createLimiter({ ...bucket, clock })
@@ -193,7 +193,7 @@ describe("a pause that the API asks for", () => {
     const first = call(URL_A)
     const second = call(URL_A)
     await settle()
-    // The answer comes at the very moment at which the limiter lets the second call out.
+    // The response arrives at the moment at which the limiter allows the second call.
     release(new Response(null, { status: 429, headers: { "retry-after": "5" } }))
     clock.advance(100)
     await first
@@ -205,7 +205,7 @@ describe("a pause that the API asks for", () => {
     expect(sent).toHaveLength(2)
   })
 
-  it("is answered 429 with the rest of the hold by a call that cannot wait so long", async () => {
+  it("makes a call that cannot wait so long return 429 with the rest of the pause", async () => {
     const { call, sent, advance } = setUp([{ status: 429, headers: { "retry-after": "10" } }], {
       maxWaitMs: 5_000,
     })
@@ -221,13 +221,13 @@ describe("retries", () => {
   const busy = { status: 429, headers: { "retry-after": "1" } }
   const ill = { status: 503, headers: { "retry-after": "1" } }
 
-  it("are none unless asked for", async () => {
+  it("are off by default", async () => {
     const { call, sent } = setUp([busy])
     expect((await call(URL_A)).status).toBe(429)
     expect(sent).toHaveLength(1)
   })
 
-  it("send the call again when the API said, and return the first other answer", async () => {
+  it("repeat the call when the pause is over, and return the first other response", async () => {
     const { call, sent, advance } = setUp([busy, ill], { retries: 3 })
     const response = call(URL_A)
     await settle()
@@ -237,7 +237,7 @@ describe("retries", () => {
     expect(sent.map(([, ms]) => ms)).toEqual([0, 1_000, 2_000])
   })
 
-  it("end after so many, with the last answer of the API whole", async () => {
+  it("end at their number, with the API's last response unread", async () => {
     const { call, sent, advance } = setUp([busy, busy, busy, busy], { retries: 2 })
     const response = call(URL_A)
     await settle()
@@ -247,7 +247,7 @@ describe("retries", () => {
     expect(sent).toHaveLength(3)
   })
 
-  it("wait twice as long each time when a 429 does not say how long", async () => {
+  it("double the pause each time when a 429 does not say how long", async () => {
     const { call, sent, advance } = setUp([{ status: 429 }, { status: 429 }], { retries: 2 })
     const response = call(URL_A)
     await settle()
@@ -259,7 +259,7 @@ describe("retries", () => {
     expect(sent.map(([, ms]) => ms)).toEqual([0, 1_000, 3_000])
   })
 
-  it("are not tried when they would come too late; the API's answer is returned", async () => {
+  it("are not tried past maxWaitMs; the API's response is returned", async () => {
     const { call, clock } = setUp([busy], { retries: 1, maxWaitMs: 999 })
     const response = await call(URL_A)
     expect([response.status, await response.text()]).toEqual([429, "answer"])
@@ -275,7 +275,7 @@ describe("retries", () => {
     ["a stream, which is gone", busy, { method: "POST", body: new Blob(["text"]).stream() }, 1],
     ["a 503 that does not say when", { status: 503 }, {}, 1],
     ["an error of another kind", { status: 500, headers: { "retry-after": "1" } }, {}, 1],
-  ])("repeat what can be repeated, and nothing else: %s", async (_what, answer, init, times) => {
+  ])("repeat only calls that can be repeated: %s", async (_what, answer, init, times) => {
     const { call, sent, advance } = setUp([answer], { retries: 1 })
     const response = call(URL_A, init)
     await settle()
@@ -310,7 +310,7 @@ describe("an abort", () => {
     expect(sent).toHaveLength(1)
   })
 
-  it("ends the wait for a hold with its reason, and leaves no timer and no listener", async () => {
+  it("ends the wait for a pause with its reason, and leaves no timer and no listener", async () => {
     const { call, clock, sent, limiter } = setUp([{ status: 429, headers: { "retry-after": "60" } }])
     await call(URL_A)
     const abort = new AbortController()
@@ -324,14 +324,14 @@ describe("an abort", () => {
     expect((await limiter.peek("a.example")).remaining).toBe(999)
   })
 
-  it("that came before the call sends and charges nothing", async () => {
+  it("before the call sends and charges nothing", async () => {
     const { call, sent, limiter } = setUp()
     await expect(call(URL_A, { signal: AbortSignal.abort(new Error("never")) })).rejects.toThrow("never")
     expect(sent).toEqual([])
     expect((await limiter.peek("a.example")).remaining).toBe(1_000)
   })
 
-  it("is not listened for any more when a hold has ended by itself", async () => {
+  it("has no listener after a pause has ended", async () => {
     const { call, advance } = setUp([{ status: 429, headers: { "retry-after": "1" } }])
     await call(URL_A)
     const abort = new AbortController()
@@ -343,7 +343,7 @@ describe("an abort", () => {
   })
 })
 
-describe("mistakes", () => {
+describe("invalid options", () => {
   const limiter = createLimiter({ limit: 1, window: "1s" })
   const make = (options: object) => () => limitFetch(fetch, limiter, options as LimitFetchOptions)
 
@@ -354,18 +354,18 @@ describe("mistakes", () => {
     [{ key: "" }, 'limitFetch.key: must be a string or a function, got "" [OPTION_TYPE]'],
     [{ cost: 0.5 }, "limitFetch.cost: must be an integer ≥ 0 or a function, got 0.5 [OPTION_TYPE]"],
     [{ clock: {} }, "limitFetch.clock: must be a clock with now(), got an object [OPTION_TYPE]"],
-  ])("in the options are refused: %j", (options, message) => {
+  ])("are refused: %j", (options, message) => {
     expect(make(options)).toThrow(message)
   })
 
-  it("in the arguments are refused", () => {
+  it("are refused among the arguments", () => {
     expect(() => limitFetch(undefined as never, limiter)).toThrow(
       "limitFetch.fetch: must be a fetch function",
     )
     expect(() => limitFetch(fetch, {} as never)).toThrow("limitFetch.limiter: must be a limiter")
   })
 
-  it("in the URL are those of fetch itself", async () => {
+  it("in the URL throw the error of fetch", async () => {
     await expect(limitFetch(fetch, limiter)("not a url")).rejects.toThrow(TypeError)
   })
 })
@@ -408,7 +408,7 @@ describe("over real HTTP", () => {
     const response = await call(url, { method: "POST", body: "a whole body" })
     expect([response.status, await response.text()]).toEqual([200, "done"])
     expect(arrived.map(({ body }) => body)).toEqual(["a whole body", "a whole body"])
-    // Timers may fire a millisecond early, by the clock that this test reads.
+    // By this clock, timers may fire a millisecond early.
     expect(arrived[1]!.at - arrived[0]!.at).toBeGreaterThanOrEqual(198)
   })
 

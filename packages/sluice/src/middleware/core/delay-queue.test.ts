@@ -23,7 +23,7 @@ it("has no place when its maximum is 0", () => {
   expect(new DelayQueue(0).reserve()).toBe(false)
 })
 
-it("leaves no timer and no listener behind, whichever way a wait ends", async () => {
+it("leaves no timer and no listener behind, however a wait ends", async () => {
   const clock = new ManualClock()
   const queue = new DelayQueue(2, clock)
   const leaving = new AbortController()

@@ -19,11 +19,11 @@ it("is a problem that names the limit and the exact wait", () => {
   expect(JSON.parse(body)).toMatchObject({ status: 429, "violated-policies": ["login"], retryAfterMs: 1_500 })
 })
 
-it("says in the problem which status it is sent with", () => {
+it("has the status of the response in the problem", () => {
   expect(JSON.parse(deniedAnswer({ status: 503 }, {}, denied).body)).toMatchObject({ status: 503 })
 })
 
-it("is the body of the options, with its own type or the one that fits", () => {
+it("is the body of the options, with their content type or the default", () => {
   expect(deniedAnswer({ body: "no" }, {}, denied)).toEqual({
     status: 429,
     body: "no",
@@ -38,7 +38,7 @@ it("is the body of the options, with its own type or the one that fits", () => {
   )
 })
 
-it("is what a function makes of the request and the decision", () => {
+it("is the result of a body function", () => {
   const body = (request: object, { deniedBy }: Decision): string => `${JSON.stringify(request)} ${deniedBy}`
   expect(deniedAnswer({ body }, { id: 7 }, denied).body).toBe('{"id":7} login')
 })

@@ -54,7 +54,7 @@ describe("denialProblem", () => {
     }
   })
 
-  it("says never for a cost that can never fit", () => {
+  it("says never for a cost that never fits", () => {
     const problem = denialProblem({ retryAfterMs: Infinity, deniedBy: "5/1m" })
     expect(problem).toMatchObject({
       retryAfterMs: "never",
@@ -63,7 +63,7 @@ describe("denialProblem", () => {
     expect(JSON.parse(problemBody(problem))).toEqual(problem)
   })
 
-  it("blames the limiter, not the client, when the store is away", () => {
+  it("reports reduced capacity when the store is down", () => {
     const problem = denialProblem({ retryAfterMs: 900, deniedBy: "5/1m", degraded: "deny" }, { status: 503 })
     expect(problem).toEqual({
       type: "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
@@ -80,7 +80,7 @@ describe("denialProblem", () => {
 })
 
 describe("errorProblem", () => {
-  it("carries the code and the message of a mistake", () => {
+  it("carries the code and the message of an error", () => {
     const error = new SluiceError("COST_INVALID", {
       place: "cost",
       expected: "must be an integer ≥ 0",
@@ -105,7 +105,7 @@ describe("problemOf", () => {
 })
 
 describe("problemBody", () => {
-  it("reflects nothing that a browser could run, and loses nothing", () => {
+  it("escapes everything that a browser could run, and loses nothing", () => {
     const detail = `</script><img src=x onerror="alert('&')">\u2028\u2029\0`
     const body = problemBody(problemOf(400, "X", detail))
     expect(body).not.toMatch(/[<>&\u2028\u2029\0]/)

@@ -21,7 +21,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe("a mistake", () => {
+describe("an invalid option", () => {
   it.each<[object, string, string]>([
     [{ limt: 5 }, "OPTION_UNKNOWN", "rateLimit.limt"],
     [{ ...numbers, skipFailed: true }, "OPTION_UNKNOWN", "rateLimit.skipFailed"],
@@ -57,7 +57,7 @@ describe("a mistake", () => {
     expect(() => check(options)).toThrow(expect.objectContaining({ code, place }))
   })
 
-  it.each([undefined, null, 5, "100/1m", []])("is options that are none: %o", (options) => {
+  it.each([undefined, null, 5, "100/1m", []])("is a value that is not an object: %o", (options) => {
     expect(() => check(options as object)).toThrow(
       expect.objectContaining({ code: "OPTION_TYPE", place: "rateLimit" }),
     )
@@ -69,11 +69,11 @@ describe("a mistake", () => {
     [{ limit: 5, window: "soon" }, "WINDOW_INVALID", "rateLimit.window"],
     [{ limits: [] }, "OPTION_TYPE", "rateLimit.limits"],
     [{ limits: [{ limit: 5 }] }, "OPTION_MISSING", "limits[0].window"],
-  ])("in the numbers of %o is told with the place people wrote it at: %s at %s", (options, code, place) => {
+  ])("in the limits of %o is reported where the user wrote it: %s at %s", (options, code, place) => {
     expect(() => limiterOf(check(options))).toThrow(expect.objectContaining({ code, place }))
   })
 
-  it("is no option that the adapter takes besides", () => {
+  it("is not an option of the framework's middleware", () => {
     expect(check({ ...numbers, onDenied: () => undefined })).toHaveProperty("onDenied")
   })
 })
@@ -86,7 +86,7 @@ describe("two middlewares in one store", () => {
     return warn.mock.calls.map(([warning]) => warning)
   }
 
-  it("are warned of when they count the same clients in one place, up to different limits", () => {
+  it("cause a warning when they use the same counters with different limits", () => {
     expect(warningsOf(numbers, { ...numbers, limit: 100 })).toMatchObject([{ code: "OPTION_CONFLICT" }])
   })
 
@@ -97,15 +97,15 @@ describe("two middlewares in one store", () => {
     ["keys", { keyBy: "global" }],
     ["a key function", { key: () => "me" }],
     ["an algorithm", { algorithm: "token-bucket" }],
-  ])("are fine with %s of their own", (_what, own) => {
+  ])("cause none with %s of their own", (_what, own) => {
     expect(warningsOf(numbers, { ...numbers, limit: 100, ...own })).toEqual([])
   })
 
-  it("are fine with the same limit: it may be meant to be one", () => {
+  it("cause none with the same limit, which may be meant", () => {
     expect(warningsOf(numbers, numbers)).toEqual([])
   })
 
-  it("are fine without a store, where each has its own", () => {
+  it("cause none without a given store", () => {
     expect(warningsOf({ ...numbers, store: undefined }, { ...numbers, limit: 9, store: undefined })).toEqual(
       [],
     )

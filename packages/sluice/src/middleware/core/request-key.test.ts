@@ -69,11 +69,11 @@ describe("keyBy", () => {
       "header authorization must be given in one spelling",
     ],
     ["host", { headers: { host: "a" }, lines: ["host", "a", "Host", "b"] }, "header host must be given once"],
-  ])("%o of %o cannot be told", (keyBy, asked, ambiguous) => {
+  ])("%o of %o is ambiguous", (keyBy, asked, ambiguous) => {
     expect(keyOf(keyBy, asked)).toEqual(new AmbiguousKey(ambiguous))
   })
 
-  it("keeps values apart that hold what separates them", () => {
+  it("escapes the separator inside values", () => {
     const parts = ["header:a", "header:b"] as const
     const one = keyOf(parts, { headers: { a: "x,header:b:y", b: "z" } })
     const two = keyOf(parts, { headers: { a: "x", b: "y,header:b:z" } })
@@ -88,7 +88,7 @@ describe("keyBy", () => {
     expect(() => keyOf([], {})).toThrow(expect.objectContaining({ place: "rateLimit.keyBy" }))
   })
 
-  it("refuses user without a function that tells who it is", () => {
+  it("refuses user without the user option", () => {
     expect(() => compileKeyBy("user", reader, ips, undefined)).toThrow(
       expect.objectContaining({ code: "OPTION_MISSING", place: "rateLimit.user" }),
     )
@@ -102,19 +102,19 @@ describe("the client's address", () => {
   }
   const byFramework = { ...reader, ip: () => "198.51.100.1" }
 
-  it("is what the framework says as long as trustProxy does not", () => {
+  it("is the framework's own without trustProxy", () => {
     expect(ipOf({ reader: byFramework, trusted: undefined }, asked)).toBe("198.51.100.1")
     expect(ipOf({ reader: byFramework, trusted: compileTrustProxy(false) }, asked)).toBe("10.0.0.1")
   })
 
-  it("is taken from the one header that trusted proxies write", () => {
+  it("comes only from the header that trusted proxies write", () => {
     expect(ipOf({ reader, trusted: compileTrustProxy(1) }, asked)).toBe("203.0.113.9")
     expect(ipOf({ reader, trusted: compileTrustProxy(1, { header: "forwarded" }) }, asked)).toBe(
       "203.0.113.8",
     )
   })
 
-  it("stays right when more clients come than are remembered", () => {
+  it("stays correct when there are more clients than cached keys", () => {
     const keys = new IpKeys({ reader, trusted: undefined }, undefined)
     for (let i = 0; i < 10_000; i++) {
       const ip = `10.1.${i >> 8}.${i & 255}`

@@ -40,13 +40,13 @@ afterEach(() => {
 })
 
 describe("without a promise", () => {
-  it("decides at once when the store is in memory and nothing has to be waited for", () => {
+  it("decides synchronously on a memory store when no function is async", () => {
     const limited = limiterWith({ limit: 1, ...EXACT, cost: () => 1, skip: () => false, key: () => "me" })
     expect(admit(limited).allowed).toBe(true)
     expect(admit(limited).denied?.status).toBe(429)
   })
 
-  it("decides at once with a rule engine in memory", () => {
+  it("decides synchronously with a rule engine on a memory store", () => {
     const engine = createRuleEngine({
       rules: { version: 1, rules: [{ id: "a", limits: [{ limit: 1, ...EXACT }] }] },
     })
@@ -55,15 +55,15 @@ describe("without a promise", () => {
     expect(admit(limited).allowed).toBe(false)
   })
 
-  it("takes promises of other libraries for what they are", async () => {
-    // biome-ignore lint/suspicious/noThenProperty: what it is about.
+  it("accepts promises of other libraries", async () => {
+    // biome-ignore lint/suspicious/noThenProperty: a thenable is what is tested.
     const thenable = { then: (resolve: (key: string) => void) => resolve("me") } as unknown as Promise<string>
     const admission = limiterWith({ limit: 5, ...EXACT, key: () => thenable }).admit({})
     expect(admission).toBeInstanceOf(Promise)
     expect((await admission)?.key).toBe("me")
   })
 
-  it("waits only for what takes time", async () => {
+  it("returns a promise only when a function is async", async () => {
     const limited = limiterWith({ limit: 5, ...EXACT, cost: async () => 2 })
     const admission = limited.admit({ ip: "203.0.113.7" })
     expect(admission).toBeInstanceOf(Promise)
@@ -71,8 +71,8 @@ describe("without a promise", () => {
   })
 })
 
-describe("what the application's functions do wrong", () => {
-  it("throws what they throw, also with a rule engine", () => {
+describe("errors of the application's functions", () => {
+  it("are rethrown, also with a rule engine", () => {
     const engine = createRuleEngine({ rules: { version: 1, rules: [] } })
     const failing = (): never => {
       throw new Error("mine")
@@ -93,7 +93,7 @@ describe("what the application's functions do wrong", () => {
     [{ key: () => 42 as never }, "KEY_INVALID"],
     [{ cost: () => -1 }, "COST_INVALID"],
     [{ cost: () => Number.NaN }, "COST_INVALID"],
-  ])("refuses what is no key or no cost: %o", (options, code) => {
+  ])("refuses an invalid key or cost: %o", (options, code) => {
     expect(() => limiterWith({ limit: 1, ...EXACT, ...options }).admit({})).toThrow(
       expect.objectContaining({ code }),
     )
@@ -112,7 +112,7 @@ describe("settling", () => {
     return { limited, left: async () => (await limiter.peek("me")).remaining }
   }
 
-  it("gives back once, however often it is told", async () => {
+  it("refunds once, however often it is called", async () => {
     const { limited, left } = charged()
     admit(limited)
     const admission = admit(limited)
@@ -122,13 +122,13 @@ describe("settling", () => {
     expect(await left()).toBe(9)
   })
 
-  it("gives back the whole cost", async () => {
+  it("refunds the whole cost", async () => {
     const { limited, left } = charged({ cost: 4 })
     admit(limited).settle("error")
     expect(await left()).toBe(10)
   })
 
-  it("believes the first ending", async () => {
+  it("uses the first ending", async () => {
     const { limited, left } = charged()
     const admission = admit(limited)
     admission.settle(200)
@@ -148,13 +148,13 @@ describe("settling", () => {
   it.each([
     [399, 9],
     [400, 10],
-  ])("takes an answer of %i for what it is", async (status, expected) => {
+  ])("settles a status of %i", async (status, expected) => {
     const { limited, left } = charged()
     admit(limited).settle(status)
     expect(await left()).toBe(expected)
   })
 
-  it("asks requestWasSuccessful what success means, for answers only", async () => {
+  it("calls requestWasSuccessful for responses only", async () => {
     const asked: number[] = []
     const { limited, left } = charged({
       requestWasSuccessful(_request, status) {
@@ -169,7 +169,7 @@ describe("settling", () => {
     expect(await left()).toBe(9)
   })
 
-  it("gives nothing back for a request that was denied, or that cost nothing", async () => {
+  it("refunds nothing for a request that was denied or cost nothing", async () => {
     const { limited, left } = charged({ cost: 10 })
     admit(limited)
     const denied = admit(limited)
@@ -179,7 +179,7 @@ describe("settling", () => {
     expect(admit(charged({ cost: 0 }).limited).mustSettle).toBe(false)
   })
 
-  it("need not be told how a request ends when nothing is ever given back", () => {
+  it("need not settle when nothing is ever refunded", () => {
     expect(admit(limiterWith({ limit: 1, ...EXACT })).mustSettle).toBe(false)
   })
 })
@@ -187,7 +187,7 @@ describe("settling", () => {
 describe("delaying", () => {
   const QUEUE = { algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "1s" } as const
 
-  it("gives the place of a request back that left before it could be held", async () => {
+  it("refunds a request whose client left before the delay", async () => {
     const clock = new ManualClock()
     const limited = limiterWith({ ...QUEUE, clock })
     admit(limited)
@@ -196,7 +196,7 @@ describe("delaying", () => {
     expect(admit(limited).delayMs).toBe(100)
   })
 
-  it("gives a place back once when the client of a held request leaves and the request is settled too", async () => {
+  it("refunds once when the client of a delayed request leaves and the request is settled too", async () => {
     const clock = new ManualClock()
     const limited = limiterWith({ ...QUEUE, clock, skipFailedRequests: true })
     admit(limited)
@@ -207,7 +207,7 @@ describe("delaying", () => {
     expect(admit(limited).delayMs).toBe(200)
   })
 
-  it("frees its place for the next when the turn has come", async () => {
+  it("frees its place in the queue at its turn", async () => {
     const clock = new ManualClock()
     const limited = limiterWith({ ...QUEUE, clock, maxHeld: 1 })
     admit(limited)
@@ -229,7 +229,7 @@ describe("failing", () => {
     return store
   }
 
-  it("warns, once, of a store that throws when nobody listens to decisions", async () => {
+  it("warns once of a store that throws when there is no onDecision", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
     const limited = limiterWith({ limit: 1, ...EXACT, store: await closedStore() })
     expect(admit(limited).decision).toMatchObject({ allowed: true, degraded: "allow", remaining: 1 })
@@ -237,13 +237,13 @@ describe("failing", () => {
     expect(warn.mock.calls).toMatchObject([[{ code: "STORE_CLOSED" }]])
   })
 
-  it("gives nothing back for what could not be counted", async () => {
+  it("refunds nothing for a request that could not be counted", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
     const limited = limiterWith({ limit: 1, ...EXACT, store: await closedStore(), skipFailedRequests: true })
     expect(admit(limited).mustSettle).toBe(false)
   })
 
-  it("lets through, and shows no limit, when rules cannot be asked", async () => {
+  it("allows requests and shows no limit when the store of the rules throws", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
     const rules = { version: 1 as const, rules: [{ id: "a", limits: [{ limit: 1, ...EXACT }] }] }
     const limited = limiterWith({ engine: createRuleEngine({ rules, store: await closedStore() }) })
@@ -252,7 +252,7 @@ describe("failing", () => {
 })
 
 describe("with rules", () => {
-  it("tells the engine who was verified, and of which tier", () => {
+  it("passes the user and the tier to the engine", () => {
     const engine = createRuleEngine({
       rules: {
         version: 1,
@@ -279,7 +279,7 @@ describe("with rules", () => {
     expect(as("1", "gold")).toMatchObject({ remaining: 7 })
   })
 
-  it("sets no headers where no rule applies, whatever style the middleware wants", () => {
+  it("sets no headers when no rule applies, whatever the style", () => {
     const limited = limiterWith({
       engine: createRuleEngine({ rules: { version: 1, rules: [] } }),
       headers: "both",
@@ -303,7 +303,7 @@ describe("with rules", () => {
     expect((await engine.peek({ ip: "203.0.113.7", path: "/" })).remaining).toBe(9)
   })
 
-  it("lets the options of the middleware come before those of the rule", () => {
+  it("prefers the options of the middleware to those of the rule", () => {
     const rule = {
       id: "a",
       limits: [{ limit: 1, ...EXACT }],
@@ -321,7 +321,7 @@ describe("with rules", () => {
   })
 })
 
-it("closes a limiter of its own, and leaves a given one alone", async () => {
+it("closes the limiter that it created, and no other", async () => {
   const close = vi.fn(async () => undefined)
   const limiter = Object.assign(createLimiter({ limit: 1, ...EXACT }), { close })
   await limiterWith({ limiter }).close()

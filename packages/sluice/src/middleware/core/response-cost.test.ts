@@ -1,4 +1,4 @@
-// Rules that take the cost of a request from its answer, where a middleware sees that answer.
+// Rules that take the cost of a request from its response.
 
 import { once } from "node:events"
 import type { AddressInfo, Server } from "node:net"
@@ -47,7 +47,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** Each answers with x-tokens: 350, in the way its framework has. */
+/** Each responds with x-tokens: 350. */
 const apps: Readonly<Record<string, (engine: RuleEngine) => Promise<string>>> = {
   async "node:http"(engine) {
     const app = await listenOnLoopback(
@@ -83,7 +83,7 @@ const apps: Readonly<Record<string, (engine: RuleEngine) => Promise<string>>> = 
   },
 }
 
-it.each(Object.keys(apps))("settles what the answer of %s says it has cost", async (name) => {
+it.each(Object.keys(apps))("settles the cost that the response of %s names", async (name) => {
   const engine = tokenRules()
   const url = await apps[name]?.(engine)
   const { headers } = await fetch(url as string)
@@ -91,7 +91,7 @@ it.each(Object.keys(apps))("settles what the answer of %s says it has cost", asy
   await eventually(async () => (await engine.peek({ ip: "127.0.0.1", path: "/" })).remaining === 650)
 })
 
-it("settles what a fetch response says it has cost", async () => {
+it("settles the cost that a fetch response names", async () => {
   const engine = tokenRules()
   const handler = withFetchLimit(() => new Response("hello", { headers: { "x-tokens": "350" } }), {
     engine,

@@ -5,8 +5,8 @@ import { joinOptions, RouteLimits } from "./route-limits.js"
 
 const MINUTE = { limit: 100, window: "1m" }
 
-describe("joining the options of a route with those of the application", () => {
-  it("inherits what the route does not say", () => {
+describe("merging the options of a route with those of the application", () => {
+  it("inherits the options that the route does not give", () => {
     const skip = (): boolean => false
     expect(joinOptions({ ...MINUTE, skip, headers: "legacy" }, { headers: "none" }, "GET /")).toEqual({
       ...MINUTE,
@@ -15,7 +15,7 @@ describe("joining the options of a route with those of the application", () => {
     })
   })
 
-  it("inherits no part of a limit where the route has one", () => {
+  it("inherits no part of a limit when the route has one", () => {
     const general = { ...MINUTE, name: "all", algorithm: "token-bucket", burst: 500, keyBy: "global" }
     expect(joinOptions(general, { limit: 5, window: "1h" }, "GET /")).toEqual({
       limit: 5,
@@ -25,17 +25,17 @@ describe("joining the options of a route with those of the application", () => {
     })
   })
 
-  it("keeps the counters of a route's own limit apart, unless it says where they are", () => {
+  it("separates the counters of a route's own limit, unless it has a prefix", () => {
     const general = { ...MINUTE, prefix: "shop" }
     expect(joinOptions(general, { limits: [MINUTE] }, "GET /").prefix).toBe("shop:GET /")
     expect(joinOptions(general, { ...MINUTE, prefix: "both" }, "GET /").prefix).toBe("both")
   })
 
-  it("counts by the application's limit where the route has none", () => {
+  it("uses the application's limit when the route has none", () => {
     expect(joinOptions({ ...MINUTE, prefix: "shop" }, { cost: 5 }, "GET /").prefix).toBe("shop")
   })
 
-  it("drops what a limiter or an engine of the route's own makes meaningless", () => {
+  it("drops the options that do not fit the route's own limiter or engine", () => {
     const general = { ...MINUTE, store: "s", clock: "c", prefix: "p", onStoreFailure: "deny", keyBy: "ip" }
     expect(joinOptions(general, { limiter: "l" }, "GET /")).toEqual({
       limiter: "l",
@@ -50,12 +50,12 @@ describe("joining the options of a route with those of the application", () => {
     })
   })
 
-  it("takes the route's key instead of the application's, in whichever way either is said", () => {
+  it("replaces the application's key by the route's, whether given as key or keyBy", () => {
     expect(joinOptions({ ...MINUTE, keyBy: "ip" }, { key: "k" }, "GET /")).toEqual({ ...MINUTE, key: "k" })
     expect(joinOptions({ ...MINUTE, key: "k" }, { keyBy: "ip" }, "GET /")).toEqual({ ...MINUTE, keyBy: "ip" })
   })
 
-  it("takes the route's proxies without the header of the application's", () => {
+  it("replaces the application's proxies together with their header", () => {
     const general = { ...MINUTE, trustProxy: 1, proxyHeader: "forwarded" }
     expect(joinOptions(general, { trustProxy: 2 }, "GET /")).toEqual({ ...MINUTE, trustProxy: 2 })
   })
@@ -68,7 +68,7 @@ describe("the limits of an application", () => {
   }
   const keep = (options: Options): Options => options
 
-  it("share one memory, which is let go with them", async () => {
+  it("share one memory store, which is closed with them", async () => {
     const limits = new RouteLimits<Options>(MINUTE, [], keep)
     const { store } = limits.general
     expect(limits.own({ limit: 5, window: "1m" }, "GET /").store).toBe(store)
@@ -87,7 +87,7 @@ describe("the limits of an application", () => {
     expect(limits.general).toBe(limits.general)
   })
 
-  it("say of which route a mistake is", () => {
+  it("name the route of an invalid option", () => {
     const limits = new RouteLimits<Options>(MINUTE, ["onDenied"], keep)
     expect(() => limits.own({ limt: 5 }, "GET /")).toThrow(
       "rateLimit.limt of GET /: does not exist; did you mean limit? [OPTION_UNKNOWN]",

@@ -47,7 +47,7 @@ describe("what only fastify has", () => {
     return seen
   }
 
-  it("limits routes declared before it, in scopes and after it, together with those that do not exist", async () => {
+  it("limits routes declared before it, in scopes and after it, and unknown routes", async () => {
     const url = await serve(async (app) => {
       app.get("/before", () => "hello")
       app.register(rateLimit, { limit: 3, ...EXACT })
@@ -58,7 +58,7 @@ describe("what only fastify has", () => {
     expect(await statuses(url, ["/before", "/scope", "/nowhere", "/after"])).toEqual([200, 200, 404, 429])
   })
 
-  it("limits nothing outside the scope that registers it", async () => {
+  it("limits only the scope that registers it", async () => {
     const url = await serve((app) => {
       app.register(async (scope) => {
         scope.register(rateLimit, ONCE)
@@ -69,7 +69,7 @@ describe("what only fastify has", () => {
     expect(await statuses(url, ["/in", "/in", "/out", "/out"])).toEqual([200, 429, 200, 200])
   })
 
-  it("counts a route with a limit of its own apart from the others, and leaves one alone that wants none", async () => {
+  it("counts a route with its own limit separately, and does not limit a route with false", async () => {
     const url = await serve((app) => {
       app.get("/early", { config: { rateLimit: ONCE } }, () => "hello")
       app.register(rateLimit, { limit: 2, ...EXACT })
@@ -99,7 +99,7 @@ describe("what only fastify has", () => {
     expect(await statuses(url, ["/own", "/own", "/", "/", "/"])).toEqual([200, 429, 200, 200, 429])
   })
 
-  it("counts a route that only says what it costs by the limit of the application", async () => {
+  it("uses the application's limit for a route that only has a cost", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { limit: 5, ...EXACT })
       app.get("/dear", { config: { rateLimit: { cost: 4 } } }, () => "hello")
@@ -109,7 +109,7 @@ describe("what only fastify has", () => {
     expect(await statuses(url, ["/dear", "/", "/"])).toEqual([429, 200, 429])
   })
 
-  it("counts the HEAD that belongs to a GET together with it", async () => {
+  it("counts the HEAD of a GET together with it", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { global: false })
       app.get("/", { config: { rateLimit: ONCE } }, () => "hello")
@@ -118,7 +118,7 @@ describe("what only fastify has", () => {
     expect((await fetch(url)).status).toBe(429)
   })
 
-  it("limits only routes that say so with global false", async () => {
+  it("limits only routes with options of their own with global false", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { global: false, keyBy: "global" })
       app.after(() => {
@@ -131,7 +131,7 @@ describe("what only fastify has", () => {
     expect(await statuses(url, ["/", "/"])).toEqual([200, 200])
   })
 
-  it("asks a route's own options once where two plugins meet it", async () => {
+  it("applies a route's own options once when the plugin is registered twice", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { limit: 9, ...EXACT, name: "outer" })
       app.register(async (scope) => {
@@ -146,7 +146,7 @@ describe("what only fastify has", () => {
     )
   })
 
-  it("counts the routes that share a hook each by itself, on the same store", async () => {
+  it("counts the routes that share a hook separately, on the same store", async () => {
     const store = memoryStore()
     const url = await serve((app) => {
       app.register(rateLimit, { limit: 9, ...EXACT, store })
@@ -161,7 +161,7 @@ describe("what only fastify has", () => {
     await store.close()
   })
 
-  it("limits the answer to what does not exist by a hook of its own", async () => {
+  it("limits the not-found handler by its own hook", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { global: false })
       app.after(() =>
@@ -174,7 +174,7 @@ describe("what only fastify has", () => {
     expect(await statuses(url, ["/a", "/b", "/"])).toEqual([404, 429, 200])
   })
 
-  it("knows the body when it is asked before the handler", async () => {
+  it("knows the body at preHandler", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, {
         ...ONCE,
@@ -203,7 +203,7 @@ describe("what only fastify has", () => {
     ])
   })
 
-  it("counts each route by itself with keyBy route", async () => {
+  it("counts each route separately with keyBy route", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { ...ONCE, keyBy: "route" })
       app.register(async (scope) => scope.get("/a/:id", () => "a"), { prefix: "/api" })
@@ -212,7 +212,7 @@ describe("what only fastify has", () => {
     expect(await statuses(url, ["/api/a/1", "/b/1", "/api/a/2", "/b/2"])).toEqual([200, 200, 429, 429])
   })
 
-  it("answers a denial as problem+json and nothing more, past the hooks of the application", async () => {
+  it("responds to a denial with problem+json and no charset, through the onSend hooks", async () => {
     let sent: unknown
     const url = await serve((app) => {
       app.addHook("onSend", async (_request, _reply, payload) => {
@@ -252,7 +252,7 @@ describe("what only fastify has", () => {
     expect(await denied.json()).toEqual({ own: 429 })
   })
 
-  it("answers itself when onDenied returns nothing", async () => {
+  it("sends the default response when onDenied returns nothing", async () => {
     const url = await serve((app) => {
       app.register(rateLimit, { ...ONCE, onDenied: () => undefined })
       app.get("/", () => "hello")
@@ -261,7 +261,7 @@ describe("what only fastify has", () => {
     expect((await fetch(url)).headers.get("content-type")).toBe("application/problem+json")
   })
 
-  it("hands what onDenied throws, now or later, to the error handler", async () => {
+  it("passes errors and rejections of onDenied to the error handler", async () => {
     const now = (): never => {
       throw new Error("now")
     }
@@ -279,7 +279,7 @@ describe("what only fastify has", () => {
     }
   })
 
-  it("lets go of its own counters when the application closes, and of no given store", async () => {
+  it("closes its own store with the application, and no given store", async () => {
     const decided: (string | undefined)[] = []
     const given = memoryStore()
     for (const store of [undefined, given]) {
@@ -303,7 +303,7 @@ describe("what only fastify has", () => {
     await given.close()
   })
 
-  it("refuses mistakes when it is registered, and says on which route they are", async () => {
+  it("refuses invalid options at registration, and names their route", async () => {
     const failing = async (build: (app: FastifyInstance) => unknown): Promise<unknown> => {
       const app = fastify()
       try {
@@ -365,7 +365,7 @@ describe("what only fastify has", () => {
       socket.terminate()
     })
 
-    it("counts a connection that was made and closed, also with skipFailedRequests", async () => {
+    it("counts a connection that was opened and closed, also with skipFailedRequests", async () => {
       const limiter = createLimiter({ limit: 5, ...EXACT })
       const url = await serveSockets({ limiter, key: () => "me", skipFailedRequests: true })
       const socket = (await connect(url)) as WebSocket

@@ -18,7 +18,7 @@ import {
 
 type Handler = (request: LimitedRequest, info: unknown) => Response | Promise<Response>
 
-/** An application makes its own answers to errors: no framework does it. */
+/** Responds to errors: no framework does it here. */
 function catching(handle: Handler): Handler {
   return async (request, info) => {
     try {
@@ -34,9 +34,9 @@ const start: AdapterCase["start"] = (limits, handler) => {
     const { status, body } = await handler(new URL(request.url).pathname, request.rateLimit)
     return new Response(body, { status })
   })
-  // What is wrapped last is met first.
+  // The limit that is wrapped last runs first.
   for (const options of limits.toReversed()) handle = withRateLimit(handle, options)
-  // The outer one is for what the functions in the options throw.
+  // The outer handler is for errors of the functions in the options.
   const answer = catching(handle)
   return listenOnLoopback(
     getRequestListener((request, info) => answer(request, info), { overrideGlobalObjects: false }),
@@ -48,7 +48,7 @@ const once = { limit: 1, window: "1h", algorithm: "sliding-window-log" } as cons
 const get = (path = "/", init: RequestInit = {}) => new Request(`http://a.example${path}`, init)
 
 describe("withRateLimit", () => {
-  it("hands on every argument, and what the handler throws", async () => {
+  it("passes on every argument, and the handler's error", async () => {
     const seen: unknown[] = []
     const handle = withRateLimit(
       (_request: Request, env: { name: string }, waiting: number) => {
@@ -61,7 +61,7 @@ describe("withRateLimit", () => {
     expect(seen).toEqual(["env", 7])
   })
 
-  it("gives back a request whose handler threw, with skipFailedRequests", async () => {
+  it("refunds a request whose handler threw, with skipFailedRequests", async () => {
     const limiter = createLimiter(once)
     const handle = withRateLimit(
       (request: Request) => {
@@ -76,7 +76,7 @@ describe("withRateLimit", () => {
     expect((await handle(get("/200"))).status).toBe(429)
   })
 
-  it("gives the handler the decision, typed, on a request of its own kind", () => {
+  it("passes the typed decision on the handler's own request type", () => {
     class NextRequest extends Request {
       readonly nextUrl = new URL(this.url)
     }
@@ -89,7 +89,7 @@ describe("withRateLimit", () => {
 })
 
 describe("rateLimit", () => {
-  it("gives a denial as a response that is ready to be returned", async () => {
+  it("returns a complete response for a denial", async () => {
     const limit = rateLimit(once)
     expect((await limit(get())).response).toBeUndefined()
     const { response, decision } = await limit(get())
@@ -100,7 +100,7 @@ describe("rateLimit", () => {
     expect(await response?.json()).toMatchObject({ status: 429 })
   })
 
-  it("lets onDenied answer instead, and adds the headers", async () => {
+  it("sends the response of onDenied with the headers added", async () => {
     const onDenied = async () => Response.redirect("http://a.example/slow", 302)
     const limit = rateLimit({ ...once, onDenied })
     await limit(get())
@@ -110,7 +110,7 @@ describe("rateLimit", () => {
     expect(response?.headers.get("retry-after")).toBe("3600")
   })
 
-  it("adds its headers to the response itself, or to a copy where they cannot be changed", async () => {
+  it("adds its headers to the response, or to a copy if its headers are immutable", async () => {
     const limit = rateLimit({ ...once, limit: 9 })
     const { apply } = await limit(get())
     const plain = new Response("text", { status: 201 })
@@ -121,14 +121,14 @@ describe("rateLimit", () => {
     expect(await copy.text()).toBe("fetched")
   })
 
-  it("returns an answer that can neither be changed nor copied as it is", async () => {
+  it("returns a response unchanged that can be neither changed nor copied", async () => {
     const { apply } = await rateLimit(once)(get())
     const read = await fetch("data:text/plain,fetched")
     await read.text()
     expect(apply(read)).toBe(read)
   })
 
-  it("shows the limits of two together, whichever is applied last", async () => {
+  it("shows the limits of two middlewares, in either order of apply", async () => {
     const outer = rateLimit({ ...once, limit: 9, name: "outer" })
     const inner = rateLimit({ ...once, limit: 5, name: "inner" })
     const request = get()
@@ -138,13 +138,13 @@ describe("rateLimit", () => {
     expect(b.apply(a.apply(new Response())).headers.get("ratelimit")).toMatch(both)
   })
 
-  it("leaves a skipped request alone", async () => {
+  it("adds nothing to a skipped request", async () => {
     const { response, decision, apply } = await rateLimit({ ...once, skip: () => true })(get())
     expect([response, decision]).toEqual([undefined, undefined])
     expect([...apply(new Response()).headers]).toEqual([])
   })
 
-  it("counts the first ending only", async () => {
+  it("settles only with the first ending", async () => {
     const limiter = createLimiter(once)
     const limit = rateLimit({ limiter, key: () => "me", skipFailedRequests: true })
     const { apply, settle } = await limit(get())
@@ -153,7 +153,7 @@ describe("rateLimit", () => {
     expect((await limiter.peek("me")).remaining).toBe(0)
   })
 
-  it("gives back a request whose client went away before the answer, with skipFailedRequests", async () => {
+  it("refunds a request whose client disconnects before the response, with skipFailedRequests", async () => {
     const limiter = createLimiter(once)
     const limit = rateLimit({ limiter, key: () => "me", skipFailedRequests: true })
     const client = new AbortController()
@@ -163,14 +163,14 @@ describe("rateLimit", () => {
     expect((await limiter.peek("me")).remaining).toBe(1)
   })
 
-  it("gives back a request whose client had gone before it was decided", async () => {
+  it("refunds a request whose client disconnected before the decision", async () => {
     const limiter = createLimiter(once)
     const limit = rateLimit({ limiter, key: async () => "me", skipFailedRequests: true })
     await limit(get("/", { signal: AbortSignal.abort() }))
     expect((await limiter.peek("me")).remaining).toBe(1)
   })
 
-  it("listens for nothing once the answer is there", async () => {
+  it("removes its listeners once the response is ready", async () => {
     const limit = rateLimit({ ...once, skipFailedRequests: true })
     const request = get()
     const { apply } = await limit(request)
@@ -179,7 +179,7 @@ describe("rateLimit", () => {
     expect(getEventListeners(request.signal, "abort")).toEqual([])
   })
 
-  it("tells rules the method, the host and the path, without query and fragment", async () => {
+  it("passes method, host and path to rules, without query and fragment", async () => {
     const rule = (id: string, match: object) => ({ id, match, limits: [once] })
     const rules = [
       rule("items", { host: "a.example", path: "/items", method: "GET" }),
@@ -214,18 +214,18 @@ describe("the client's address", () => {
     ],
     ["Bun", (ip) => ({ requestIP: () => ({ address: ip, family: "IPv4", port: 1 }) })],
     ["Node", (ip) => ({ incoming: { socket: { remoteAddress: ip } } })],
-  ])("is what %s tells beside the request", async (_what, info) => {
+  ])("is what %s passes beside the request", async (_what, info) => {
     const [a, b] = [info("203.0.113.1"), info("203.0.113.2")]
     expect(await statusesOf({}, [get(), a], [get(), a], [get(), b])).toEqual([200, 429, 200])
   })
 
-  it("is what the option says, from the request or from what is beside it", async () => {
+  it("comes from the option, which reads the request or what was passed beside it", async () => {
     const ip = (_request: Request, info: unknown) => (info as { address: string }).address
     const [a, b] = [{ address: "203.0.113.1" }, { address: "203.0.113.2" }]
     expect(await statusesOf({ ip }, [get(), a], [get(), a], [get(), b])).toEqual([200, 429, 200])
   })
 
-  it("is no header that anybody can write", async () => {
+  it("never comes from a header that any client can send", async () => {
     const as = (ip: string): [Request] => [
       get("/", { headers: { "cf-connecting-ip": ip, "x-real-ip": ip, "x-forwarded-for": ip } }),
     ]
@@ -244,22 +244,22 @@ describe("the client's address", () => {
   })
 })
 
-describe("mistakes", () => {
+describe("invalid options", () => {
   it.each([
     [{ ...once, ip: "x" }, 'rateLimit.ip: must be a function, got "x" [OPTION_TYPE]'],
     [{ ...once, onDenied: {} }, "rateLimit.onDenied: must be a function, got an object [OPTION_TYPE]"],
     [{ ...once, windw: 1 }, "rateLimit.windw: does not exist; did you mean window? [OPTION_UNKNOWN]"],
     [null, "rateLimit: must be an object, got null [OPTION_TYPE]"],
-  ])("are refused when the limit is made: %j", (options, message) => {
+  ])("are refused at creation: %j", (options, message) => {
     expect(() => rateLimit(options as never)).toThrow(message)
   })
 
-  it("in the order of arguments are refused", () => {
+  it("arguments in the wrong order are refused", () => {
     expect(() => withRateLimit(once as never, once)).toThrow("withRateLimit.handler: must be a function")
   })
 })
 
-describe("where there is no Node", () => {
+describe("without Node", () => {
   async function bundle(entry: string, format: ModuleFormat): Promise<string> {
     const input = new URL(entry, import.meta.url).pathname
     const build = await rolldown({ input, platform: "neutral", external: /^[^./]/ })
@@ -274,7 +274,7 @@ describe("where there is no Node", () => {
     expect(code).not.toMatch(/^import\b|\bimport\(|\brequire\(/m)
   })
 
-  it("limits requests and calls in memory, without process and Buffer", async () => {
+  it("limits requests and outgoing calls in memory, without process and Buffer", async () => {
     const { Request, Response, Headers, URL, AbortSignal, AbortController, TextEncoder, btoa } = globalThis
     const { setInterval, clearInterval, setTimeout, clearTimeout, crypto } = globalThis
     const web = { Request, Response, Headers, URL, AbortSignal, AbortController, TextEncoder, btoa }

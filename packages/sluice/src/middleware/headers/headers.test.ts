@@ -10,7 +10,7 @@ const policies = [
   { name: "per-hour", quota: 1000, windowMs: 3_600_000 },
 ]
 
-/** One limit: 12 of 50 left, as new in 29.001 s. */
+/** One limit: 12 of 50 left, fully reset in 29.001 s. */
 const allowed: HeaderDecision = {
   allowed: true,
   limit: 50,
@@ -114,7 +114,7 @@ describe("headerWriter", () => {
     expect(headersOf(allowed, { style })).toEqual(headers)
   })
 
-  it("writes the legacy headers and those of the newest draft when nobody chose", () => {
+  it("writes legacy and draft-8 headers by default", () => {
     expect(headersOf(allowed)).toEqual({
       ...headersOf(allowed, { style: "legacy" }),
       ...headersOf(allowed, { style: "draft-8" }),
@@ -140,7 +140,7 @@ describe("headerWriter", () => {
     },
   )
 
-  it("has a list member for each limit, which a structured-field parser reads", () => {
+  it("writes a list member for each limit that a structured-field parser reads", () => {
     const headers = headersOf(two)
     expect(listOf(headers["ratelimit-policy"])).toEqual([
       ["per-minute", { q: 50, w: 60 }],
@@ -170,11 +170,11 @@ describe("headerWriter", () => {
       "draft-7",
       { "ratelimit-policy": "50;w=60, 1000;w=3600", ratelimit: "limit=1000, remaining=3, reset=3" },
     ],
-  ])("shows the limit with the least remaining where there is room for one: %s", (style, headers) => {
+  ])("shows the limit with the least remaining in headers with room for one: %s", (style, headers) => {
     expect(headersOf(two, { style })).toEqual(headers)
   })
 
-  it("shows the limit that denies for longest, and of each limit that denies its wait", () => {
+  it("shows the limit that denies for longest, and the wait of each limit that denies", () => {
     const headers = headersOf(denied)
     expect(headers).toMatchObject({
       "retry-after": "91",
@@ -191,7 +191,7 @@ describe("headerWriter", () => {
     })
   })
 
-  it("leaves t out where it would be later than retry-after", () => {
+  it("leaves out t when it would be later than retry-after", () => {
     const [minute, hour] = denied.limits ?? []
     const byMinute = { ...denied, retryAfterMs: 2000, limits: [minute!, { ...hour!, retryAfterMs: 0 }] }
     const headers = headersOf(byMinute)
@@ -202,7 +202,7 @@ describe("headerWriter", () => {
     ])
   })
 
-  it("tells no retry-after for a cost that can never fit, and for an allowed request", () => {
+  it("writes no retry-after for a cost that never fits, nor for an allowed request", () => {
     const never = headersOf({ ...allowed, allowed: false, retryAfterMs: Infinity })
     expect(never).not.toHaveProperty("retry-after")
     expect(listOf(never.ratelimit)).toEqual([["per-minute", { r: 12, t: 30 }]])
@@ -215,12 +215,12 @@ describe("headerWriter", () => {
     [() => -5000, "11"],
     [() => Number.NaN, "11"],
     [(wait: number) => wait, "21"],
-  ])("adds jitter to retry-after and never takes from it: %s", (jitter, seconds) => {
+  ])("adds jitter to retry-after and never subtracts from it: %s", (jitter, seconds) => {
     const decision = { ...allowed, allowed: false, remaining: 0, retryAfterMs: 10_001 }
     expect(headersOf(decision, { jitter })["retry-after"]).toBe(seconds)
   })
 
-  it("has nothing left of any limit while the key is blocked", async () => {
+  it("shows 0 remaining for every limit while the key is blocked", async () => {
     const clock = new ManualClock()
     const limiter = createLimiter({
       limits: [
@@ -247,7 +247,7 @@ describe("headerWriter", () => {
     await limiter.close()
   })
 
-  it("takes a limiter's decisions as they are", async () => {
+  it("accepts a limiter's decisions", async () => {
     const clock = new ManualClock()
     const limiter = createLimiter({ limit: 1, window: "1m", algorithm: "fixed-window", name: "login", clock })
     const policies = [{ name: "login", quota: 1, windowMs: 60_000 }]
@@ -272,7 +272,7 @@ describe("headerWriter", () => {
     expect(listOf(headers["ratelimit-policy"])).toEqual([[shown, { q: 50, w: 60 }]])
   })
 
-  it("keeps numbers within what a structured field may hold", () => {
+  it("keeps numbers within the range of a structured field", () => {
     const huge = { ...allowed, limit: 2 ** 50, remaining: Infinity, resetAfterMs: 1e300, resetAt: 1e300 }
     const headers = headersOf(huge, { policies: [{ name: "huge", quota: 2 ** 50, windowMs: 1e300 }] })
     const most = 999_999_999_999_999
@@ -292,7 +292,7 @@ describe("headerWriter", () => {
     expect(listOf(headers["ratelimit-policy"])).toEqual([["x", { q: 5, w }]])
   })
 
-  it("names the unit that is counted where it is not requests", () => {
+  it("names the unit when it is not requests", () => {
     const headers = headersOf(allowed, {
       policies: [
         { name: "bytes", quota: 5, windowMs: 1000, unit: "content-bytes" },
@@ -302,7 +302,7 @@ describe("headerWriter", () => {
     expect(headers["ratelimit-policy"]).toBe('"bytes";q=5;w=1;qu="content-bytes", "calls";q=5;w=1')
   })
 
-  it("tells whose quota it is, in bytes", () => {
+  it("writes the partition key as bytes", () => {
     const [[, { pk }]] = listOf(headersOf(allowed, {}, "user:é").ratelimit) as [[string, { pk: ArrayBuffer }]]
     expect(Buffer.from(pk).toString("utf8")).toBe("user:é")
     expect(listOf(headersOf(two, {}, "x").ratelimit)).toEqual([
@@ -311,7 +311,7 @@ describe("headerWriter", () => {
     ])
   })
 
-  it("names a limit that is not among its policies all the same, and needs none", () => {
+  it("names a limit that is not among its policies, and needs no policies", () => {
     const stray = { ...two, limits: [{ ...allowed, name: "stray" }] }
     expect(listOf(headersOf(stray).ratelimit)).toEqual([["stray", { r: 12, t: 30 }]])
     const headers = headersOf(allowed, { policies: [] })

@@ -27,7 +27,7 @@ it("shows the tightest of two limits in headers with room for one, whichever cam
   }
 })
 
-it("gives each limit its member, in the order they were met, of three middlewares too", () => {
+it("gives each limit its member, in the order of the middlewares, also of three", () => {
   const both = mergeLimits(mergeLimits(shown("a", 5, 4), shown("b", 6, 5)), shown("c", 7, 6))
   expect(headersOf(both)).toMatchObject({
     ratelimit: '"a";r=4;t=60, "b";r=5;t=60, "c";r=6;t=60',
@@ -44,7 +44,7 @@ it("explains a denial by the limit that denied, even if another has less left", 
   })
 })
 
-it("shows nothing left while the key of one is blocked, whichever came first", () => {
+it("shows 0 remaining while one of the keys is blocked, whichever came first", () => {
   const { decision, policies } = shown("blocked", 5, 0, 30_000)
   // None of its limits denies; the block does.
   const limits = [{ ...decision, name: "blocked", remaining: 4, retryAfterMs: 0 }]

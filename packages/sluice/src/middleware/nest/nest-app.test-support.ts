@@ -1,4 +1,4 @@
-// Applications of Nest without decorator syntax: the compiler of the tests knows only decorators of the new kind.
+// Nest applications without decorator syntax: the tests' compiler supports only standard decorators.
 
 import "reflect-metadata"
 import type { INestApplication, ModuleMetadata, Type } from "@nestjs/common"

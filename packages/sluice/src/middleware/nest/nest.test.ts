@@ -22,7 +22,7 @@ import { LIMITS, NestLimits } from "./nest-limits.js"
 
 const GUARDED = { provide: APP_GUARD, useClass: RateLimitGuard }
 
-/** Answers every path, as the adapter suite wants it. */
+/** Handles every path, as the suite needs it. */
 function suiteController(platform: Platform, handler: SuiteHandler): Type {
   class Everything {
     async handle(request: NestRequest, response: Response): Promise<void> {
@@ -41,7 +41,7 @@ function suiteController(platform: Platform, handler: SuiteHandler): Type {
 for (const platform of ["express", "fastify"] as const) {
   describeAdapter({
     name: `nest on ${platform}`,
-    // A text is the message of the JSON that Nest makes of exceptions.
+    // Nest puts a text as the message into its JSON for exceptions.
     answersText: false,
     start(limits, handler) {
       const [last, ...earlier] = limits.toReversed()
@@ -53,7 +53,7 @@ for (const platform of ["express", "fastify"] as const) {
           providers: [GUARDED],
         },
         async (app) => {
-          // Limits of the platform's own come before those of Nest, and are shown together with them.
+          // Limits of the platform run before those of Nest, and are shown with them.
           for (const options of earlier.reverse()) {
             if (platform === "express") app.use(expressRateLimit(options))
             else await (app as NestFastifyApplication).register(fastifyRateLimit as never, options as never)
@@ -90,7 +90,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     return seen
   }
 
-  /** Methods a, b and c that answer their names, under `/items`. */
+  /** Methods a, b and c that return their names, under `/items`. */
   function items(): Type {
     class Items {
       a(): string {
@@ -106,12 +106,12 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     return controller(Items, "items")
   }
 
-  it("counts all handlers together by the limit of the application", async () => {
+  it("counts all handlers together with the application's limit", async () => {
     const url = await serve({ limit: 2, ...EXACT }, { controllers: [items()] })
     expect(await statuses(url, ["/items/a", "/items/b", "/items/a"])).toEqual([200, 200, 429])
   })
 
-  it("counts a handler with a limit of its own apart, and leaves one alone that is skipped", async () => {
+  it("counts a handler with its own limit separately, and does not limit a skipped one", async () => {
     const Items = items()
     decorate(Items, "a", RateLimit(ONCE))
     decorate(Items, "b", SkipRateLimit())
@@ -123,7 +123,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(skipped.headers.has("ratelimit")).toBe(false)
   })
 
-  it("counts the handlers of a class with a limit together, but for those that say otherwise", async () => {
+  it("counts the handlers of a class with a limit together, except those with their own", async () => {
     const Items = items()
     RateLimit({ limit: 2, ...EXACT })(Items)
     decorate(Items, "b", RateLimit(ONCE))
@@ -135,7 +135,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(await statuses(url, ["/items/b", "/items/c"])).toEqual([429, 200])
   })
 
-  it("limits a handler of a class that is skipped if it says so", async () => {
+  it("limits a handler with its own limit in a skipped class", async () => {
     const Items = items()
     SkipRateLimit()(Items)
     decorate(Items, "a", RateLimit())
@@ -145,7 +145,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     ])
   })
 
-  it("keeps inherited handlers of two classes apart and both to the limit of their base", async () => {
+  it("counts inherited handlers of two classes separately, both with the limit of their base", async () => {
     class Base {
       list(): string {
         return "list"
@@ -162,7 +162,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(await statuses(url, ["/left/list", "/right/list", "/left/list"])).toEqual([200, 200, 429])
   })
 
-  it("limits only what has a limit with global false", async () => {
+  it("limits only handlers with a limit with global false", async () => {
     const Items = items()
     decorate(Items, "a", RateLimit(ONCE))
     const url = await serve({ global: false }, { controllers: [Items] })
@@ -171,7 +171,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     ])
   })
 
-  it("counts together what guards of several modules guard", async () => {
+  it("counts together across guards of several modules", async () => {
     const feature = (path: string): { module: Type; controllers: Type[] } => {
       class Feature {
         get(): string {
@@ -191,7 +191,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     ])
   })
 
-  it("takes options that have to be waited for, from a factory or a class", async () => {
+  it("takes async options from a factory or a class", async () => {
     const LIMIT = Symbol("limit")
     class SettingsModule {}
     const settings = {
@@ -221,7 +221,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     }
   })
 
-  it("throws an exception that filters see, with the decision", async () => {
+  it("throws an exception that filters catch, with the decision", async () => {
     class Filter implements ExceptionFilter<RateLimitException> {
       catch(exception: RateLimitException, host: ExecutionContext): void {
         const { decision } = exception
@@ -240,7 +240,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(await denied.json()).toEqual({ deniedBy: "hourly" })
   })
 
-  it("calls a problem one, and nothing else", async () => {
+  it("sends application/problem+json for problems only", async () => {
     class Page implements ExceptionFilter<RateLimitException> {
       catch(_exception: RateLimitException, host: ExecutionContext): void {
         host.switchToHttp().getResponse<Response>().status(429).type("text/html").send("<p>slow down</p>")
@@ -285,7 +285,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(seen).toEqual([true])
   })
 
-  it("takes functions of the platform's own request", async () => {
+  it("accepts functions of the platform's own request type", async () => {
     const Items = items()
     decorate(Items, "a", RateLimit<Request>({ ...ONCE, key: (request) => String(request.query.user) }))
     const url = await serve({ global: false }, { controllers: [Items] })
@@ -293,12 +293,12 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(await statuses(url, paths)).toEqual([200, 200, 429])
   })
 
-  it("counts each route by itself with keyBy route", async () => {
+  it("counts each route separately with keyBy route", async () => {
     const url = await serve({ ...ONCE, keyBy: "route" }, { controllers: [items()] })
     expect(await statuses(url, ["/items/a", "/items/b", "/items/a"])).toEqual([200, 200, 429])
   })
 
-  it("lets a subclass say what is counted, where headers go and what is thrown", async () => {
+  it("lets a subclass override request, response and exception", async () => {
     class OwnGuard extends RateLimitGuard {
       protected override getRequest(context: ExecutionContext): object {
         const { headers } = context.switchToHttp().getRequest<NestRequest>()
@@ -321,7 +321,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     expect(await statuses(url, ["/items/a"])).toEqual([403])
   })
 
-  it("lets go of its own counters when the application closes, and of no given store", async () => {
+  it("closes its own store with the application, and no given store", async () => {
     const given = memoryStore()
     const degraded: (string | undefined)[] = []
     for (const store of [undefined, given]) {
@@ -342,7 +342,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     await given.close()
   })
 
-  it("refuses mistakes when the class is loaded or the application starts", async () => {
+  it("refuses invalid options when the class is loaded or the application starts", async () => {
     expect(() => RateLimit({ limit: 0, window: "1m" })).toThrow(
       "rateLimit.limit: must be an integer ≥ 1, got 0",
     )
@@ -364,7 +364,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
 })
 
 describe("a call of nest's that is not HTTP", () => {
-  it("is let through unless a subclass finds its request", async () => {
+  it("is not limited unless a subclass returns its request", async () => {
     class Gateway {
       message(): void {}
     }

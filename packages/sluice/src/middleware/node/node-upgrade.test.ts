@@ -38,7 +38,7 @@ async function serve(options: UpgradeOptions, plain?: Parameters<typeof rateLimi
   return app
 }
 
-/** What a WebSocket hears first, or the status it was refused with. */
+/** Returns the first message of a WebSocket, or the status of its refusal. */
 function open({ url }: RunningApp): Promise<string | number> {
   const socket = new WebSocket(url.replace("http", "ws"))
   closing.push(() => socket.terminate())
@@ -49,7 +49,7 @@ function open({ url }: RunningApp): Promise<string | number> {
   })
 }
 
-/** The start of a handshake by hand, to see what comes back byte by byte. */
+/** Sends a handshake by hand, to see the bytes of the response. */
 async function knock({ url }: RunningApp): Promise<{ socket: Socket; said: () => string }> {
   const { port } = new URL(url)
   const socket = connect(Number(port), "127.0.0.1")
@@ -71,7 +71,7 @@ it("opens a WebSocket within the limit and refuses the next with 429", async () 
   expect(await open(app)).toBe(429)
 })
 
-it("answers a denied upgrade in full, with headers and a problem, and ends the connection", async () => {
+it("responds to a denied upgrade with headers and a problem, and closes the connection", async () => {
   const app = await serve(once)
   await open(app)
   const { socket, said } = await knock(app)
@@ -92,7 +92,7 @@ it("counts upgrades and requests together when both have the same limiter", asyn
   expect((await fetch(app.url)).status).toBe(429)
 })
 
-it("takes an upgrade that was handed on for a success, whatever becomes of the connection", async () => {
+it("counts an upgrade that reached the handler as a success, whatever happens on the connection", async () => {
   const kept = await serve({ ...once, skipFailedRequests: true })
   expect(await open(kept)).toBe("hello, 0 left")
   expect(await open(kept)).toBe(429)
@@ -101,7 +101,7 @@ it("takes an upgrade that was handed on for a success, whatever becomes of the c
   expect(await open(forgiven)).toBe("hello, 0 left")
 })
 
-it("answers 500 when a key function fails, and tells onError", async () => {
+it("responds 500 and calls onError when a key function fails", async () => {
   const errors: unknown[] = []
   const app = await serve({
     ...once,
@@ -114,7 +114,7 @@ it("answers 500 when a key function fails, and tells onError", async () => {
   expect(errors).toEqual([new Error("no key")])
 })
 
-it("holds an upgrade for its turn, and frees the place of a client that hangs up", async () => {
+it("delays an upgrade until its turn, and frees the place of a client that disconnects", async () => {
   const clock = new ManualClock()
   const store = memoryStore({ clock })
   const queue = { algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "1s" } as const
@@ -130,7 +130,7 @@ it("holds an upgrade for its turn, and frees the place of a client that hangs up
   expect(await next).toBe("hello, 8 left")
 })
 
-it("survives a client that resets the connection while it is held", async () => {
+it("survives a client that resets the connection while it is delayed", async () => {
   const clock = new ManualClock()
   const queue = { algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "1s" } as const
   const app = await serve({ ...queue, clock, store: memoryStore({ clock }) })

@@ -45,13 +45,13 @@ describe("withRateLimit", () => {
     return app.url
   }
 
-  it("calls the handler for what passes, with the decision on the request", async () => {
+  it("calls the handler for an allowed request, with the decision on the request", async () => {
     const url = await serve((request, response) => response.end(String(request.rateLimit?.remaining)), once)
     expect(await (await fetch(url)).text()).toBe("0")
     expect((await fetch(url)).status).toBe(429)
   })
 
-  it("answers 500 and tells onError what a function of the options throws", async () => {
+  it("responds 500 and calls onError when a function of the options throws", async () => {
     const errors: unknown[] = []
     const url = await serve((_request, response) => response.end(), {
       ...once,
@@ -66,7 +66,7 @@ describe("withRateLimit", () => {
     expect(errors).toEqual([[new Error("no key"), "/x"]])
   })
 
-  it("warns of such an error when nobody listens", async () => {
+  it("emits a warning for such an error without onError", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve))
     const url = await serve((_request, response) => response.end(), {
       ...once,
@@ -78,7 +78,7 @@ describe("withRateLimit", () => {
     expect((await warned).message).toBe("no cost, on purpose")
   })
 
-  it("serves HTTP/2 through its compatible interface", async () => {
+  it("serves HTTP/2 through the compatibility API", async () => {
     const handler = withRateLimit((request, response) => response.end(String(request.rateLimit?.remaining)), {
       ...once,
       keyBy: "host",
@@ -118,7 +118,7 @@ describe("withRateLimit", () => {
   })
 })
 
-describe("mistakes", () => {
+describe("invalid options", () => {
   const nothing = undefined as never
   it.each([
     [() => rateLimit(nothing), "rateLimit: must be an object, got undefined [OPTION_TYPE]"],
@@ -132,7 +132,7 @@ describe("mistakes", () => {
       () => withUpgradeLimit(nothing, nothing),
       "withUpgradeLimit.handler: must be a function, got null [OPTION_TYPE]",
     ],
-  ])("are refused when the limit is made: %s", (make, message) => {
+  ])("are refused at creation: %s", (make, message) => {
     expect(make).toThrow(message)
   })
 })

@@ -30,7 +30,7 @@ async function statuses(url: string, count: number): Promise<number[]> {
 }
 
 describeOnBothStores((openStore) => {
-  it("counts for express-rate-limit, what it denies too", async () => {
+  it("counts for express-rate-limit, including denied requests", async () => {
     const store = expressRateLimitStore({ store: openStore() })
     const url = await serve(store)
     expect(await statuses(url, 4)).toEqual([200, 200, 429, 429])
@@ -41,14 +41,14 @@ describeOnBothStores((openStore) => {
     expect(left).toBeLessThanOrEqual(3_600_000)
   })
 
-  it("shows express-rate-limit when the window ends", async () => {
+  it("reports the end of the window to express-rate-limit", async () => {
     const url = await serve(expressRateLimitStore({ store: openStore() }))
     const { headers } = await fetch(url)
     expect(headers.get("ratelimit-remaining")).toBe("1")
     expect(Number(headers.get("ratelimit-reset"))).toBeGreaterThan(3_590)
   })
 
-  it("takes requests back for skipSuccessfulRequests, and never below zero", async () => {
+  it("decrements for skipSuccessfulRequests, and never below zero", async () => {
     const store = expressRateLimitStore({ store: openStore() })
     const url = await serve(store, { skipSuccessfulRequests: true })
     expect(await statuses(url, 4)).toEqual([200, 200, 200, 200])
@@ -58,7 +58,7 @@ describeOnBothStores((openStore) => {
     expect((await store.get("127.0.0.1"))?.totalHits).toBe(1)
   })
 
-  it("forgets one key and keeps the others", async () => {
+  it("resets one key and keeps the others", async () => {
     const store = expressRateLimitStore({ store: openStore() })
     await store.increment("a")
     await store.increment("b")
@@ -67,7 +67,7 @@ describeOnBothStores((openStore) => {
     expect((await store.get("b"))?.totalHits).toBe(1)
   })
 
-  it("keeps limiters with another prefix apart in one store", async () => {
+  it("separates limiters with different prefixes in one store", async () => {
     const shared = openStore()
     const one = expressRateLimitStore({ store: shared, prefix: "one" })
     const two = expressRateLimitStore({ store: shared, prefix: "two" })
@@ -77,7 +77,7 @@ describeOnBothStores((openStore) => {
   })
 })
 
-it("starts a window with its first request and a new one when it is over", async () => {
+it("starts a window at its first request, and a new one after its end", async () => {
   const clock = new ManualClock()
   const store = expressRateLimitStore({ store: memoryStore({ clock }) })
   store.init({ windowMs: 1_000 })
@@ -91,7 +91,7 @@ it("starts a window with its first request and a new one when it is over", async
   expect((await store.increment("a")).totalHits).toBe(1)
 })
 
-it("forgets everything only in a store of its own", async () => {
+it("resets all keys only in its own store", async () => {
   const own = expressRateLimitStore()
   await own.increment("a")
   await own.resetAll?.()
@@ -104,7 +104,7 @@ it("forgets everything only in a store of its own", async () => {
   expect(given.localKeys).toBe(false)
 })
 
-it("refuses options it does not know", () => {
+it("refuses unknown options", () => {
   expect(() => expressRateLimitStore({ prefx: "x" } as object)).toThrow(/prefx.*did you mean prefix/)
   expect(() => expressRateLimitStore({ prefix: "" })).toThrow(/expressRateLimitStore.prefix/)
 })

@@ -28,7 +28,7 @@ async function statuses(url: string, count: number): Promise<number[]> {
 }
 
 describeOnBothStores((openStore) => {
-  it("counts for @fastify/rate-limit and tells it when the window ends", async () => {
+  it("counts for @fastify/rate-limit and reports the end of the window", async () => {
     const url = await serve({ store: fastifyRateLimitStore({ store: openStore() }) })
     const first = await fetch(url)
     expect(first.headers.get("x-ratelimit-remaining")).toBe("1")
@@ -36,14 +36,14 @@ describeOnBothStores((openStore) => {
     expect(await statuses(url, 3)).toEqual([200, 429, 429])
   })
 
-  it("counts a route with a limit of its own by itself", async () => {
+  it("keeps a separate count for a route with its own limit", async () => {
     const url = await serve({ store: fastifyRateLimitStore({ store: openStore() }) })
     expect(await statuses(`${url}/own`, 2)).toEqual([200, 429])
     expect(await statuses(`${url}/other`, 2)).toEqual([200, 429])
     expect(await statuses(url, 3)).toEqual([200, 200, 429])
   })
 
-  it("goes on counting what is denied, so that a ban is reached", async () => {
+  it("counts denied requests too, so that a ban is reached", async () => {
     const url = await serve({ store: fastifyRateLimitStore({ store: openStore() }), ban: 1 })
     expect(await statuses(url, 5)).toEqual([200, 200, 429, 403, 403])
   })
@@ -59,7 +59,7 @@ describeOnBothStores((openStore) => {
   })
 })
 
-it("refuses what would move the end of a window", async () => {
+it("refuses options that would extend a window", async () => {
   const settings = { store: fastifyRateLimitStore(), continueExceeding: true }
   await expect(serve(settings)).rejects.toMatchObject({ code: "OPTION_CONFLICT", place: "continueExceeding" })
 })

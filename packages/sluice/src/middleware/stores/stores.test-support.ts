@@ -22,7 +22,7 @@ export function describeOnBothStores(tests: (openStore: () => Store) => void): v
       client?.disconnect()
       await server?.stop()
     })
-    // On a busy machine Redis answers late, and its decisions are what is tested here.
+    // A long deadline: on a busy machine Redis answers late, and its decisions are tested here.
     tests(() => redisStore(client, { deadline: "10s" }))
   })
 }

@@ -53,7 +53,7 @@ describeOnBothStores((openStore) => {
     expect(await ask()).toMatchObject({ totalHits: 3, isBlocked: true, timeToBlockExpire: 120 })
   })
 
-  it("counts throttlers, keys and limits of one key by themselves", async () => {
+  it("keeps separate counts for throttlers, keys and limits of one key", async () => {
     const storage = throttlerStorage({ store: openStore() })
     await storage.increment("a", 60_000, 1, 0, "short")
     expect((await storage.increment("a", 60_000, 1, 0, "long")).isBlocked).toBe(false)
@@ -62,7 +62,7 @@ describeOnBothStores((openStore) => {
     expect((await storage.increment("a", 60_000, 2, 0, "short")).isBlocked).toBe(false)
   })
 
-  it("lets nothing through a limit of 0", async () => {
+  it("denies everything with a limit of 0", async () => {
     const storage = throttlerStorage({ store: openStore() })
     expect(await storage.increment("a", 60_000, 0, 0, "default")).toEqual({
       totalHits: 1,
@@ -78,7 +78,7 @@ function timed() {
   return { clock, storage: throttlerStorage({ store: memoryStore({ clock }) }) }
 }
 
-it("starts anew when a block ends, also within the same window", async () => {
+it("starts at zero when a block ends, also within the same window", async () => {
   const { clock, storage } = timed()
   const ask = () => storage.increment("a", 60_000, 1, 1_000, "default")
   await ask()
@@ -89,7 +89,7 @@ it("starts anew when a block ends, also within the same window", async () => {
   expect(await ask()).toMatchObject({ totalHits: 1, isBlocked: false })
 })
 
-it("lets each request leave the window by itself when there is no block", async () => {
+it("drops each request from the window on its own when there is no block", async () => {
   const { clock, storage } = timed()
   const ask = () => storage.increment("a", 10_000, 2, 0, "default")
   await ask()
@@ -100,6 +100,6 @@ it("lets each request leave the window by itself when there is no block", async 
   expect(await ask()).toMatchObject({ totalHits: 2, isBlocked: false })
 })
 
-it("refuses an algorithm that would hold requests, which no guard does", () => {
+it("refuses an algorithm that delays requests, which the throttler's guard cannot", () => {
   expect(() => throttlerStorage({ algorithm: "leaky-bucket" as never })).toThrow(/throttlerStorage.algorithm/)
 })

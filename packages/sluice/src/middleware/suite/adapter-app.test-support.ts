@@ -1,4 +1,4 @@
-// What the parts of the adapter suite share: an application described without its framework, and requests to it.
+// An application described without its framework, and requests to it, for all parts of the suite.
 
 import { type IncomingMessage, request } from "node:http"
 import type { Spelling } from "../../../../../test/support/spellings.js"
@@ -6,7 +6,7 @@ import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-optio
 
 export type SuiteOptions = RateLimitOptions<object>
 
-/** What the application does with a request that passed. A handler that throws is left to the framework's own handling. */
+/** Handles an allowed request. The framework handles its errors. */
 export type SuiteHandler = (
   path: string,
   decision: RequestDecision | undefined,
@@ -23,15 +23,15 @@ export interface RunningApp {
   close(): Promise<void>
 }
 
-/** Starts an application with these limits, closed when the test ends, and gives its address. */
+/** Starts an application with these limits and returns its address. It is closed at the end of the test. */
 export type Open = (limits: SuiteOptions | readonly SuiteOptions[], handler?: SuiteHandler) => Promise<string>
 
 export const HELLO: SuiteAnswer = { status: 200, body: "hello" }
 
-/** Exact, and no boundary that a test could meet. */
+/** An exact algorithm without a window boundary that a test could meet. */
 export const EXACT = { algorithm: "sliding-window-log", window: "1h" } as const
 
-/** `/404` and the like answer that status, `/throw` throws, the rest is fine. */
+/** `/404` and the like respond with that status, `/throw` throws, all other paths respond 200. */
 export function answerByPath(path: string): SuiteAnswer {
   if (path === "/throw") throw new Error("thrown on purpose")
   const status = Number(path.slice(1)) || 200
@@ -52,7 +52,7 @@ export async function statusFrom(url: string, forwardedFor: string): Promise<num
   return (await fetch(url, { headers: { "x-forwarded-for": forwardedFor } })).status
 }
 
-/** Sends header lines as they are written: name, value, name, value. */
+/** Sends header lines unchanged: name, value, name, value. */
 export async function sendLines(
   url: string,
   { target, lines }: Spelling,
@@ -66,7 +66,7 @@ export async function sendLines(
   return { status: response.statusCode, body }
 }
 
-/** Asks for a path as it is written; `fetch` would resolve its dots. */
+/** Requests a path unchanged; `fetch` would resolve its dots. */
 export async function statusOfPath(url: string, path: string): Promise<number | undefined> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, { path, agent: false }, resolve).once("error", reject).end()

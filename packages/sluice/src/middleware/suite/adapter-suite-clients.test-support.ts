@@ -1,4 +1,4 @@
-// Who is counted, what a denied client is told, and what the application's own functions may do.
+// Keys, responses to denials, and the application's own functions.
 
 import { expect, it } from "vitest"
 import { createRuleEngine } from "../../rules/index.js"
@@ -13,49 +13,49 @@ import {
   statusOfPath,
 } from "./adapter-app.test-support.js"
 
-/** What frameworks differ in. */
+/** What differs between frameworks. */
 export interface ClientTraits {
   readonly answersText: boolean
   readonly resolvesDots: boolean
 }
 
 export function describeClients(open: Open, { answersText, resolvesDots }: ClientTraits): void {
-  it("believes no forwarded address unless it is told which proxies to trust", async () => {
+  it("ignores forwarded addresses without trusted proxies", async () => {
     const url = await open({ limit: 1, ...EXACT })
     expect(await statusFrom(url, "203.0.113.1")).toBe(200)
     expect(await statusFrom(url, "203.0.113.2")).toBe(429)
   })
 
-  it("counts by what the nearest trusted proxy says, and not by what the client wrote before it", async () => {
+  it("counts by the address from the nearest trusted proxy, and not by what the client wrote before it", async () => {
     const url = await open({ limit: 1, ...EXACT, trustProxy: 1 })
     expect(await statusFrom(url, "203.0.113.1")).toBe(200)
     expect(await statusFrom(url, "203.0.113.2")).toBe(200)
     expect(await statusFrom(url, "198.51.100.9, 203.0.113.2")).toBe(429)
   })
 
-  it("counts the addresses of one IPv6 network together", async () => {
+  it("counts the addresses of one IPv6 subnet together", async () => {
     const url = await open({ limit: 1, ...EXACT, trustProxy: 1, ipv6Subnet: 56 })
     expect(await statusFrom(url, "2001:db8:0:1::1")).toBe(200)
     expect(await statusFrom(url, "2001:db8:0:2::1")).toBe(429)
     expect(await statusFrom(url, "2001:db8:1::1")).toBe(200)
   })
 
-  it("lets skipped requests through uncounted and without headers", async () => {
+  it("neither counts skipped requests nor adds headers to them", async () => {
     const url = await open({ limit: 1, ...EXACT, skip: () => true })
     expect(await statuses(url, 3)).toEqual([200, 200, 200])
     expect((await fetch(url)).headers.has("x-ratelimit-limit")).toBe(false)
   })
 
-  it("does not count requests without a key when told so", async () => {
+  it("does not limit requests without a key with onMissingKey skip", async () => {
     const url = await open({ limit: 1, ...EXACT, keyBy: "header:x-client", onMissingKey: "skip" })
     expect(await statuses(url, 2)).toEqual([200, 200])
     expect(await statusAs(url, "a")).toBe(200)
     expect(await statusAs(url, "a")).toBe(429)
   })
 
-  // Where the framework puts text into an object of its own, there is nothing of ours to see.
+  // Some frameworks put a text into their own error object.
   if (answersText) {
-    it("answers a denial with the status and text of its options", async () => {
+    it("responds to a denial with the status and text of the options", async () => {
       const text = await open({ limit: 1, ...EXACT, status: 503, body: "slow down" })
       await fetch(text)
       const denied = await fetch(text)
@@ -65,7 +65,7 @@ export function describeClients(open: Open, { answersText, resolvesDots }: Clien
     })
   }
 
-  it("answers a denial with the JSON of its options", async () => {
+  it("responds to a denial with the JSON of the options", async () => {
     const json = await open({
       limit: 1,
       ...EXACT,
@@ -89,14 +89,14 @@ export function describeClients(open: Open, { answersText, resolvesDots }: Clien
     expect(set.sort()).toEqual([...names])
   })
 
-  it("keeps its headers on an answer that the framework makes of an error", async () => {
+  it("keeps its headers on the framework's error response", async () => {
     const url = await open({ limit: 9, ...EXACT }, answerByPath)
     const failed = await fetch(`${url}/throw`)
     expect(failed.status).toBe(500)
     expect(failed.headers.get("x-ratelimit-remaining")).toBe("8")
   })
 
-  it("tells of every decision", async () => {
+  it("calls onDecision with every decision", async () => {
     const events: DecisionEvent<object>[] = []
     const url = await open({
       limit: 1,
@@ -113,7 +113,7 @@ export function describeClients(open: Open, { answersText, resolvesDots }: Clien
     ])
   })
 
-  it("is not stopped by a listener that throws", async () => {
+  it("continues when onDecision throws", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve))
     const url = await open({
       limit: 1,
@@ -126,7 +126,7 @@ export function describeClients(open: Open, { answersText, resolvesDots }: Clien
     expect((await warned).message).toBe("thrown by a listener on purpose")
   })
 
-  it("leaves an error of a key function to the framework and goes on serving", async () => {
+  it("passes an error of the key function to the framework and goes on serving", async () => {
     let calls = 0
     const url = await open({
       limit: 9,
@@ -139,12 +139,12 @@ export function describeClients(open: Open, { answersText, resolvesDots }: Clien
     expect(await statuses(url, 2)).toEqual([500, 200])
   })
 
-  it("leaves a key that is none to the framework", async () => {
+  it("passes the error of an invalid key to the framework", async () => {
     const url = await open({ limit: 9, ...EXACT, key: async () => "" })
     expect(await statuses(url, 1)).toEqual([500])
   })
 
-  it("answers a path that can be read in two ways 400 when rules decide", async () => {
+  it("responds 400 to a path that can be read in two ways when rules decide", async () => {
     const engine = createRuleEngine({
       rules: { version: 1, rules: [{ id: "all", limits: [{ limit: 3, ...EXACT }] }] },
     })
@@ -156,7 +156,7 @@ export function describeClients(open: Open, { answersText, resolvesDots }: Clien
     await engine.close()
   })
 
-  it("counts a path with dots by what the application sees, or refuses it", async () => {
+  it("counts a path with dots by the path that the application sees, or refuses it", async () => {
     const engine = createRuleEngine({
       rules: {
         version: 1,

@@ -1,4 +1,4 @@
-// A credential that is sent twice, or in another spelling, is no second client.
+// Credentials that are sent twice or in another spelling.
 
 import { expect, it } from "vitest"
 import { KEY_BY, PLACES, seeded, spelling } from "../../../../../test/support/spellings.js"
@@ -18,7 +18,7 @@ export function describeCredentials(open: Open): void {
       (junk) => ["Authorization", `Bearer ${junk}`, "Authorization", "Bearer REAL"],
       () => "/",
     ],
-  ])("answers %s that was sent twice 400 when rules count by it", async (_, keyBy, linesOf, targetOf) => {
+  ])("responds 400 to %s that was sent twice when rules count by it", async (_, keyBy, linesOf, targetOf) => {
     const limits = [{ limit: LIMIT, ...EXACT }]
     const engine = createRuleEngine({ rules: { version: 1, rules: [{ id: "api", keyBy, limits }] } })
     const url = await open({ engine })
@@ -33,7 +33,7 @@ export function describeCredentials(open: Open): void {
     await engine.close()
   })
 
-  it("answers a header that was sent twice 400 when it is the key, and calls no handler", async () => {
+  it("responds 400 to a key header that was sent twice, and calls no handler", async () => {
     let handled = 0
     const url = await open({ limit: LIMIT, ...EXACT, keyBy: ["ip", "header:x-client"] }, () => {
       handled++
@@ -47,7 +47,7 @@ export function describeCredentials(open: Open): void {
     expect(once.status).toBe(200)
   })
 
-  it("lets no more through than the limit, however a credential is spelled", async () => {
+  it("allows no more than the limit, however a credential is spelled", async () => {
     const random = seeded(7)
     for (const place of PLACES) {
       const limits = [{ limit: LIMIT, ...EXACT }]

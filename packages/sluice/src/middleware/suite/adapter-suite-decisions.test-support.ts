@@ -1,4 +1,4 @@
-// What is decided, said and given back: the same on every store.
+// Decisions, headers and refunds, on every store.
 
 import { parseRateLimit } from "ratelimit-header-parser"
 import { parseList } from "structured-headers"
@@ -11,7 +11,7 @@ import type { RequestDecision } from "../core/rate-limit-options.js"
 import { answerByPath, EXACT, HELLO, type Open, statusAs, statuses } from "./adapter-app.test-support.js"
 
 export function describeDecisions(open: Open, openStore: () => Promise<Store>): void {
-  it("lets the limit through and answers what is above it 429, with a problem and when to come back", async () => {
+  it("allows requests up to the limit, and responds 429 above it with a problem and retry-after", async () => {
     const url = await open({ limit: 2, ...EXACT, name: "hourly", store: await openStore() })
     expect(await statuses(url, 2)).toEqual([200, 200])
     const denied = await fetch(url)
@@ -23,7 +23,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect(await denied.json()).toMatchObject({ status: 429, "violated-policies": ["hourly"] })
   })
 
-  it("shows the limit in legacy and draft headers on what passes and what does not", async () => {
+  it("shows the limit in legacy and draft headers on allowed and denied requests", async () => {
     const url = await open({ limit: 1, ...EXACT, name: "hourly", store: await openStore() })
     const passed = await fetch(url)
     expect(passed.headers.get("x-ratelimit-limit")).toBe("1")
@@ -47,7 +47,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     },
   )
 
-  it("sets the newest headers as a parser of structured fields reads them", async () => {
+  it("sets draft headers that a parser of structured fields reads", async () => {
     const url = await open({ limit: 5, ...EXACT, name: "hourly", store: await openStore() })
     const { headers } = await fetch(url)
     const [policy] = parseList(headers.get("ratelimit-policy") ?? "")
@@ -68,7 +68,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     ])
   })
 
-  it("hands the decision to the handler", async () => {
+  it("passes the decision to the handler", async () => {
     const seen: (RequestDecision | undefined)[] = []
     const url = await open({ limit: 5, ...EXACT, cost: 2, store: await openStore() }, (_path, decision) => {
       seen.push(decision)
@@ -78,7 +78,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect(seen).toMatchObject([{ allowed: true, limit: 5, remaining: 3 }])
   })
 
-  it("counts each key by itself, and a request without one by its address", async () => {
+  it("counts each key separately, and a request without one by its address", async () => {
     const url = await open({ limit: 1, ...EXACT, keyBy: "header:x-client", store: await openStore() })
     expect(await statusAs(url, "a")).toBe(200)
     expect(await statusAs(url, "b")).toBe(200)
@@ -86,7 +86,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect(await statuses(url, 2)).toEqual([200, 429])
   })
 
-  it("waits for a key, a cost and a skip that take their time", async () => {
+  it("awaits async functions for key, cost and skip", async () => {
     const store = await openStore()
     const limiter = createLimiter({ limit: 4, ...EXACT, store })
     const url = await open({ limiter, key: async () => "all", cost: async () => 2, skip: async () => false })
@@ -94,7 +94,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect(await limiter.peek("all")).toMatchObject({ remaining: 0 })
   })
 
-  it("gives a failed request back with skipFailedRequests, once, and keeps what succeeded", async () => {
+  it("refunds failed requests once with skipFailedRequests, and no others", async () => {
     const limiter = createLimiter({ limit: 10, ...EXACT, store: await openStore() })
     const url = await open({ limiter, key: () => "me", skipFailedRequests: true }, answerByPath)
     for (const path of ["/", "/", "/404", "/500", "/throw"]) await fetch(url + path)
@@ -103,14 +103,14 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect((await limiter.peek("me")).remaining).toBe(7)
   })
 
-  it("gives a request that succeeded back with skipSuccessfulRequests, and keeps those that failed", async () => {
+  it("refunds successful requests with skipSuccessfulRequests, and no others", async () => {
     const limiter = createLimiter({ limit: 10, ...EXACT, store: await openStore() })
     const url = await open({ limiter, key: () => "me", skipSuccessfulRequests: true }, answerByPath)
     for (const path of ["/404", "/throw", "/", "/"]) await fetch(url + path)
     await eventually(async () => (await limiter.peek("me")).remaining === 8)
   })
 
-  it("decides several limits as one and shows the tightest where there is room for one", async () => {
+  it("decides several limits together and shows the tightest in headers with room for one", async () => {
     const limits = [
       { name: "burst", limit: 2, window: "1h", algorithm: "sliding-window-log" },
       { name: "day", limit: 9, window: "1d", algorithm: "sliding-window-log" },
@@ -124,7 +124,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect((await fetch(url)).headers.get("ratelimit")).toContain('"day";r=7')
   })
 
-  it("shows the limits of two middlewares together, the tightest where there is room for one", async () => {
+  it("shows the limits of two middlewares, and the tightest in headers with room for one", async () => {
     const store = await openStore()
     const url = await open([
       { name: "tight", limit: 2, ...EXACT, store, prefix: "one" },
@@ -140,7 +140,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect(denied.headers.get("ratelimit")).toMatch(/^"tight";r=0;t=\d+$/)
   })
 
-  it("follows a rule engine, and says nothing where no rule applies", async () => {
+  it("follows a rule engine, and sets no headers when no rule applies", async () => {
     const engine = createRuleEngine({
       rules: {
         version: 1,
@@ -172,7 +172,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     await engine.close()
   })
 
-  it("gives back what a rule says does not count by the status of its answer, and keeps the rest", async () => {
+  it("refunds by the status in a rule's refundOn, and keeps other charges", async () => {
     const rules = {
       version: 1 as const,
       rules: [{ id: "all", limits: [{ limit: 5, ...EXACT }], refundOn: ["5xx" as const, 404] }],
@@ -186,7 +186,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     await engine.close()
   })
 
-  it("gives a failed request back to the rules it was charged by", async () => {
+  it("refunds a failed request to the rules that charged it", async () => {
     const rules = { version: 1 as const, rules: [{ id: "all", limits: [{ limit: 3, ...EXACT }] }] }
     const engine = createRuleEngine({ rules, store: await openStore() })
     const url = await open({ engine, skipFailedRequests: true }, answerByPath)

@@ -1,4 +1,4 @@
-// What happens without a store that answers.
+// Stores that fail.
 
 import { Redis } from "ioredis"
 import { afterAll, beforeAll, expect, it } from "vitest"

@@ -1,4 +1,4 @@
-// What happens over time: waiting, being held, and going away meanwhile.
+// Waits, delays, and clients that disconnect meanwhile.
 
 import { expect, it } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
@@ -15,7 +15,7 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
     return { clock, store: memoryStore({ clock }) }
   }
 
-  it("allows again exactly when retry-after is over", async () => {
+  it("allows again exactly after retry-after", async () => {
     const { clock, store } = timed()
     const url = await open({ limit: 1, ...EXACT, clock, store })
     await fetch(url)
@@ -26,7 +26,7 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
     expect(await statuses(url, 1)).toEqual([200])
   })
 
-  it("holds requests of a queueing leaky bucket and starts them evenly spaced", async () => {
+  it("delays requests of a queueing leaky bucket and starts them evenly spaced", async () => {
     const { clock, store } = timed()
     const starts: number[] = []
     const begun = clock.now()
@@ -46,7 +46,7 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
     expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([200, 200, 200, 200])
   })
 
-  it("denies what finds the holding room full and gives its place in the queue back", async () => {
+  it("denies a request when the delay queue is full, and refunds its charge", async () => {
     const { clock, store } = timed()
     const limiter = createLimiter({ ...QUEUE, clock, store })
     const url = await open({ ...QUEUE, clock, store, maxHeld: 1, key: () => "me" })
@@ -65,7 +65,7 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
     expect((await next).status).toBe(200)
   })
 
-  it("gives a request back that was held and then failed, with skipFailedRequests", async () => {
+  it("refunds a request that was delayed and then failed, with skipFailedRequests", async () => {
     const { clock, store } = timed()
     const limiter = createLimiter({ ...QUEUE, clock, store })
     const options = { ...QUEUE, clock, store, key: () => "me", skipFailedRequests: true }
@@ -81,7 +81,7 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
 
   if (!seesAborts) return
 
-  it("frees the place of a held client that goes away, and never starts it", async () => {
+  it("frees the place of a delayed client that disconnects, and never starts its request", async () => {
     const { clock, store } = timed()
     let starts = 0
     const url = await open({ ...QUEUE, clock, store }, () => {
@@ -102,7 +102,7 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
     expect(starts).toBe(2)
   })
 
-  it("gives back a request whose client left before the answer, with skipFailedRequests", async () => {
+  it("refunds a request whose client disconnects before the response, with skipFailedRequests", async () => {
     const limiter = createLimiter({ limit: 5, ...EXACT })
     let release = (): void => undefined
     const released = new Promise<void>((resolve) => {
@@ -128,7 +128,7 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
 }
 
 export function describeHoldingInRealTime(open: Open, openStore: () => Promise<Store>): void {
-  it("starts held requests no earlier than their turn", async () => {
+  it("starts delayed requests no earlier than their turn", async () => {
     const starts: number[] = []
     const queue = { algorithm: "leaky-bucket", overflow: "queue", limit: 50, window: "1s" } as const
     const url = await open({ ...queue, store: await openStore() }, () => {

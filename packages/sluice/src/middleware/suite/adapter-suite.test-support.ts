@@ -1,4 +1,4 @@
-// What every middleware does, whatever the framework: the same behaviours over real HTTP, on memory and on a real Redis.
+// The behaviour that all middlewares share, tested over real HTTP, in memory and on a real Redis.
 //
 // An adapter's test starts its application with `start` and calls `describeAdapter`; what only that framework has is
 // tested beside it.
@@ -72,7 +72,7 @@ export function describeAdapter(adapter: AdapterCase): void {
     afterEach(async () => {
       await client.flushall()
     })
-    // On a busy machine Redis answers late, and its decisions are what is tested here.
+    // A long deadline: on a busy machine Redis answers late, and its decisions are tested here.
     const openStore = async () => redisStore(client, { deadline: "10s" })
     describeDecisions(open, openStore)
     describeHoldingInRealTime(open, openStore)
