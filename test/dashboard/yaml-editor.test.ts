@@ -105,16 +105,11 @@ describe("completion", () => {
         .innerText(),
     ).toContain("mode")
     expect(await violations(page)).toEqual([])
-    await eventually(async () => {
-      await page.keyboard.press("Enter")
-      return (await editorText(page)).includes("mode: ")
-    })
-    await suggestions(page).filter({ hasText: "shadow" }).first().waitFor()
+    await page.keyboard.press("Enter")
+    await suggestions(page).getByText("enforce", { exact: true }).waitFor()
     await page.keyboard.press("ArrowDown")
-    await eventually(async () => {
-      await page.keyboard.press("Tab")
-      return (await editorText(page)).endsWith("\nmode: shadow")
-    })
+    await page.keyboard.press("Tab")
+    expect(await editorText(page)).toMatch(/\nmode: shadow$/)
     expect(await suggestions(page).count()).toBe(0)
     await save(page)
     await page.getByText("login is saved and in force.").waitFor()

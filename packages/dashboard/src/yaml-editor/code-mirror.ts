@@ -99,6 +99,8 @@ export class CodeMirror {
         autocompletion({
           override: [complete],
           icons: false,
+          // The default ignores keys in the first 75 ms, so that the same keys do different things by chance.
+          interactionDelay: 0,
           activateOnCompletion: ({ type }) => type === "field",
         }),
         yaml(),
