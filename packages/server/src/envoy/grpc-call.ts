@@ -1,35 +1,34 @@
-// One call on its HTTP/2 stream: what is asked in the headers, the messages, and the status at the end.
+// One gRPC call on its HTTP/2 stream: request headers, messages and the final status.
 
 import { headerBlock, type RequestHead, type RequestReader, type Stream } from "../http2/index.js"
 import { FrameReader, wholeMessage } from "./grpc-frame.js"
 import type { IncomingMessages, StreamMethod, UnaryMethod } from "./grpc-method.js"
 import { GrpcError, statusHeaders } from "./grpc-status.js"
-import { timeoutOf } from "./grpc-timeout.js"
 import { ProtobufError } from "./protobuf-reader.js"
 
-/** What calls share. */
+/** What all calls of a server share. */
 export interface CallServer {
   readonly maxMessageBytes: number
-  /** How long the message of a call may take to arrive. */
+  /** How long a message may take to arrive. */
   readonly requestTimeoutMs: number
-  /** Told of what is not the client's mistake. */
+  /** Called for errors that are not the client's mistake. */
   onError(error: unknown): void
 }
 
-/** What clients have not read of a stream's messages before the call is given up. */
-const MOST_UNREAD = 1_048_576
+/** A stream call ends when the client leaves more than this unread. */
+const MAX_UNREAD_BYTES = 1_048_576
 
 const HTTP_OK = { ":status": "200", "content-type": "application/grpc" } as const
 const HEADERS = headerBlock(HTTP_OK)
 const OK = headerBlock({ "grpc-status": "0" })
 
-/** One message, one answer. */
+/** A call with one message and one answer. */
 export class UnaryCall implements RequestReader {
   readonly #stream: Stream
   readonly #method: UnaryMethod
   readonly #server: CallServer
   readonly #encoding: string | undefined
-  /** When the client gives up, or is given up. */
+  /** The client's deadline or the server's, whichever is earlier. */
   readonly #deadline: number
   #frames: FrameReader | undefined
   #hasMessage = false
@@ -77,7 +76,7 @@ export class UnaryCall implements RequestReader {
   look(now: number): void {
     if (now < this.#deadline) return
     if (!this.#hasMessage) this.#expire()
-    // It has its answer, and does not say that it has nothing more to ask.
+    // The client has its answer but does not end its side of the stream.
     else this.#stream.hangUp()
   }
 
@@ -113,7 +112,7 @@ export class UnaryCall implements RequestReader {
   }
 }
 
-/** Messages both ways. */
+/** A call with messages in both directions. */
 export class StreamCall implements RequestReader {
   readonly #stream: Stream
   readonly #server: CallServer
@@ -121,7 +120,7 @@ export class StreamCall implements RequestReader {
   readonly #incoming: IncomingMessages
   readonly #onClosed: (call: StreamCall) => void
   /** Since when the rest of a message is missing. */
-  #owingSince: number | undefined
+  #incompleteSince: number | undefined
   #isOver = false
 
   constructor(
@@ -143,11 +142,11 @@ export class StreamCall implements RequestReader {
       const frames = this.#frames
       frames.push(bytes)
       for (let next = frames.next(); next !== undefined && !this.#isOver; next = frames.next()) {
-        this.#owingSince = undefined
+        this.#incompleteSince = undefined
         this.#incoming.message(next)
       }
       hold(this.#stream, frames)
-      if (frames.held > 0) this.#owingSince ??= performance.now()
+      if (frames.held > 0) this.#incompleteSince ??= performance.now()
     })
   }
 
@@ -164,13 +163,13 @@ export class StreamCall implements RequestReader {
     this.#onClosed(this)
   }
 
-  /** It may last as long as both sides like, but a message that has begun may not. */
+  /** The call may last without limit, but a message that has begun must arrive in time. */
   look(now: number): void {
-    if (this.#owingSince !== undefined && now - this.#owingSince >= this.#server.requestTimeoutMs)
-      this.end(new GrpcError("DEADLINE_EXCEEDED", "the rest of a message did not come"))
+    if (this.#incompleteSince !== undefined && now - this.#incompleteSince >= this.#server.requestTimeoutMs)
+      this.end(new GrpcError("DEADLINE_EXCEEDED", "the rest of a message did not arrive"))
   }
 
-  /** Ends the call, with OK unless an error says otherwise. */
+  /** Ends the call with the status of the error, or OK. */
   end(error?: GrpcError): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -188,8 +187,8 @@ export class StreamCall implements RequestReader {
     const stream = this.#stream
     stream.open(HEADERS)
     stream.send(frame)
-    if (stream.unsentBytes > MOST_UNREAD)
-      this.end(new GrpcError("RESOURCE_EXHAUSTED", `more than ${MOST_UNREAD} bytes have not been read`))
+    if (stream.unsentBytes > MAX_UNREAD_BYTES)
+      this.end(new GrpcError("RESOURCE_EXHAUSTED", `more than ${MAX_UNREAD_BYTES} bytes are unread`))
   }
 
   #attempt(work: () => void): void {
@@ -202,10 +201,10 @@ export class StreamCall implements RequestReader {
   }
 }
 
-/** A request that has been refused: nothing in it matters any more. */
+/** Ignores the rest of a refused request. */
 export const REFUSED: RequestReader = { data() {}, ended() {}, closed() {}, look() {} }
 
-/** Ends a call that has sent nothing with its status alone. What the client still sends is not waited for. */
+/** Ends a call that has sent nothing with only a status, without waiting for the rest of the request. */
 export function refuse(stream: Stream, error: GrpcError): void {
   const accepts = error.status === "UNIMPLEMENTED" ? { "grpc-accept-encoding": "identity" } : {}
   stream.refuse(headerBlock({ ...HTTP_OK, ...statusHeaders(error), ...accepts }))
@@ -216,13 +215,28 @@ export function refuseHttp(stream: Stream, status: number): void {
   stream.refuse(headerBlock({ ":status": String(status) }))
 }
 
+const TIMEOUT_UNITS_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+}
+
+/** The `grpc-timeout` header in milliseconds: `20m` is 20. Undefined when it is missing or invalid. */
+function timeoutOf(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? []
+  return unit === undefined ? undefined : Number(digits) * (TIMEOUT_UNITS_MS[unit] as number)
+}
+
 function cutShort(): GrpcError {
   return new GrpcError("INVALID_ARGUMENT", "the call ended before its message did")
 }
 
 function hold(stream: Stream, { kept }: FrameReader): void {
-  if (!stream.holds(kept))
-    throw new GrpcError("RESOURCE_EXHAUSTED", "too many messages that are not complete have to be kept")
+  if (!stream.holds(kept)) throw new GrpcError("RESOURCE_EXHAUSTED", "too many incomplete messages are held")
 }
 
 function toGrpcError(error: unknown, server: CallServer): GrpcError {

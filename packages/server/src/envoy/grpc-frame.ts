@@ -1,34 +1,34 @@
-// Messages in a gRPC stream: a byte that says whether it is compressed, four with its length, and then the message.
+// gRPC message framing: one byte that says whether the message is compressed, four bytes of length, then the message.
 
 import { GrpcError } from "./grpc-status.js"
 import type { ProtobufWriter } from "./protobuf-writer.js"
 
 const PREFIX = 5
-const LEAST_KEPT = 64
-const NOTHING = Buffer.alloc(0)
+const MIN_BUFFER_BYTES = 64
+const EMPTY = Buffer.alloc(0)
 
-/** Finds messages in what arrives, cut wherever it was cut. */
+/** Extracts messages from chunks, however the chunks are split. */
 export class FrameReader {
   readonly #maxBytes: number
   readonly #encoding: string | undefined
-  /** What has come and is not read: as it came, or put together in bytes of our own, with room for more. */
-  #bytes: Buffer = NOTHING
+  /** Bytes not yet read: the last chunk itself, or a buffer of our own with room for more. */
+  #bytes: Buffer = EMPTY
   #isOurs = false
   #at = 0
   #end = 0
 
-  /** `encoding` is what the client said it may compress by. */
+  /** `encoding` is the client's grpc-encoding. */
   constructor(maxBytes: number, encoding: string | undefined) {
     this.#maxBytes = maxBytes
     this.#encoding = encoding
   }
 
-  /** Bytes of a message that is not complete. */
+  /** Bytes of an incomplete message. */
   get held(): number {
     return this.#end - this.#at
   }
 
-  /** Bytes that are kept for it. */
+  /** Memory used for an incomplete message. */
   get kept(): number {
     return this.#isOurs ? this.#bytes.length : this.held
   }
@@ -54,17 +54,17 @@ export class FrameReader {
     const start = this.#at + PREFIX
     this.#at += needed
     const message = this.#bytes.subarray(start, this.#at)
-    // Room for a large message is not kept for the next one.
-    if (this.held === 0) this.#use(NOTHING, false)
+    // Release the buffer of a large message.
+    if (this.held === 0) this.#use(EMPTY, false)
     return message
   }
 
-  /** Makes what is held our own, with room for more: a few bytes must not keep the whole chunk that they came in. */
+  /** Copies the held bytes to a buffer of our own: a few bytes must not keep a whole chunk in memory. */
   #keep(more: number): void {
     if (this.#isOurs && this.#end + more <= this.#bytes.length) return
     const { held } = this
-    // Twice as much as there is: what comes byte by byte is not copied with every one of them.
-    const larger = Buffer.allocUnsafeSlow(Math.max(LEAST_KEPT, (held + more) * 2))
+    // Double the size, so that bytes that arrive one by one are not copied each time.
+    const larger = Buffer.allocUnsafeSlow(Math.max(MIN_BUFFER_BYTES, (held + more) * 2))
     this.#bytes.copy(larger, 0, this.#at, this.#end)
     this.#use(larger, true)
     this.#end = held
@@ -81,25 +81,28 @@ export class FrameReader {
     const isCompressed = this.#bytes[this.#at] !== 0
     const length = this.#bytes.readUInt32BE(this.#at + 1)
     if (isCompressed && this.#encoding !== undefined && this.#encoding !== "identity")
-      throw new GrpcError("UNIMPLEMENTED", `grpc-encoding: only identity is taken, got ${this.#encoding}`)
+      throw new GrpcError("UNIMPLEMENTED", `grpc-encoding: only identity is supported, got ${this.#encoding}`)
     if (isCompressed)
       throw new GrpcError(
         "INVALID_ARGUMENT",
-        "a message is marked as compressed, and grpc-encoding says by nothing",
+        "a message is marked as compressed, but grpc-encoding names no compression",
       )
     if (length > this.#maxBytes)
-      throw new GrpcError("RESOURCE_EXHAUSTED", `a message may have ${this.#maxBytes} bytes, got ${length}`)
+      throw new GrpcError(
+        "RESOURCE_EXHAUSTED",
+        `a message may have at most ${this.#maxBytes} bytes, got ${length}`,
+      )
     return length
   }
 }
 
-/** The message in a chunk that holds it and nothing else, as nearly all do. */
+/** The message of a chunk that contains exactly one message, which is the usual case. Otherwise undefined. */
 export function wholeMessage(chunk: Buffer, maxBytes: number): Buffer | undefined {
   if (chunk.length < PREFIX || chunk.length > maxBytes || chunk[0] !== 0) return undefined
   return chunk.readUInt32BE(1) === chunk.length - PREFIX ? chunk.subarray(PREFIX) : undefined
 }
 
-/** A message in its frame. */
+/** Writes a message with its frame. */
 export function framed(writer: ProtobufWriter, write: (writer: ProtobufWriter) => void): Buffer {
   writer.begin(PREFIX)
   write(writer)

@@ -1,31 +1,31 @@
-// What a gRPC server is made of: methods by their path.
+// The methods of a gRPC server.
 
 import type { GrpcError } from "./grpc-status.js"
 
-/** One message in, one out. The answer is framed; an error that is thrown becomes the status of the call. */
+/** One message in, one out. The answer includes its frame; a thrown error becomes the status of the call. */
 export interface UnaryMethod {
   readonly kind: "unary"
   answer(message: Buffer): Buffer | Promise<Buffer>
 }
 
-/** Messages in and out, as long as both sides like. */
+/** Any number of messages in both directions. */
 export interface StreamMethod {
   readonly kind: "stream"
   open(call: OutgoingMessages): IncomingMessages
 }
 
 export interface OutgoingMessages {
-  /** Sends a message in its frame. */
+  /** Sends a message, which includes its frame. */
   send(frame: Buffer): void
-  /** Ends the call, with OK unless an error says otherwise. */
+  /** Ends the call with the status of the error, or OK. */
   end(error?: GrpcError): void
 }
 
 export interface IncomingMessages {
   message(message: Buffer): void
-  /** The client has nothing more to say. */
+  /** The client has sent its last message. */
   end(): void
-  /** The call is over, whoever ended it. */
+  /** The call is over, whichever side ended it. */
   closed?(): void
 }
 

@@ -1,4 +1,4 @@
-// A gRPC server: finds the method that a request is for, and lets a call answer it.
+// A gRPC server: finds the method of a request and starts the call.
 
 import {
   type Http2Options,
@@ -35,7 +35,7 @@ class Calls implements CallServer {
   readonly requestTimeoutMs: number
   readonly onError: (error: unknown) => void
   readonly #methods: GrpcMethods
-  /** Long calls, which would never end by themselves. */
+  /** Stream calls, which `close` has to end. */
   readonly #long = new Set<StreamCall>()
 
   constructor(options: GrpcServerOptions) {
@@ -53,7 +53,7 @@ class Calls implements CallServer {
     }
     const method = this.#methods.get(head.path)
     if (method === undefined) {
-      refuse(stream, new GrpcError("UNIMPLEMENTED", "there is no such method here"))
+      refuse(stream, new GrpcError("UNIMPLEMENTED", "unknown method"))
       return REFUSED
     }
     if (method.kind === "unary") return new UnaryCall(stream, head, method, this)
@@ -63,7 +63,7 @@ class Calls implements CallServer {
   }
 
   close(): void {
-    for (const call of this.#long) call.end(new GrpcError("UNAVAILABLE", "the server is going away"))
+    for (const call of this.#long) call.end(new GrpcError("UNAVAILABLE", "the server is shutting down"))
   }
 }
 
@@ -72,6 +72,6 @@ function refusalOf(head: RequestHead): number | undefined {
   if (head.isTooLarge) return 431
   if (head.method !== "POST") return 405
   const type = head.get("content-type") ?? ""
-  // With what the messages are written in, or without.
+  // With or without the message format.
   return type === "application/grpc" || /^application\/grpc(\+proto)?(;|$)/i.test(type) ? undefined : 415
 }

@@ -1,4 +1,4 @@
-/** The codes of gRPC that are used here. */
+/** The gRPC status codes in use. */
 export const GRPC_STATUS = {
   OK: 0,
   UNKNOWN: 2,
@@ -13,7 +13,7 @@ export const GRPC_STATUS = {
 
 export type GrpcStatus = keyof typeof GRPC_STATUS
 
-/** A call that ends with another status than OK. The message is for people. */
+/** Ends a call with a status other than OK. The message is for people. */
 export class GrpcError extends Error {
   override readonly name = "GrpcError"
   readonly status: GrpcStatus
@@ -24,17 +24,17 @@ export class GrpcError extends Error {
   }
 }
 
-const LONGEST_MESSAGE = 1_024
+const MAX_MESSAGE_LENGTH = 1_024
 
-/** `grpc-status` and `grpc-message`. The message is percent-encoded, so that nothing in it can end a header. */
+/** The headers `grpc-status` and `grpc-message`. The message is percent-encoded, so that it cannot end a header. */
 export function statusHeaders({ status, message }: GrpcError): Record<string, string> {
   return {
     "grpc-status": String(GRPC_STATUS[status]),
-    "grpc-message": percentEncoded(message.slice(0, LONGEST_MESSAGE)),
+    "grpc-message": percentEncoded(message.slice(0, MAX_MESSAGE_LENGTH)),
   }
 }
 
-/** Bytes that are no printable ASCII, and the percent sign itself. */
+/** Encodes everything except printable ASCII, and the percent sign. */
 function percentEncoded(text: string): string {
   if (/^[ !-$&-~]*$/.test(text)) return text
   let encoded = ""

@@ -12,14 +12,14 @@ const SERVICE_UNKNOWN = 3
 
 const SERVICE = "grpc.health.v1.Health"
 
-/** Says whether the services are there to be asked, and tells who watches when that changes. */
+/** Reports whether the services are serving, and notifies watchers of changes. */
 export class Health {
   readonly #services: ReadonlySet<string>
   readonly #writer = new ProtobufWriter()
-  readonly #watching = new Set<() => void>()
+  readonly #watchers = new Set<() => void>()
   #isServing = true
 
-  /** The empty name, for the server as a whole, is always known. */
+  /** The empty name stands for the whole server and is always known. */
   constructor(services: readonly string[]) {
     this.#services = new Set(["", ...services])
   }
@@ -27,7 +27,7 @@ export class Health {
   setServing(isServing: boolean): void {
     if (isServing === this.#isServing) return
     this.#isServing = isServing
-    for (const tell of this.#watching) tell()
+    for (const notify of this.#watchers) notify()
   }
 
   get methods(): readonly (readonly [string, UnaryMethod | StreamMethod])[] {
@@ -40,7 +40,7 @@ export class Health {
   #check(message: Buffer): Buffer {
     const service = serviceOf(message)
     if (!this.#services.has(service))
-      throw new GrpcError("NOT_FOUND", `service: there is no "${service.slice(0, 100)}" here`)
+      throw new GrpcError("NOT_FOUND", `unknown service "${service.slice(0, 100)}"`)
     return this.#response(service)
   }
 
@@ -48,23 +48,23 @@ export class Health {
     return {
       kind: "stream",
       open: ({ send }) => {
-        let tell: (() => void) | undefined
+        let notify: (() => void) | undefined
         return {
           message: (message) => {
-            if (tell !== undefined)
+            if (notify !== undefined)
               throw new GrpcError("INVALID_ARGUMENT", "this method takes one message, got more")
             const service = serviceOf(message)
-            tell = () => send(this.#response(service))
-            // A service that is not known may become so, and is watched like any other.
-            this.#watching.add(tell)
-            tell()
+            notify = () => send(this.#response(service))
+            // The protocol allows watching an unknown service.
+            this.#watchers.add(notify)
+            notify()
           },
           end() {
-            if (tell === undefined)
+            if (notify === undefined)
               throw new GrpcError("INVALID_ARGUMENT", "the call ended before its message did")
           },
           closed: () => {
-            if (tell !== undefined) this.#watching.delete(tell)
+            if (notify !== undefined) this.#watchers.delete(notify)
           },
         }
       },

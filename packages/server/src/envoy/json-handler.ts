@@ -1,4 +1,4 @@
-// `POST /json`: envoyproxy/ratelimit's HTTP form of ShouldRateLimit.
+// `POST /json`: ShouldRateLimit over HTTP, as in envoyproxy/ratelimit.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import { denialProblem, type Problem } from "sluice/http"
@@ -6,21 +6,20 @@ import type { Core } from "../core.js"
 import { isGone, sendJson, sendProblem } from "../http/answer.js"
 import { parseObject, readBody } from "../http/body.js"
 import { requestProblem } from "../http/request-problem.js"
-import { readJsonRequest } from "./json-request.js"
-import { jsonResponse } from "./json-response.js"
+import { jsonResponse, readJsonRequest } from "./json-messages.js"
 import { OK, type RateLimitResponse } from "./rate-limit-response.js"
-import { type ShouldRateLimitOptions, StoreAwayError, shouldRateLimit } from "./should-rate-limit.js"
+import { type ShouldRateLimitOptions, StoreUnavailableError, shouldRateLimit } from "./should-rate-limit.js"
 
 export interface JsonHandlerOptions extends ShouldRateLimitOptions {
   /** Default: 256 KiB. */
   readonly maxBodyBytes?: number | undefined
-  /** Told of every failure that is not the caller's mistake. */
+  /** Called for every failure that is not the caller's mistake. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 const EXAMPLE = '{"domain": "edge", "descriptors": [{"entries": [{"key": "path", "value": "/"}]}]}'
 
-/** 200 when it is OK, 429 when it is over the limit. */
+/** Answers 200 for OK and 429 for OVER_LIMIT. */
 export function createJsonHandler(core: Core, options: JsonHandlerOptions = {}): RequestListener {
   const { maxBodyBytes = 262_144, onError = () => {} } = options
   const decide = shouldRateLimit(core, "json", options)
@@ -32,7 +31,7 @@ export function createJsonHandler(core: Core, options: JsonHandlerOptions = {}):
     if (isGone(request, response)) return
     const problem = problemOf(error)
     if (problem.status === 500) onError(error)
-    // The rest of a body that nobody reads would be taken for the next request.
+    // Close the connection: the unread rest of the body would be parsed as the next request.
     sendProblem(response, problem, request.complete ? [] : ["connection", "close"])
   }
 
@@ -52,7 +51,7 @@ export function createJsonHandler(core: Core, options: JsonHandlerOptions = {}):
 }
 
 function problemOf(error: unknown): Problem {
-  if (!(error instanceof StoreAwayError)) return requestProblem(error)
+  if (!(error instanceof StoreUnavailableError)) return requestProblem(error)
   const { decision } = error
   return denialProblem(decision, { status: 503, rule: decision.rule })
 }

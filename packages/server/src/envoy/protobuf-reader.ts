@@ -1,9 +1,9 @@
-// Reads protobuf's wire format. What arrives is not to be trusted: every length is checked before it is followed, and what
-// is not known is skipped, as newer clients may say more.
+// Reads protobuf's wire format from untrusted bytes: every length is checked before use. Unknown fields are skipped, because
+// newer clients may send more.
 
 import { isUtf8 } from "node:buffer"
 
-/** The bytes are no message. */
+/** The bytes are not a valid message. */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError"
 }
@@ -14,16 +14,16 @@ export const BYTES = 2
 const GROUP_START = 3
 const GROUP_END = 4
 const FIXED32 = 5
-/** Groups in groups that are skipped; nobody has sent any for twenty years. */
-const DEEPEST = 16
-/** Most texts are short and plain, and those are cheaper to put together by hand than to hand to the decoder. */
+/** How deeply skipped groups may be nested; groups are obsolete. */
+const MAX_GROUP_DEPTH = 16
+/** Up to this length, decoding ASCII byte by byte is faster than calling the decoder. */
 const SHORT_TEXT = 24
 
 export class ProtobufReader {
   readonly #bytes: Buffer
   #at: number
   #end: number
-  /** The field and the wire type of the last tag. */
+  /** Field number and wire type of the last tag. */
   field = 0
   type = VARINT
 
@@ -43,12 +43,12 @@ export class ProtobufReader {
     return true
   }
 
-  /** Whether the last tag is this field. One of another wire type is one that is not known. */
+  /** Whether the last tag is this field. With another wire type it counts as unknown. */
   is(field: number, type: number): boolean {
     return this.field === field && this.type === type
   }
 
-  /** A varint cut to 32 bits, as protobuf wants it. */
+  /** A varint truncated to 32 bits, as protobuf requires. */
   uint32(): number {
     let value = 0
     for (let shift = 0; shift < 70; shift += 7) {
@@ -59,7 +59,7 @@ export class ProtobufReader {
     throw new ProtobufError("a number does not end")
   }
 
-  /** A varint of 64 bits; beyond what is exact it is the largest number that is. */
+  /** A 64-bit varint, capped at the largest exact integer. */
   uint64(): number {
     let value = 0
     for (let shift = 0; shift < 70; shift += 7) {
@@ -70,7 +70,7 @@ export class ProtobufReader {
     throw new ProtobufError("a number does not end")
   }
 
-  /** Text. What is not UTF-8 is refused: two clients must not become one by what replaces their bytes. */
+  /** Text. Rejects invalid UTF-8: replacement characters would make different clients the same key. */
   string(): string {
     const start = this.#at
     const end = this.#lengthEnd()
@@ -98,20 +98,20 @@ export class ProtobufReader {
     return bytes
   }
 
-  /** Begins a message inside of this one; `leave` takes what this gives. */
+  /** Enters a nested message. Pass the result to `leave`. */
   enter(): number {
     const outer = this.#end
     this.#end = this.#lengthEnd()
     return outer
   }
 
-  /** Ends it, wherever its reading has come to. */
+  /** Leaves the nested message and skips what is unread of it. */
   leave(outer: number): void {
     this.#at = this.#end
     this.#end = outer
   }
 
-  /** Passes over the value of the last tag. */
+  /** Skips the value of the last tag. */
   skip(): void {
     this.#skip(0)
   }
@@ -139,7 +139,7 @@ export class ProtobufReader {
   }
 
   #skipGroup(field: number, depth: number): void {
-    if (depth > DEEPEST) throw new ProtobufError(`groups are nested deeper than ${DEEPEST}`)
+    if (depth > MAX_GROUP_DEPTH) throw new ProtobufError(`groups are nested deeper than ${MAX_GROUP_DEPTH}`)
     while (this.next()) {
       if (this.is(field, GROUP_END)) return
       this.#skip(depth)
@@ -157,7 +157,7 @@ export class ProtobufReader {
     this.#at += count
   }
 
-  /** Reads a length, and says where what it measures ends. */
+  /** Reads a length and returns the index where its value ends. */
   #lengthEnd(): number {
     const length = this.uint32()
     if (length > this.#end - this.#at)

@@ -1,14 +1,14 @@
-// Writes protobuf's wire format. As everywhere in proto3, what has its default value is not written.
+// Writes protobuf's wire format. As in proto3, default values are not written.
 
 const VARINT = 0
 const BYTES = 2
-const LEAST = 256
+const MIN_BYTES = 256
 const SHORT_TEXT = 40
-/** A buffer that one large message has made grow is not kept. */
-const MOST_KEPT = 65_536
+/** A larger buffer, grown for one large message, is not kept. */
+const MAX_KEPT = 65_536
 
 export class ProtobufWriter {
-  #bytes = Buffer.allocUnsafe(LEAST)
+  #bytes = Buffer.allocUnsafe(MIN_BYTES)
   #at = 0
 
   uint(field: number, value: number): void {
@@ -29,7 +29,7 @@ export class ProtobufWriter {
     this.#at += length
   }
 
-  /** Writes a short text if it is ASCII: cheaper than to ask for its length and hand it to the encoder. */
+  /** Writes a short ASCII text, which is faster than calling the encoder. False for other text. */
   #plain(value: string): boolean {
     const start = this.#at + 1
     for (let i = 0; i < value.length; i++) {
@@ -50,14 +50,14 @@ export class ProtobufWriter {
     this.#at += value.length
   }
 
-  /** Begins a message inside of this one; `leave` takes what this gives. */
+  /** Begins a nested message. Pass the result to `leave`. */
   enter(field: number): number {
     this.#room(10)
     this.#varint(field * 8 + BYTES)
     return this.#at++
   }
 
-  /** Ends it. One byte was left for its length, which is nearly always enough. */
+  /** Ends the nested message. One byte is reserved for its length, which is nearly always enough. */
   leave(start: number): void {
     const length = this.#at - start - 1
     if (length < 0x80) {
@@ -72,16 +72,16 @@ export class ProtobufWriter {
     this.#at += length
   }
 
-  /** Leaves room for what is written in front of the message, to be filled in later. */
+  /** Starts a message and reserves bytes in front of it. */
   begin(count: number): void {
     this.#at = count
   }
 
-  /** What was written, as bytes of its own. The writer is empty then. */
+  /** Returns a copy of the bytes written and empties the writer. */
   finish(): Buffer {
     const written = Buffer.from(this.#bytes.subarray(0, this.#at))
     this.#at = 0
-    if (this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafe(LEAST)
+    if (this.#bytes.length > MAX_KEPT) this.#bytes = Buffer.allocUnsafe(MIN_BYTES)
     return written
   }
 

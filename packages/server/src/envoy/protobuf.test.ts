@@ -6,9 +6,8 @@ import { describe, expect, it } from "vitest"
 import { protoFolder } from "./grpc-client.test-support.js"
 import { ProtobufError, ProtobufReader } from "./protobuf-reader.js"
 import { ProtobufWriter } from "./protobuf-writer.js"
-import { decodeRateLimitRequest } from "./rate-limit-request.js"
+import { decodeRateLimitRequest, windowOf } from "./rate-limit-request.js"
 import { type RateLimitResponse, writeRateLimitResponse } from "./rate-limit-response.js"
-import { windowOf } from "./unit.js"
 
 const types = new protobuf.Root()
 types.resolvePath = (_, path) => (protobuf.common.get(path) === null ? join(protoFolder, path) : path)

@@ -1,11 +1,10 @@
-// RateLimitRequest of envoy.service.ratelimit.v3, from its bytes.
+// Decodes the RateLimitRequest of envoy.service.ratelimit.v3.
 
 import { SluiceError } from "sluice"
 import type { RuleRequest } from "sluice/rules"
 import { BYTES, ProtobufReader, VARINT } from "./protobuf-reader.js"
-import { UNITS, windowOf } from "./unit.js"
 
-/** As the engine takes it: entries, what it costs, and the limit it brings along. */
+/** A descriptor as the rule engine takes it: entries, cost, and a limit of its own. */
 export type Descriptor = NonNullable<RuleRequest["descriptors"]>[number]
 type Entry = Descriptor["entries"][number]
 type DescriptorLimit = NonNullable<Descriptor["limit"]>
@@ -13,13 +12,31 @@ type DescriptorLimit = NonNullable<Descriptor["limit"]>
 export interface RateLimitRequest {
   readonly domain: string
   readonly descriptors: readonly Descriptor[]
-  /** 0 when it is not given. */
+  /** 0 when it is not set. */
   readonly hitsAddend: number
 }
 
-/** Envoy sends a handful. What a request may make us match is bounded, not only its bytes. */
-export const MOST_DESCRIPTORS = 256
-export const MOST_ENTRIES = 64
+/** Limits for the matching work of one request. Envoy sends a handful of descriptors. */
+export const MAX_DESCRIPTORS = 256
+export const MAX_ENTRIES = 64
+
+/** Envoy's units of time, by their protobuf number. UNKNOWN stands for a window without a name. */
+export const UNITS = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK"] as const
+
+const DAY_MS = 86_400_000
+/** A month is 30 days and a year 365, as in envoyproxy/ratelimit. */
+const WINDOWS_MS = [0, 1_000, 60_000, 3_600_000, DAY_MS, 30 * DAY_MS, 365 * DAY_MS, 7 * DAY_MS]
+
+/** The window of a unit by its number; undefined for UNKNOWN and other numbers. */
+export function windowOf(unit: number): number | undefined {
+  return unit === 0 ? undefined : WINDOWS_MS[unit]
+}
+
+/** The number of the unit with this window; 0 if there is none. */
+export function unitOf(windowMs: number): number {
+  const unit = WINDOWS_MS.indexOf(windowMs)
+  return unit < 0 ? 0 : unit
+}
 
 export function decodeRateLimitRequest(bytes: Buffer): RateLimitRequest {
   const reader = new ProtobufReader(bytes)
@@ -29,7 +46,7 @@ export function decodeRateLimitRequest(bytes: Buffer): RateLimitRequest {
   while (reader.next()) {
     if (reader.is(1, BYTES)) domain = reader.string()
     else if (reader.is(2, BYTES)) {
-      if (descriptors.push(descriptor(reader)) > MOST_DESCRIPTORS) throw tooManyDescriptors()
+      if (descriptors.push(descriptor(reader)) > MAX_DESCRIPTORS) throw tooManyDescriptors()
     } else if (reader.is(3, VARINT)) hitsAddend = reader.uint32()
     else reader.skip()
   }
@@ -37,14 +54,14 @@ export function decodeRateLimitRequest(bytes: Buffer): RateLimitRequest {
 }
 
 export function tooManyDescriptors(): SluiceError {
-  return invalid("descriptors", `may have ${MOST_DESCRIPTORS} entries at most`)
+  return invalid("descriptors", `may have at most ${MAX_DESCRIPTORS} entries`)
 }
 
 export function tooManyEntries(): SluiceError {
-  return invalid("descriptors.entries", `may have ${MOST_ENTRIES} entries at most`)
+  return invalid("descriptors.entries", `may have at most ${MAX_ENTRIES} entries`)
 }
 
-/** The limit that a descriptor brings along. */
+/** The limit that a descriptor carries. Throws for an unknown unit. */
 export function limitOf(requestsPerUnit: number, unit: number): DescriptorLimit {
   const windowMs = windowOf(unit)
   if (windowMs !== undefined) return { limit: requestsPerUnit, windowMs }
@@ -61,18 +78,18 @@ export function invalid(place: string, expected: string): SluiceError {
 
 function descriptor(reader: ProtobufReader): Descriptor {
   const entries: Entry[] = []
-  let asked: Asked | undefined
+  let ownLimit: LimitOverride | undefined
   let cost: number | undefined
   const outer = reader.enter()
   while (reader.next()) {
     if (reader.is(1, BYTES)) {
-      if (entries.push(entry(reader)) > MOST_ENTRIES) throw tooManyEntries()
-    } else if (reader.is(2, BYTES)) asked = override(reader, asked)
+      if (entries.push(entry(reader)) > MAX_ENTRIES) throw tooManyEntries()
+    } else if (reader.is(2, BYTES)) ownLimit = override(reader, ownLimit)
     else if (reader.is(3, BYTES)) cost = wrapped(reader, cost)
     else reader.skip()
   }
   reader.leave(outer)
-  return { entries, cost, limit: asked && limitOf(asked.requestsPerUnit, asked.unit) }
+  return { entries, cost, limit: ownLimit && limitOf(ownLimit.requestsPerUnit, ownLimit.unit) }
 }
 
 function entry(reader: ProtobufReader): Entry {
@@ -88,13 +105,13 @@ function entry(reader: ProtobufReader): Entry {
   return { key, value }
 }
 
-interface Asked {
+interface LimitOverride {
   readonly requestsPerUnit: number
   readonly unit: number
 }
 
-/** A message that comes twice is one, of which each part counts as it came last. */
-function override(reader: ProtobufReader, earlier: Asked | undefined): Asked {
+/** Protobuf merges a repeated message: the last value of each field counts. */
+function override(reader: ProtobufReader, earlier: LimitOverride | undefined): LimitOverride {
   let { requestsPerUnit, unit } = earlier ?? { requestsPerUnit: 0, unit: 0 }
   const outer = reader.enter()
   while (reader.next()) {
@@ -106,7 +123,7 @@ function override(reader: ProtobufReader, earlier: Asked | undefined): Asked {
   return { requestsPerUnit, unit }
 }
 
-/** A google.protobuf.UInt64Value: there with 0 is not the same as not there. */
+/** A google.protobuf.UInt64Value, in which an explicit 0 differs from no value. */
 function wrapped(reader: ProtobufReader, earlier: number | undefined): number {
   let value = earlier ?? 0
   const outer = reader.enter()

@@ -1,4 +1,4 @@
-// RateLimitResponse of envoy.service.ratelimit.v3, to its bytes.
+// Encodes the RateLimitResponse of envoy.service.ratelimit.v3.
 
 import type { ProtobufWriter } from "./protobuf-writer.js"
 
@@ -10,14 +10,14 @@ export type Code = typeof OK | typeof OVER_LIMIT
 
 export interface CurrentLimit {
   readonly requestsPerUnit: number
-  /** The number of an Envoy unit; 0 for a window that has no name there. */
+  /** The number of an Envoy unit; 0 for a window without one. */
   readonly unit: number
   readonly name: string
 }
 
 export interface DescriptorStatus {
   readonly code: Code
-  /** Not there when nothing limits the descriptor. */
+  /** Undefined when nothing limits the descriptor. */
   readonly currentLimit?: CurrentLimit | undefined
   readonly limitRemaining: number
   /** Exact to a microsecond. */

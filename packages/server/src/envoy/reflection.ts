@@ -1,5 +1,5 @@
-// gRPC server reflection, v1 and v1alpha, which differ in name only: clients like grpcurl and buf curl learn from it what
-// there is to call, and how.
+// gRPC server reflection, v1 and v1alpha, which differ in name only. Clients such as grpcurl and buf curl use it to discover
+// services and messages.
 
 import { type FileDescriptor, fileDescriptors } from "./file-descriptors.js"
 import { framed } from "./grpc-frame.js"
@@ -8,7 +8,7 @@ import { GRPC_STATUS } from "./grpc-status.js"
 import { BYTES, ProtobufReader } from "./protobuf-reader.js"
 import { ProtobufWriter } from "./protobuf-writer.js"
 
-/** What may be asked for, by field. */
+/** The kinds of request, by field number. */
 const FILE_BY_FILENAME = 3
 const FILE_CONTAINING_SYMBOL = 4
 const FILE_CONTAINING_EXTENSION = 5
@@ -48,12 +48,11 @@ function writeResponse(writer: ProtobufWriter, request: Buffer): void {
   else if (field === FILE_CONTAINING_SYMBOL) writeFiles(writer, filesBySymbol.get(value), `symbol "${value}"`)
   else if (field === ALL_EXTENSION_NUMBERS_OF_TYPE) writeExtensions(writer, value)
   else if (field === LIST_SERVICES) writeServices(writer)
-  else if (field === FILE_CONTAINING_EXTENSION)
-    writeError(writer, "NOT_FOUND", "there are no extensions here")
-  else writeError(writer, "INVALID_ARGUMENT", "nothing that is known here was asked for")
+  else if (field === FILE_CONTAINING_EXTENSION) writeError(writer, "NOT_FOUND", "there are no extensions")
+  else writeError(writer, "INVALID_ARGUMENT", "unknown kind of request")
 }
 
-/** Of several that are asked for in one request, the last counts. */
+/** If a request contains several kinds, the last one counts. */
 function readRequest(bytes: Buffer): { host: string; field: number; value: string } {
   const reader = new ProtobufReader(bytes)
   let host = ""
@@ -72,10 +71,10 @@ function readRequest(bytes: Buffer): { host: string; field: number; value: strin
   return { host, field, value }
 }
 
-/** A file, and behind it those it imports, so that the client need not ask for them one by one. */
+/** Writes a file and those it imports, so that the client need not ask for each. */
 function writeFiles(writer: ProtobufWriter, file: FileDescriptor | undefined, what: string): void {
   if (file === undefined) {
-    writeError(writer, "NOT_FOUND", `there is no ${what.slice(0, 200)} here`)
+    writeError(writer, "NOT_FOUND", `unknown ${what.slice(0, 200)}`)
     return
   }
   const files = new Set([file])
@@ -99,7 +98,7 @@ function writeServices(writer: ProtobufWriter): void {
 
 function writeExtensions(writer: ProtobufWriter, type: string): void {
   if (!filesBySymbol.has(type)) {
-    writeError(writer, "NOT_FOUND", `there is no type "${type.slice(0, 200)}" here`)
+    writeError(writer, "NOT_FOUND", `unknown type "${type.slice(0, 200)}"`)
     return
   }
   const start = writer.enter(5)

@@ -1,32 +1,30 @@
-// ShouldRateLimit, whatever brought the question: gRPC or JSON. The descriptors of a request are one question to the engine,
-// so that all of them are charged or none.
+// ShouldRateLimit for gRPC and JSON. All descriptors of a request are one check, so that all of them are charged or none.
 
 import { headerList } from "sluice/internal"
 import type { RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
 import { ask, type Core } from "../core.js"
-import { type Descriptor, invalid, type RateLimitRequest } from "./rate-limit-request.js"
+import { type Descriptor, invalid, type RateLimitRequest, unitOf } from "./rate-limit-request.js"
 import { type DescriptorStatus, OK, OVER_LIMIT, type RateLimitResponse } from "./rate-limit-response.js"
-import { unitOf } from "./unit.js"
 
 export interface ShouldRateLimitOptions {
-  /** Has Envoy add the rate limit headers, in the style of the rule, to its response. Default: false. */
+  /** Makes Envoy add the rule's rate limit headers to its response. Default: false. */
   readonly responseHeaders?: boolean | undefined
 }
 
 export type ShouldRateLimit = (request: RateLimitRequest) => RateLimitResponse | Promise<RateLimitResponse>
 
-/** The store cannot be asked, and the rule says to deny then. An error: what Envoy does about it is its configuration's to say. */
-export class StoreAwayError extends Error {
-  override readonly name = "StoreAwayError"
+/** The store is unavailable and the rule denies in that case. An error, so that Envoy's own failure mode decides. */
+export class StoreUnavailableError extends Error {
+  override readonly name = "StoreUnavailableError"
   readonly decision: RuleDecision
 
   constructor(decision: RuleDecision) {
-    super(`rule "${decision.rule}": the store cannot be asked, and the rule denies then`)
+    super(`rule "${decision.rule}": the store is unavailable and onStoreFailure is deny`)
     this.decision = decision
   }
 }
 
-const MOST = 0xffff_ffff
+const MAX_UINT32 = 0xffff_ffff
 const NO_HEADERS: readonly string[] = []
 
 export function shouldRateLimit(
@@ -41,7 +39,7 @@ export function shouldRateLimit(
     decision: RuleDecision,
   ): RateLimitResponse | Promise<RateLimitResponse> {
     const { allowed, degraded } = decision
-    if (!allowed && degraded === "deny") throw new StoreAwayError(decision)
+    if (!allowed && degraded === "deny") throw new StoreUnavailableError(decision)
     const response = {
       overallCode: allowed ? OK : OVER_LIMIT,
       statuses: descriptors.map(
@@ -50,7 +48,7 @@ export function shouldRateLimit(
       headers: responseHeaders ? headersOf(decision) : NO_HEADERS,
     } satisfies RateLimitResponse
     if (allowed || decision.rules.length > 0) return response
-    // Denied without a look at any counter: which descriptors are meant shows when each is asked for alone.
+    // Denied without a counter (a deny list, for example): peek at each descriptor alone to find those that are denied.
     if (descriptors.length === 1) return { ...response, statuses: [DENIED] }
     return Promise.all(descriptors.map((descriptor) => isAllowed(domain, descriptor))).then((allows) => ({
       ...response,
@@ -58,7 +56,7 @@ export function shouldRateLimit(
     }))
   }
 
-  /** What envoyproxy/ratelimit answers: no limit, and remaining only where a rule says that there is none. */
+  /** As in envoyproxy/ratelimit: no current limit, and the maximum remaining only for a rule that says `unlimited`. */
   function unlimited(domain: string, descriptor: Descriptor): DescriptorStatus {
     return core.engine.isUnlimited({ domain, descriptors: [descriptor] }) ? UNLIMITED : UNMATCHED
   }
@@ -85,10 +83,10 @@ function headersOf(decision: RuleDecision): readonly string[] {
 }
 
 const DENIED: DescriptorStatus = { code: OVER_LIMIT, limitRemaining: 0 }
-const UNLIMITED: DescriptorStatus = { code: OK, limitRemaining: MOST }
+const UNLIMITED: DescriptorStatus = { code: OK, limitRemaining: MAX_UINT32 }
 const UNMATCHED: DescriptorStatus = { code: OK, limitRemaining: 0 }
 
-/** What the rules that a descriptor met say of it: the numbers are those of the tightest limit. Nothing where there is none. */
+/** The status of one descriptor, with the numbers of the tightest limit that matched it. Undefined if no rule matched. */
 function statusOf(
   decision: RuleDecision,
   descriptor: Descriptor,
@@ -101,7 +99,7 @@ function statusOf(
   for (const outcome of decision.rules) {
     const { mode, rule, limits } = outcome
     if (outcome.descriptor !== index || outcome.candidate === true) continue
-    // What a shadow says is shown only where nothing else is; its denial is nobody's.
+    // A rule in shadow mode is shown only when no enforced rule matched, and never denies.
     if (mode === "shadow" && shownMode === "enforce") continue
     if (mode === "enforce") {
       if (shownMode === "shadow") shown = undefined
@@ -112,16 +110,16 @@ function statusOf(
     for (const limit of limits) if (shown === undefined || isTighter(limit, shown)) shown = limit
   }
   if (shown === undefined) return undefined
-  const asked = descriptor.limit
-  const isNothing = isBlocked || asked?.limit === 0
+  const ownLimit = descriptor.limit
+  const isNothing = isBlocked || ownLimit?.limit === 0
   return {
     code: allowed && !isBlocked ? OK : OVER_LIMIT,
     currentLimit: {
-      requestsPerUnit: Math.min(asked?.limit ?? shown.limit, MOST),
+      requestsPerUnit: Math.min(ownLimit?.limit ?? shown.limit, MAX_UINT32),
       unit: unitOf(shown.windowMs),
       name: shown.name,
     },
-    limitRemaining: isNothing ? 0 : Math.min(shown.remaining, MOST),
+    limitRemaining: isNothing ? 0 : Math.min(shown.remaining, MAX_UINT32),
     resetAfterMs: shown.resetAfterMs,
   }
 }

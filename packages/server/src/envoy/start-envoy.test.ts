@@ -291,11 +291,11 @@ describe("ShouldRateLimit that cannot be answered", () => {
     ["domain: must not be empty", { domain: "", descriptors: [descriptor("user", "1")] }],
     ["descriptors: must have at least one entry", { domain: "edge", descriptors: [] }],
     [
-      "descriptors: may have 256 entries at most",
+      "descriptors: may have at most 256 entries",
       { domain: "edge", descriptors: Array.from({ length: 257 }, () => descriptor("user", "1")) },
     ],
     [
-      "descriptors.entries: may have 64 entries at most",
+      "descriptors.entries: may have at most 64 entries",
       { domain: "edge", descriptors: [descriptor(...Array.from({ length: 130 }, () => "x"))] },
     ],
     [
@@ -336,7 +336,7 @@ rules:
       client.ask({ domain: "edge", descriptors: [descriptor("strict", "1")] }),
     ).rejects.toMatchObject({
       code: status.UNKNOWN,
-      details: 'rule "strict": the store cannot be asked, and the rule denies then',
+      details: 'rule "strict": the store is unavailable and onStoreFailure is deny',
     })
     const passed = await client.ask({ domain: "edge", descriptors: [descriptor("lenient", "1")] })
     expect(passed.overallCode).toBe("OK")

@@ -10,18 +10,18 @@ import { ProtobufWriter } from "./protobuf-writer.js"
 import { decodeRateLimitRequest } from "./rate-limit-request.js"
 import { type RateLimitResponse, writeRateLimitResponse } from "./rate-limit-response.js"
 import { reflectionMethods } from "./reflection.js"
-import { type ShouldRateLimitOptions, StoreAwayError, shouldRateLimit } from "./should-rate-limit.js"
+import { type ShouldRateLimitOptions, StoreUnavailableError, shouldRateLimit } from "./should-rate-limit.js"
 
 export interface EnvoyOptions extends Omit<GrpcServerOptions, "methods">, ShouldRateLimitOptions {}
 
 export interface EnvoyListener extends Listener {
-  /** What the health service says: false while the service is not ready, and when it is about to go. */
+  /** Sets what the health service reports: false while the service is not ready or shuts down. */
   setServing(isServing: boolean): void
 }
 
 export const RATE_LIMIT_SERVICE = "envoy.service.ratelimit.v3.RateLimitService"
 
-/** Serves Envoy's rate limit service over gRPC, with health and reflection beside it. */
+/** Serves Envoy's rate limit service over gRPC, with the health and reflection services. */
 export async function startEnvoy(core: Core, options: EnvoyOptions): Promise<EnvoyListener> {
   const health = new Health([RATE_LIMIT_SERVICE])
   const methods: GrpcMethods = new Map<string, UnaryMethod | StreamMethod>([
@@ -59,8 +59,8 @@ function rateLimitMethod(core: Core, options: ShouldRateLimitOptions): UnaryMeth
 }
 
 function rethrow(error: unknown): never {
-  // An overall code of UNKNOWN would let the request pass; an error leaves it to Envoy's failure_mode_deny.
-  if (error instanceof StoreAwayError) throw new GrpcError("UNKNOWN", error.message)
+  // With overall code UNKNOWN Envoy would allow the request; with an error its failure_mode_deny decides.
+  if (error instanceof StoreUnavailableError) throw new GrpcError("UNKNOWN", error.message)
   if (error instanceof SluiceError && error.code === "STORE_CLOSED")
     throw new GrpcError("UNAVAILABLE", error.message)
   if (error instanceof SluiceError) throw new GrpcError("INVALID_ARGUMENT", error.message)
