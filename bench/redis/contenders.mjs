@@ -1,4 +1,4 @@
-// The contenders, each called as a server would call it, with its own client.
+// Everyone who is measured, each through its own call that a server would make, on a client of its own.
 
 import { onUpstash } from "./upstash-client.mjs"
 
@@ -150,7 +150,7 @@ export const contenders = [
   },
 ]
 
-/** The packages whose versions the figures depend on. */
+/** Whose versions the figures depend on. */
 export const packages = [
   "sluice",
   "rate-limiter-flexible",

@@ -21,11 +21,9 @@ const RULES = {
 /** Each serves on a free port of loopback, and tells it. @type {Record<string, (answer: Answer) => Promise<number>>} */
 export const servers = {
   async "http sluice"() {
-    const [{ createDataPlane }, { startHttp }] = await Promise.all([
-      load("check-api/index.js"),
-      load("service/http-listener.js"),
-    ])
-    return portOf(await startHttp({ ...listenOn, ...createDataPlane(await core(), { onError: fail }) }))
+    const { createCheckApi, listenForChecks } = await load("check-api/index.js")
+    const handler = createCheckApi(await core(), { onError: fail })
+    return portOf(await listenForChecks({ ...listenOn, handler }))
   },
   "http bare": ({ headers, body }) =>
     listen((request, response) => {

@@ -1,4 +1,4 @@
-// The faults of `npm run test:chaos`: each has the address of a store, a function that starts it and one that ends it.
+// What `npm run test:chaos` breaks, and how: every fault as a scene with a store's address, a beginning and an end.
 
 import { startCluster } from "../support/redis/cluster.js"
 import { keyslot, SLOT_COUNT } from "../support/redis/keyslot.js"
@@ -98,7 +98,7 @@ export const experiments: readonly Experiment[] = [
       return {
         ...topology,
         strike: async () => void (await topology.failover()),
-        // The old primary answers until it learns of the change, and then replies READONLY.
+        // The old primary serves until it is told; from then on it says READONLY.
         mend: () => topology.settled(),
       }
     },

@@ -1,6 +1,5 @@
 // What must be so of an input, whatever it was.
 
-import { isDeepStrictEqual } from "node:util"
 import type { Heard } from "./conversation.js"
 import type { Seen } from "./plain-server.js"
 import type { BenchSeen } from "./targets.js"
@@ -9,9 +8,9 @@ export interface Observation {
   /** What a plain node:http server saw, without anything in front of it. */
   readonly reference: readonly Seen[]
   readonly seen: BenchSeen
-  /** What the client read from the gateway, and from the service, over both lanes. */
-  readonly gateway: readonly [fast: readonly Heard[], plain: readonly Heard[]]
-  readonly service: readonly [fast: readonly Heard[], plain: readonly Heard[]]
+  /** What the client read from the gateway, and from the check API. */
+  readonly gateway: readonly Heard[]
+  readonly service: readonly Heard[]
   readonly never: string | undefined
 }
 
@@ -21,24 +20,17 @@ const REFUSALS = [501, 505]
 /** What is wrong, or nothing. */
 export function differences({ reference, seen, gateway, service, never }: Observation): string[] {
   const wrong: string[] = []
-  const [fast, plain] = seen.upstreams
+  const { forwarded, malformed } = seen
   const add = (what: string, ...values: unknown[]) =>
     wrong.push(`${what}: ${values.map((value) => JSON.stringify(value)?.slice(0, 400)).join(" / ")}`)
-  if (!isDeepStrictEqual(fast, plain)) add("the lanes of the gateway forward different requests", fast, plain)
-  for (const forwarded of [fast, plain])
-    if (!isWithin(forwarded, reference))
-      add("the gateway forwards what node:http does not see", forwarded, reference)
-  if (seen.malformed.length > 0) add("the gateway forwards what is no HTTP", seen.malformed)
-  if (never !== undefined && [...fast, ...plain].some(({ method, url }) => `${method} ${url}` === never))
-    add("the gateway forwards what stands behind a refused request", fast, plain)
-  if (!isDeepStrictEqual(statuses(gateway[0]), statuses(gateway[1])))
-    add("the lanes of the gateway answer differently", statuses(gateway[0]), statuses(gateway[1]))
-  if (!isDeepStrictEqual(service[0], service[1]))
-    add("the lanes of the service answer differently", service[0], service[1])
-  for (const answers of service)
-    if (answers.filter(({ status }) => status < 400).length > reference.length)
-      add("the service answers more requests than node:http sees", statuses(answers), reference)
-  for (const answers of [...gateway, ...service])
+  if (!isWithin(forwarded, reference))
+    add("the gateway forwards what node:http does not see", forwarded, reference)
+  if (malformed.length > 0) add("the gateway forwards what is not HTTP", malformed)
+  if (never !== undefined && forwarded.some(({ method, url }) => `${method} ${url}` === never))
+    add("the gateway forwards what stands behind a refused request", forwarded)
+  if (service.filter(({ status }) => status < 400).length > reference.length)
+    add("the check API answers more requests than node:http sees", statuses(service), reference)
+  for (const answers of [gateway, service])
     if (answers.some(({ status }) => status >= 500 && !REFUSALS.includes(status)))
       add("bad input is answered with a failure", statuses(answers))
   return wrong

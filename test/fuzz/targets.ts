@@ -1,9 +1,10 @@
-// What is fuzzed, in a process of its own: the gateway and the service over both of their lanes, and a control plane. There are several of each, so that what an upstream has seen belongs to one input.
+// What is fuzzed, in a process of its own: gateways, check APIs and a control plane. There are several of each, so that what an
+// upstream has seen belongs to one input.
 
 import { readFileSync } from "node:fs"
 import { memoryStore } from "sluice"
 import { createRuleEngine, objectRules, parseRuleSet } from "sluice/rules"
-import { createDataPlane } from "../../packages/server/src/check-api/index.js"
+import { createCheckApi, listenForChecks } from "../../packages/server/src/check-api/index.js"
 import { configSchema } from "../../packages/server/src/config/schema.js"
 import { createControlPlane } from "../../packages/server/src/control/index.js"
 import type { Core } from "../../packages/server/src/core.js"
@@ -21,8 +22,8 @@ rules:
 const HOST = "127.0.0.1"
 
 export interface BenchPorts {
-  readonly gateway: readonly [fast: number, plain: number]
-  readonly service: readonly [fast: number, plain: number]
+  readonly gateway: number
+  readonly service: number
 }
 
 export interface Targets {
@@ -30,9 +31,9 @@ export interface Targets {
   readonly control: number
 }
 
-/** What the upstreams of one bench have seen since they were asked last. */
+/** What the upstream of one bench has seen since it was asked last. */
 export interface BenchSeen {
-  readonly upstreams: readonly [fast: readonly Seen[], plain: readonly Seen[]]
+  readonly forwarded: readonly Seen[]
   /** What was forwarded and is no HTTP. */
   readonly malformed: readonly string[]
 }
@@ -87,15 +88,9 @@ export class Running {
   }
 
   async #bench(): Promise<BenchPorts> {
-    const [fast, plain] = [await openPlainServer(), await openPlainServer()]
-    this.#taken.push(() => ({
-      upstreams: [fast.seen.splice(0), plain.seen.splice(0)],
-      malformed: [...fast.malformed.splice(0), ...plain.malformed.splice(0)],
-    }))
-    return {
-      gateway: [await openGateway(fast.port, true), await openGateway(plain.port, false)],
-      service: [await openService(true), await openService(false)],
-    }
+    const upstream = await openPlainServer()
+    this.#taken.push(() => ({ forwarded: upstream.seen.splice(0), malformed: upstream.malformed.splice(0) }))
+    return { gateway: await openGateway(upstream.port), service: await openService() }
   }
 }
 
@@ -106,7 +101,7 @@ function openCore(): Core {
   return { engine, rules, store, watch: { decided: () => {} } }
 }
 
-async function openGateway(upstream: number, direct: boolean): Promise<number> {
+async function openGateway(upstream: number): Promise<number> {
   const config = configSchema.parse({
     gateway: {
       enabled: true,
@@ -115,19 +110,13 @@ async function openGateway(upstream: number, direct: boolean): Promise<number> {
       accessLog: { format: "off" },
     },
   })
-  const gateway = await startGateway(openCore(), { settings: config.gateway, limits: config.limits, direct })
+  const gateway = await startGateway(openCore(), { settings: config.gateway, limits: config.limits })
   return portOf(gateway.address)
 }
 
-async function openService(isFast: boolean): Promise<number> {
-  const { app, direct } = createDataPlane(openCore(), { onError })
-  const listener = await startHttp({
-    host: HOST,
-    port: 0,
-    app,
-    direct: isFast ? direct : undefined,
-    answerTimeoutMs: ANSWER_TIMEOUT_MS,
-  })
+async function openService(): Promise<number> {
+  const handler = createCheckApi(openCore(), { onError })
+  const listener = await listenForChecks({ host: HOST, port: 0, handler, answerTimeoutMs: ANSWER_TIMEOUT_MS })
   return portOf(listener.address)
 }
 

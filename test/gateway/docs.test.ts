@@ -43,7 +43,7 @@ it("has a configuration that is one", () => {
 })
 
 it("names every problem that the gateway answers with, and its status", () => {
-  const source = readFileSync(fromRoot("packages/server/src/gateway/front/problem.ts"), "utf8")
+  const source = readFileSync(fromRoot("packages/server/src/gateway/front/problems.ts"), "utf8")
   const known = [...source.matchAll(/^ {2}([A-Z_]+): \[(\d+),/gm)].map(([, code, status]) => [code, status])
   expect(known.length).toBeGreaterThan(10)
   // The answer of the rules to a request that has a key twice.

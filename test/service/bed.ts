@@ -1,12 +1,14 @@
 // The service on a memory store and a clock to advance, behind a real listener.
 
-import type { RequestListener } from "node:http"
 import { memoryStore } from "sluice"
 import { createRuleEngine, objectRules, parseRuleSet } from "sluice/rules"
 import { ManualClock } from "sluice/testing"
-import { createDataPlane, type DataPlaneOptions } from "../../packages/server/src/check-api/index.js"
+import {
+  type CheckApiOptions,
+  createCheckApi,
+  listenForChecks,
+} from "../../packages/server/src/check-api/index.js"
 import type { Core, Decided } from "../../packages/server/src/core.js"
-import { startHttp } from "../../packages/server/src/service/http-listener.js"
 
 export interface Bed {
   readonly core: Core
@@ -22,17 +24,22 @@ export interface Bed {
 
 export async function startBed(
   rules: string,
-  { json, ...options }: Omit<DataPlaneOptions, "json"> & { json?: (core: Core) => RequestListener } = {},
+  {
+    json,
+    ...options
+  }: Omit<CheckApiOptions, "json"> & {
+    json?: (core: Core) => CheckApiOptions["json"]
+  } = {},
 ): Promise<Bed> {
   const errors: unknown[] = []
   const clock = new ManualClock()
   const { core, decided, close } = openCore(rules, clock)
-  const plane = createDataPlane(core, {
+  const handler = createCheckApi(core, {
     ...options,
-    ...(json === undefined ? {} : { json: json(core) }),
+    json: json?.(core),
     onError: (error) => void errors.push(error),
   })
-  const listener = await startHttp({ host: "127.0.0.1", port: 0, ...plane })
+  const listener = await listenForChecks({ host: "127.0.0.1", port: 0, handler })
   return {
     core,
     clock,

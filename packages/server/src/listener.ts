@@ -1,7 +1,8 @@
 // Sockets that listen: what every protocol of the service has in common.
 
 import cluster from "node:cluster"
-import type { AddressInfo, Server } from "node:net"
+import { once } from "node:events"
+import { type AddressInfo, Server } from "node:net"
 
 /** Something that listens on an address: one protocol of the service. */
 export interface Listener {
@@ -28,6 +29,29 @@ export function inheritedSocket(env: NodeJS.ProcessEnv = process.env): number | 
   // A worker gets its sockets from the primary, so LISTEN_PID names the primary.
   const pid = cluster.isWorker ? process.ppid : process.pid
   return env.LISTEN_PID === String(pid) && Number(env.LISTEN_FDS) >= 1 ? FIRST_FD : undefined
+}
+
+/** How long a client may believe that its idle connection is open. A request may be on its way. */
+export const LAST_CALL_MS = 500
+
+export interface DrainSteps {
+  /** Ends the connections on which nothing is under way. Called once they have had their last call. */
+  endIdle?(): void
+  /** Ends all connections. Called when the deadline has passed. */
+  cut(): void
+}
+
+/** Stops listening, and resolves when the last connection has ended. Drops no request that a client has sent. */
+export async function drain(server: Server, deadlineMs: number, { endIdle, cut }: DrainSteps): Promise<void> {
+  await acceptWaiting(server, deadlineMs)
+  const closed = once(server, "close")
+  // The method of node:net: the one of node:http also ends idle connections, on which a request may just be arriving.
+  Server.prototype.close.call(server)
+  const ending = endIdle && lastCall(Math.min(LAST_CALL_MS, deadlineMs), endIdle)
+  const cutting = setTimeout(cut, deadlineMs)
+  await closed
+  clearTimeout(ending)
+  clearTimeout(cutting)
 }
 
 /** The queue counts as empty after this many turns of the event loop without a connection. The first may be half over. */
@@ -61,6 +85,6 @@ export async function acceptWaiting(server: Server, withinMs: number): Promise<v
  * Calls back after `ms`, once everything that has arrived by then is read. The event loop runs timers before sockets, so a
  * timer that ends a connection directly could drop a request that is already in its buffer.
  */
-export function lastCall(ms: number, callback: () => void): NodeJS.Timeout {
+function lastCall(ms: number, callback: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(() => setImmediate(callback)), ms)
 }

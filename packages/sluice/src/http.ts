@@ -1,4 +1,3 @@
-export type { HeaderPolicy, HeaderStyle } from "./header-style.js"
 export type { DeniedAnswer } from "./middleware/core/denied-answer.js"
 export {
   type Denial,
@@ -15,6 +14,8 @@ export {
   type HeaderDecision,
   type HeaderLimit,
   type HeaderOptions,
+  type HeaderPolicy,
+  type HeaderStyle,
   type HeaderWriter,
   headerWriter,
   type SetHeader,

@@ -8,14 +8,14 @@ export interface WaitOptions {
   cost?: number
   limit?: number
   burst?: number
-  /** Ends the wait. The promise rejects with its reason. */
+  /** Ends the wait; the promise rejects with its reason. */
   signal?: AbortSignal
   /** The longest wait in milliseconds. Default: no bound. */
   maxWaitMs?: number
 }
 
-/** What the queue needs of a limiter. */
-export interface WaitableLimiter {
+/** The limiter that people wait for. */
+export interface Waited {
   check(key: string, options: Omit<WaitOptions, "signal" | "maxWaitMs">): Promise<Decision>
   peek(key: string): Promise<Decision>
   refund(key: string, cost?: number): Promise<unknown>
@@ -23,18 +23,21 @@ export interface WaitableLimiter {
 
 const WAIT_FIELDS = ["cost", "limit", "burst", "signal", "maxWaitMs"]
 
-/** The calls for one waiting request. */
+/** How a wait queue asks about one request. */
 export interface Question {
   check(): Promise<Decision>
   peek(): Promise<Decision>
-  /** Gives back the units of an allowed check. */
+  /** Gives back what an allowed check has charged. */
   refund(): Promise<unknown>
 }
 
-/** Lets requests wait until they are allowed, first come, first served per key. Only the first request of a key asks the store. */
+/**
+ * Lets waiting requests through one by one, first come, first served per key. Only the first in line asks the store; the
+ * others wait for it.
+ */
 export class WaitQueue {
   readonly #clock: Required<Clock>
-  /** Per key, a promise that settles when all of its requests have left the queue. */
+  /** The end of each line: settled when everyone in it has left. */
   readonly #lines = new Map<string, Promise<unknown>>()
   readonly #waiting = new Set<AbortController>()
   readonly #held: SlotQueue
@@ -44,8 +47,8 @@ export class WaitQueue {
     this.#held = new SlotQueue(clock)
   }
 
-  /** Checks the options and waits until the limiter allows the request. */
-  async wait(limiter: WaitableLimiter, key: string, options: WaitOptions): Promise<Decision> {
+  /** Waits at a limiter; the mistakes in the options are found here, so that who never waits need not carry it. */
+  async wait(limiter: Waited, key: string, options: WaitOptions): Promise<Decision> {
     checkFields(options, WAIT_FIELDS, "wait")
     const { signal, maxWaitMs, ...rest } = options
     checkType(signal, "wait.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
@@ -60,7 +63,7 @@ export class WaitQueue {
 
   async pass(key: string, question: Question, signal?: AbortSignal, maxWaitMs = Number.POSITIVE_INFINITY) {
     signal?.throwIfAborted()
-    // Aborted by the caller's signal and by `close`.
+    // One way out for the caller's signal and for close.
     const stop = new AbortController()
     const onAbort = () => stop.abort(signal?.reason)
     signal?.addEventListener("abort", onAbort)
@@ -80,12 +83,12 @@ export class WaitQueue {
     }
   }
 
-  /** Rejects all waits. */
+  /** Rejects everyone who waits. */
   close(reason: unknown = closed()): void {
     for (const stop of this.#waiting) stop.abort(reason)
   }
 
-  /** Waits for the requests ahead, then checks until the request is allowed or its time is up. */
+  /** Waits for those in front, then asks as often as it is told to come back. */
   async #turn(
     ahead: Promise<unknown> | undefined,
     question: Question,
@@ -109,7 +112,7 @@ export class WaitQueue {
     }
   }
 
-  /** Holds an allowed request for its `delayMs`. A request that is aborted meanwhile is refunded. */
+  /** A request from a queueing leaky bucket has its place, and its time. One that goes away frees it. */
   async #hold(
     key: string,
     decision: Decision,
@@ -118,18 +121,19 @@ export class WaitQueue {
     deadline: number,
   ): Promise<Decision> {
     const { delayMs } = decision
+    // What is denied has none.
     if (delayMs === 0) return decision
     if (this.#clock.now() + delayMs > deadline) {
       await question.refund()
       return { ...decision, allowed: false, retryAfterMs: delayMs, delayMs: 0, deniedBy: "wait" }
     }
     if (await this.#held.wait(key, delayMs, stop)) return decision
-    // The refund fails if the store has been closed.
+    // The store may be closed by now, and its counters gone.
     await question.refund().catch(() => {})
     throw stop.reason
   }
 
-  /** Resolves to true if `until` settles within `ms`, else to false. Rejects if `stop` aborts. Removes its timer and listener. */
+  /** True when `until` is settled before the time is up. Leaves no timer and no listener, whichever way it ends. */
   #sleep(ms: number, stop: AbortSignal, until?: Promise<unknown>): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => () => {

@@ -2,9 +2,10 @@ import { connect } from "node:net"
 import { text } from "node:stream/consumers"
 import { afterEach, describe, expect, it } from "vitest"
 import { testCore } from "../core.test-support.js"
+import { jsonAnswer } from "../http/answer.js"
 import { newToken } from "../http/tokens.js"
-import { startPlane, type TestPlane } from "./data-plane.test-support.js"
-import type { DataPlaneOptions } from "./plane.js"
+import type { CheckApiOptions } from "./check-api.js"
+import { startPlane, type TestPlane } from "./check-api.test-support.js"
 
 const RULES = `
 version: 1
@@ -19,7 +20,7 @@ const KEY = { rule: "per-user", key: "user:42" }
 
 const planes: TestPlane[] = []
 
-async function start(options: DataPlaneOptions = {}): Promise<TestPlane> {
+async function start(options: CheckApiOptions = {}): Promise<TestPlane> {
   const plane = await startPlane(testCore(RULES), options)
   planes.push(plane)
   return plane
@@ -59,7 +60,7 @@ describe("a page in a browser", () => {
     ["a name that was made to resolve to us", { host: "evil.example:80", origin: "http://evil.example:80" }],
     ["such a name, without an origin", { host: "evil.example", referer: "http://evil.example/" }],
   ])("of %s can neither check, refund, reset nor ask as Envoy does", async (_site, headers) => {
-    const plane = await start({ json: (_request, response) => void response.end("{}") })
+    const plane = await start({ json: () => jsonAnswer("{}") })
     await plane.post("/v1/check", CHECK)
     for (const [path, body] of [
       ["/v1/check", CHECK],

@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { afterEach, describe, expect, it } from "vitest"
 import { testCore } from "../core.test-support.js"
-import { startPlane, type TestPlane } from "./data-plane.test-support.js"
+import { startPlane, type TestPlane } from "./check-api.test-support.js"
 
 const rules = (trusted: string) => `
 version: 1

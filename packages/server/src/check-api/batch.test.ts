@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest"
 import { testCore, waitingStore } from "../core.test-support.js"
-import { startPlane, type TestPlane } from "./data-plane.test-support.js"
+import { startPlane, type TestPlane } from "./check-api.test-support.js"
 
 const RULES = `
 version: 1
@@ -124,13 +124,12 @@ describe("POST /v1/check/batch", () => {
     expect(told).toEqual(toldOf(plane))
   })
 
-  it("tells who watches that each check took its share of the time", async () => {
+  it("reports how long each check took", async () => {
     plane = await startPlane(testCore(RULES))
     await plane.post("/v1/check/batch", { checks: [item, 7, item, item] })
     const durations = plane.core.decided.map(({ durationMs }) => durationMs)
     expect(durations).toHaveLength(3)
-    expect(durations[0]).toBeGreaterThan(0)
-    expect(new Set(durations).size).toBe(1)
+    for (const duration of durations) expect(duration).toBeGreaterThan(0)
   })
 
   it.each([

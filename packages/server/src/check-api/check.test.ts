@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest"
 import { testCore, waitingStore } from "../core.test-support.js"
-import { startPlane, type TestPlane } from "./data-plane.test-support.js"
+import { startPlane, type TestPlane } from "./check-api.test-support.js"
 
 const RULES = `
 version: 1

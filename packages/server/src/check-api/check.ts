@@ -5,8 +5,6 @@ import type { RuleDecision } from "sluice/rules"
 import type { Core } from "../core.js"
 import { type Answer, decisionHeaders, jsonAnswer } from "../http/answer.js"
 import { decisionJson, explanationJson } from "./decision-json.js"
-import type { BodyRoute } from "./plane.js"
-import { noParameters, statusParameter } from "./query.js"
 import {
   type AskedKey,
   decide,
@@ -16,9 +14,10 @@ import {
   readQuestion,
   readRequest,
 } from "./question.js"
+import { type JsonRoute, noParameters, statusParameter } from "./route.js"
 
 /** `POST /v1/check`: decides, and charges if it may pass. */
-export function checkRoute(core: Core): BodyRoute {
+export function checkRoute(core: Core): JsonRoute {
   return (query, body) => {
     const status = statusParameter(query, "status")
     return answer(core, readQuestion(body, ""), status)
@@ -26,7 +25,7 @@ export function checkRoute(core: Core): BodyRoute {
 }
 
 /** `POST /v1/peek`: decides, and charges nothing. */
-export function peekRoute(core: Core): BodyRoute {
+export function peekRoute(core: Core): JsonRoute {
   return (query, body) => {
     const status = statusParameter(query, "status")
     return answer(core, { ...readLook(body, ""), cost: 0 }, status)
@@ -34,7 +33,7 @@ export function peekRoute(core: Core): BodyRoute {
 }
 
 /** `POST /v1/refund`: gives back what a key was charged, and answers how it stands then. */
-export function refundRoute(core: Core): BodyRoute {
+export function refundRoute(core: Core): JsonRoute {
   return async (query, body) => {
     noParameters(query)
     const { rule, key, cost, ...options } = readKey(body, "", ["rule", "key", "tier", "cost"])
@@ -44,7 +43,7 @@ export function refundRoute(core: Core): BodyRoute {
 }
 
 /** `POST /v1/reset`: forgets what a key was charged, and answers how it stands then. */
-export function resetRoute(core: Core): BodyRoute {
+export function resetRoute(core: Core): JsonRoute {
   return async (query, body) => {
     noParameters(query)
     const { rule, key, ...options } = readKey(body, "", ["rule", "key", "tier"])
@@ -54,7 +53,7 @@ export function resetRoute(core: Core): BodyRoute {
 }
 
 /** `POST /v1/explain`: every rule and why it has a say or not. Charges nothing. */
-export function explainRoute(core: Core): BodyRoute {
+export function explainRoute(core: Core): JsonRoute {
   return async (query, body) => {
     noParameters(query)
     const request = readRequest(body, "")

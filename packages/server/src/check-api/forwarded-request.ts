@@ -1,14 +1,15 @@
 // The request that a proxy asks about, from the headers of its question. They are believed only from a proxy that is
 // trusted: anybody else could ask in another client's name and use up its limits.
 
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
 import { SluiceError } from "sluice"
 import { compileTrustProxy, forwardedFacts, type TrustedProxies } from "sluice/http"
 import { noProxies } from "sluice/internal"
 import type { RuleRequest, RuleSetDocument } from "sluice/rules"
 import type { Core } from "../core.js"
+import type { Http1Request } from "../http1/request.js"
 
-export type ReadForwarded = (request: IncomingMessage) => RuleRequest
+export type ReadForwarded = (request: Http1Request) => RuleRequest
 
 /** `trustedProxies`: believed besides those that the rule set names. */
 export function forwardedReader(core: Core, trustedProxies: readonly string[] = []): ReadForwarded {
@@ -34,7 +35,7 @@ function trust(
   return proxies.length === 0 ? noProxies : compileTrustProxy(proxies, { place, header })
 }
 
-function read(request: IncomingMessage, theirs: TrustedProxies, ours: TrustedProxies): RuleRequest {
+function read(request: Http1Request, theirs: TrustedProxies, ours: TrustedProxies): RuleRequest {
   const { headers, socket } = request
   const peer = socket.remoteAddress
   const isTheirs = theirs.any && theirs.trusts(peerAddress(peer), 0)

@@ -1,1 +1,2 @@
-export { createDataPlane, type DataPlane, type DataPlaneOptions } from "./plane.js"
+export { type CheckApiOptions, createCheckApi } from "./check-api.js"
+export { type CheckApiListenerOptions, listenForChecks } from "./listen.js"

@@ -1,7 +1,7 @@
 // What a caller asks: about a request that it describes, or about one rule and a key by name.
 
 import { SluiceError } from "sluice"
-import type { KeyCheckOptions, RuleCheckOptions, RuleDecision, RuleEngine, RuleRequest } from "sluice/rules"
+import type { KeyCheckOptions, RuleCheckOptions, RuleDecision, RuleRequest } from "sluice/rules"
 import { ask, askKey, type Core, type Protocol } from "../core.js"
 
 export type AskedRequest = RuleRequest & RuleCheckOptions
@@ -98,7 +98,7 @@ export function readRequest(body: Body, place: string): AskedRequest {
   return readQuestion(body, place) as AskedRequest
 }
 
-export function isAboutKey(question: Question): question is AskedKey {
+function isAboutKey(question: Question): question is AskedKey {
   return "key" in question
 }
 
@@ -111,13 +111,6 @@ export function decide(
   return isAboutKey(question)
     ? askKey(core, protocol, question.rule, question.key, question)
     : ask(core, protocol, question, question)
-}
-
-/** The decision without a promise. Only on a store in memory; the watch is not notified. */
-export function decideSync(engine: RuleEngine, question: Question): RuleDecision {
-  return isAboutKey(question)
-    ? engine.checkKeySync(question.rule, question.key, question)
-    : engine.checkSync(question, question)
 }
 
 function checkKeyQuestion(body: Body, place: string): void {

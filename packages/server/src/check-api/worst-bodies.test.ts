@@ -3,7 +3,7 @@ import { longestStall } from "../../../../test/support/own-time.js"
 import { worstRequests } from "../control/worst-bodies.test-support.js"
 import { testCore } from "../core.test-support.js"
 import { createJsonHandler } from "../envoy/index.js"
-import { startPlane, type TestPlane } from "./data-plane.test-support.js"
+import { startPlane, type TestPlane } from "./check-api.test-support.js"
 
 const MOST_MS = 50
 const RULES = `

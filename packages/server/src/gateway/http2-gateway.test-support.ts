@@ -10,7 +10,7 @@ import { headerBlock } from "../http2/header-block.js"
 import { type Frame, frame, RawClient, settings } from "../http2/raw-client.test-support.js"
 import { createGateway, type GatewayOptions } from "./front/gateway.js"
 import { LOOPBACK, testRoute, testTarget } from "./front/gateway.test-support.js"
-import type { Forwarded } from "./front/gateway-watch.js"
+import type { Forwarded } from "./front/request-context.js"
 import { type GatewayListenerOptions, listen } from "./listen/listen.js"
 import type { Deadlines } from "./routes/route.js"
 

@@ -11,7 +11,7 @@ import { text } from "node:stream/consumers"
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { makeCertificate, type TestCertificate } from "../../../../test/support/certificate.js"
 import { eventually } from "../../../../test/support/eventually.js"
-import { createGateway } from "./front/gateway.js"
+import { createGateway, type Gateway } from "./front/gateway.js"
 import {
   LOOPBACK,
   startRawUpstream,
@@ -19,7 +19,7 @@ import {
   testRoute,
   testTarget,
 } from "./front/gateway.test-support.js"
-import type { Forwarded } from "./front/gateway-watch.js"
+import type { Forwarded } from "./front/request-context.js"
 import type { Deadlines } from "./routes/route.js"
 
 let certificate: TestCertificate
@@ -37,7 +37,8 @@ async function start(origin: string, deadlines: Partial<Deadlines> = {}) {
     watch: { ended: (event) => void ended.push(event) },
   })
   const server = createSecureServer({ cert: certificate.cert, key: certificate.key })
-  server.on("request", gateway.handle).on("checkContinue", gateway.handle)
+  const handle: Gateway["handleHttp2"] = (request, response) => gateway.handleHttp2(request, response)
+  server.on("request", handle).on("checkContinue", handle)
   server.listen(0, LOOPBACK)
   await once(server, "listening")
   const { port } = server.address() as AddressInfo

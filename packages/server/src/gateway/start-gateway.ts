@@ -7,6 +7,7 @@ import { type CertificateFiles, FollowedCertificate } from "../certificates.js"
 import type { GatewaySettings } from "../config/gateway-schema.js"
 import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
+import type { Http1Listener } from "../http1/listener.js"
 import type { Listener } from "../listener.js"
 import type { Log, WatchHub } from "../telemetry/index.js"
 import { AccessLog, RouteWatch } from "./access-log/access-log.js"
@@ -14,7 +15,7 @@ import { FailureLog } from "./access-log/failure-log.js"
 import type { WriterTrouble } from "./access-log/line-writer.js"
 import { createGateway, type Gateway } from "./front/gateway.js"
 import { createLimiting } from "./front/rule-limiting.js"
-import { type GatewayListener, listen } from "./listen/listen.js"
+import { listen } from "./listen/listen.js"
 import { LiveRoutes } from "./routes/live-routes.js"
 import type { CheckedTarget } from "./upstream/health-check.js"
 
@@ -25,8 +26,6 @@ export interface StartGatewayOptions {
   readonly trustedProxies?: readonly string[] | undefined
   /** A listening socket, in place of `settings.host` and `settings.port`. */
   readonly fd?: number | undefined
-  /** Whether plain requests go past `node:http`. Default: true. */
-  readonly direct?: boolean | undefined
   /** Counts requests by route. */
   readonly hub?: WatchHub | undefined
   readonly log?: Log | undefined
@@ -56,7 +55,7 @@ class RunningGateway implements StartedGateway {
   readonly #gateway: Gateway
   #accessLog: GatewaySettings["accessLog"]
   #certificate: FollowedCertificate | undefined
-  #listener: GatewayListener | undefined
+  #listener: Http1Listener | undefined
   #closed: Promise<void> | undefined
 
   constructor(core: Core, options: StartGatewayOptions) {
@@ -87,7 +86,7 @@ class RunningGateway implements StartedGateway {
   }
 
   async start(): Promise<void> {
-    const { settings, limits, fd, hub, direct } = this.#options
+    const { settings, limits, fd, hub } = this.#options
     this.#certificate = this.#followCertificate(filesOf(settings))
     this.#watch.log = openAccessLog(settings.accessLog, this.#log)
     await this.#routes.follow(settings)
@@ -96,12 +95,12 @@ class RunningGateway implements StartedGateway {
       port: settings.port,
       fd,
       gateway: this.#gateway,
-      direct,
       certificate: this.#certificate?.current,
       http2: settings.http2,
       headTimeoutMs: limits.requestTimeout,
       keepAliveMs: limits.keepAlive,
       maxHeaderBytes: limits.headerBytes,
+      maxHeaders: limits.headers,
       maxConnections: limits.connections,
       answerIdleMs: longestIdle(settings),
     })

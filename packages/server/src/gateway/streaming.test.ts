@@ -224,7 +224,7 @@ describe("a client that leaves", () => {
 
   it("takes back its request, and what it has sent ahead is never forwarded", async () => {
     const upstream = await startUpstream(() => undefined)
-    const { port, ended, targets } = await startGateway(upstream.origin, { direct: false })
+    const { port, ended, targets } = await startGateway(upstream.origin)
     const client = connect(port, LOOPBACK)
     client.write("GET /1 HTTP/1.1\r\nhost: a\r\n\r\nGET /2 HTTP/1.1\r\nhost: a\r\n\r\n")
     await eventually(() => upstream.requests.length === 1)

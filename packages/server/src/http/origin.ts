@@ -1,13 +1,20 @@
 // A page of another site, open in the browser of somebody who may use this API, must not use it for them. Nothing here is
 // kept in cookies, but without tokens whoever runs on this machine is believed, and the browser does.
 
-import type { IncomingMessage } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
 import { isIP } from "node:net"
 import { SluiceError } from "sluice"
 import { isLoopback } from "./loopback.js"
 
+/** The parts of a request that tell who sent it. */
+export interface SentRequest {
+  readonly method?: string | undefined
+  readonly headers: Readonly<IncomingHttpHeaders>
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
 /** Refuses what a page of another site sends. */
-export function checkOrigin({ headers, method }: IncomingMessage): void {
+export function checkOrigin({ headers, method }: SentRequest): void {
   const { origin, host } = headers
   if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
     throw refused("origin", "must be that of this service", origin)
@@ -23,7 +30,7 @@ export function checkOrigin({ headers, method }: IncomingMessage): void {
  * at because a site can have its name resolve to 127.0.0.1 once its page is loaded (DNS rebinding): for the browser it is
  * still the same site.
  */
-export function checkLocal({ headers, socket }: IncomingMessage, tokens = "tokens"): void {
+export function checkLocal({ headers, socket }: SentRequest, tokens = "tokens"): void {
   const { host = "" } = headers
   if (!isLoopback(host.replace(/:\d*$/, "")))
     throw refused("host", `must be localhost or a loopback address as long as there are no ${tokens}`, host)
@@ -43,7 +50,7 @@ export function checkLocal({ headers, socket }: IncomingMessage, tokens = "token
  * these headers, and whatever name they use for the service is right. (`sec-fetch-mode` is no sign of a page: Node's own
  * `fetch` sends it.)
  */
-export function checkPage(request: IncomingMessage, allowedHosts: readonly string[]): void {
+export function checkPage(request: SentRequest, allowedHosts: readonly string[]): void {
   const { origin, referer, host = "", "sec-fetch-site": site } = request.headers
   if (origin === undefined && referer === undefined && site === undefined) return
   checkOrigin(request)

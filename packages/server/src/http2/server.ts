@@ -8,7 +8,7 @@
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { HeldBytes } from "../held-bytes.js"
-import { acceptWaiting, addressOf, type Listener } from "../listener.js"
+import { addressOf, drain, type Listener } from "../listener.js"
 import { Connection, type ConnectionContext } from "./connection.js"
 import { FrameWriter } from "./frame-writer.js"
 import type { OnRequest } from "./session.js"
@@ -94,14 +94,11 @@ class Connections implements ConnectionContext {
   async close(deadlineMs: number): Promise<void> {
     this.#isClosing = true
     for (const connection of this.#connections) connection.goodbye(deadlineMs)
-    await acceptWaiting(this.server, deadlineMs)
-    const closed = once(this.server, "close")
-    this.server.close()
-    const hangUp = setTimeout(() => {
-      for (const connection of this.#connections) connection.cut()
-    }, deadlineMs)
-    await closed
-    clearTimeout(hangUp)
+    await drain(this.server, deadlineMs, {
+      cut: () => {
+        for (const connection of this.#connections) connection.cut()
+      },
+    })
     clearInterval(this.#sweeper)
   }
 

@@ -4,7 +4,6 @@
 import type { Socket } from "node:net"
 import { SluiceError } from "sluice"
 import { ConnectionBytes, type HeldBytes } from "../held-bytes.js"
-import type { SharedReads } from "../shared-reads.js"
 import { AnswerQueue } from "./answer-queue.js"
 import {
   type Call,
@@ -26,7 +25,6 @@ export interface ConnectionContext extends Host {
   readonly parser: RequestParser
   readonly reply: ReplyWriter
   readonly throttle: Throttle
-  readonly reads: SharedReads
   readonly limits: RequestLimits
   readonly heldBytes: HeldBytes
   /** Seconds since the listener started. */
@@ -72,13 +70,10 @@ export class Connection {
   #sentBytes = 0
   #unreadSince: number | undefined
 
-  constructor(accepted: Socket, context: ConnectionContext, id: number) {
-    const address = accepted.remoteAddress ?? ""
-    const socket = context.reads.open(accepted, (bytes) => {
-      this.#receive(bytes)
-      return true
-    })
+  constructor(socket: Socket, context: ConnectionContext, id: number) {
+    const address = socket.remoteAddress ?? ""
     this.#socket = socket
+    socket.on("data", (bytes) => this.#receive(bytes))
     this.#context = context
     this.#session = {
       id,
@@ -199,8 +194,7 @@ export class Connection {
     this.#flush()
     if (at < bytes.length && !session.isEnding) {
       if (at > 0 || this.#incompleteSince === undefined) this.#incompleteSince = this.#context.seconds
-      // A copy: the next read overwrites these bytes.
-      this.#rest = Buffer.from(bytes.subarray(at))
+      this.#rest = bytes.subarray(at)
     } else {
       this.#incompleteSince = undefined
     }

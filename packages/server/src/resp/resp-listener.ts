@@ -3,8 +3,7 @@ import { createServer, type Server, type Socket } from "node:net"
 import { type Clock, systemClock } from "sluice"
 import type { Core } from "../core.js"
 import { HeldBytes } from "../held-bytes.js"
-import { acceptWaiting, addressOf, type Listener, lastCall } from "../listener.js"
-import { SharedReads } from "../shared-reads.js"
+import { addressOf, drain, type Listener } from "../listener.js"
 import { Connection, type ConnectionContext } from "./connection.js"
 import { Login } from "./login.js"
 import { ReplyWriter } from "./reply-writer.js"
@@ -38,8 +37,6 @@ export interface RespOptions {
   readonly clock?: Clock
 }
 
-/** How long `close` waits for commands that are on their way. */
-const LAST_CALL_MS = 500
 const SWEEP_MS = 1_000
 
 /** Serves CL.THROTTLE and SLUICE.CHECK to any Redis client. */
@@ -57,7 +54,6 @@ class RespListener implements Listener, ConnectionContext {
   readonly limits: { readonly arguments: number; readonly bytes: number }
   readonly parser: RequestParser
   readonly reply = new ReplyWriter()
-  readonly reads = new SharedReads()
   readonly heldBytes: HeldBytes
   readonly throttle: Throttle
   readonly onError: (error: unknown) => void
@@ -88,9 +84,8 @@ class RespListener implements Listener, ConnectionContext {
       login: secondsOf(options.loginMs ?? 60_000),
     }
     // Half open: a client that closes its side after the last command still receives its replies.
-    this.#server = createServer(
-      { allowHalfOpen: true, noDelay: true, keepAlive: true, pauseOnConnect: true },
-      (socket) => this.#accept(socket),
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
+      this.#accept(socket),
     )
   }
 
@@ -111,19 +106,15 @@ class RespListener implements Listener, ConnectionContext {
   }
 
   async #close(deadlineMs: number): Promise<void> {
-    await acceptWaiting(this.#server, deadlineMs)
-    const closed = once(this.#server, "close")
-    this.#server.close()
     // The protocol has no way to ask clients to stop, so commands on their way get a moment to arrive.
-    const ending = lastCall(Math.min(LAST_CALL_MS, deadlineMs), () => {
-      for (const connection of this.#connections) connection.end()
+    await drain(this.#server, deadlineMs, {
+      endIdle: () => {
+        for (const connection of this.#connections) connection.end()
+      },
+      cut: () => {
+        for (const connection of this.#connections) connection.destroy()
+      },
     })
-    const hangUp = setTimeout(() => {
-      for (const connection of this.#connections) connection.destroy()
-    }, deadlineMs)
-    await closed
-    clearTimeout(ending)
-    clearTimeout(hangUp)
     this.#cancelSweep()
     this.#reportCounts()
     await this.login.close()

@@ -1,19 +1,17 @@
+// The control plane's port, on node:http.
+
 import { once } from "node:events"
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
-import { Server as NetServer, type Socket } from "node:net"
-import { type DirectAnswer, DirectLanes } from "../http1/direct-lane.js"
-import { divert } from "../http1/divert.js"
-import { beginRequest, serveSerially } from "../http1/serial-socket.js"
+import { createServer, type RequestListener, type ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import { UnreadAnswers } from "../http1/unread-answers.js"
-import { acceptWaiting, addressOf, type Listener, lastCall } from "../listener.js"
+import { addressOf, drain, type Listener } from "../listener.js"
 
 export interface HttpListenerOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
   readonly app: RequestListener
-  /** Answers plain requests before node:http sees them. */
-  readonly direct?: DirectAnswer | undefined
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs?: number
   /** The same for an app that takes uploads, and cuts slow bodies by itself. Default: `requestTimeoutMs`. */
@@ -26,96 +24,92 @@ export interface HttpListenerOptions {
   readonly maxConnections?: number
 }
 
-const MOST_HEADER_BYTES = 16_384
-const KEEP_ALIVE_MS = 65_000
-const ANSWER_TIMEOUT_MS = 30_000
-/** How long `close` gives a client that believes its idle connection to be open. A request may be on its way. */
-const LAST_CALL_MS = 500
+/**
+ * Requests of one connection under way at once. node:http starts every request that it has read, so a client that sends
+ * thousands ahead would have thousands under way. Browsers send none ahead; a client that sends more than this is cut off.
+ */
+const MAX_PIPELINED = 8
 
-/** Serves HTTP/1.1. Slow clients are cut, and closing drops no request. */
+/** Serves HTTP/1.1. Slow clients are cut off, and closing drops no request. */
 export async function startHttp(options: HttpListenerOptions): Promise<Listener> {
-  const { host, port, app, requestTimeoutMs = 10_000, keepAliveMs = KEEP_ALIVE_MS } = options
-  // A client that sends a byte now and then must not hold a connection for ever.
+  const { host, port, app, requestTimeoutMs = 10_000 } = options
   const server = createServer({
     headersTimeout: requestTimeoutMs,
     requestTimeout: options.uploadTimeoutMs ?? requestTimeoutMs,
     connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
-    keepAliveTimeout: keepAliveMs,
-    maxHeaderSize: options.maxHeaderBytes ?? MOST_HEADER_BYTES,
-    // Small answers must not wait for more.
+    keepAliveTimeout: options.keepAliveMs ?? 65_000,
+    maxHeaderSize: options.maxHeaderBytes ?? 16_384,
+    // Small answers do not wait for more.
     noDelay: true,
+    // Refused below: node:http would read on behind the refusal.
+    requireHostHeader: false,
   })
   server.maxConnections = options.maxConnections ?? 10_000
-  const sockets = new Set<Socket>()
-  const unread = new UnreadAnswers(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS)
-  server.on("connection", (socket) => {
-    sockets.add(socket)
-    unread.watch(socket)
-    socket.on("close", () => sockets.delete(socket))
-  })
-  const underWay = new Set<ServerResponse>()
+  const unread = new UnreadAnswers(options.answerTimeoutMs ?? 30_000)
+  /** The answers under way on each connection. */
+  const underWay = new Map<Duplex, Set<ServerResponse>>()
+  const refused = new WeakSet<Duplex>()
   let closed: Promise<void> | undefined
-  serveSerially(server)
+  server.on("connection", (socket: Socket) => {
+    underWay.set(socket, new Set())
+    unread.watch(socket)
+    socket.on("close", () => underWay.delete(socket))
+  })
   const onRequest: RequestListener = (request, response) => {
-    beginRequest(request, response)
+    const { socket } = request
+    const responses = underWay.get(socket)
+    // Nothing behind a refusal is read.
+    if (responses === undefined || refused.has(socket)) return
+    if (responses.size >= MAX_PIPELINED) {
+      refused.add(socket)
+      socket.destroy()
+      return
+    }
+    responses.add(response)
+    response.on("close", () => responses.delete(response))
+    if (request.headers.host === undefined && request.httpVersion !== "1.0") {
+      refused.add(socket)
+      response.writeHead(400, { connection: "close" }).end()
+      return
+    }
     if (closed !== undefined) endConnectionWith(response)
-    underWay.add(response)
-    response.on("close", () => underWay.delete(response))
     app(request, response)
   }
   // An expectation that is unknown may be ignored (RFC 9110, 10.1.1).
   server.on("request", onRequest).on("checkExpectation", onRequest)
-  const lanes = options.direct && openLanes(server, options.direct, options)
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // A refusal must not be taken for the answer to a request that is under way.
+    const isAnswering = (underWay.get(socket)?.size ?? 0) > 0
+    if (isAnswering || !socket.writable || error.code === "ECONNRESET") socket.destroy()
+    else socket.end(`HTTP/1.1 ${refusal(error.code)}\r\nConnection: close\r\n\r\n`, () => socket.destroy())
+  })
   server.listen(port, host)
   await once(server, "listening")
+  const close = async (deadlineMs: number): Promise<void> => {
+    for (const responses of underWay.values()) for (const response of responses) endConnectionWith(response)
+    await drain(server, deadlineMs, {
+      endIdle: () => {
+        // Browsers connect ahead of need, and node:http takes a connection on which nothing was ever asked for a busy one.
+        for (const [socket, responses] of underWay) if (responses.size === 0) socket.destroy()
+      },
+      cut: () => server.closeAllConnections(),
+    })
+    unread.stop()
+    // Stops the timer of node:http that looks for slow clients.
+    server.close()
+  }
   return {
     address: addressOf(server),
     close(deadlineMs = 10_000) {
-      closed ??= close({ server, sockets, unread, underWay, lanes }, deadlineMs)
+      closed ??= close(deadlineMs)
       return closed
     },
   }
 }
 
-/** Puts the direct lanes between the socket and node:http. */
-function openLanes(server: Server, answer: DirectAnswer, options: HttpListenerOptions): DirectLanes {
-  const { maxHeaderBytes = MOST_HEADER_BYTES, keepAliveMs = KEEP_ALIVE_MS } = options
-  const lanes = new DirectLanes({ answer, maxHeaderBytes, keepAliveMs })
-  divert(server, (socket, toHttp) => lanes.open(socket, toHttp))
-  return lanes
-}
-
-interface Open {
-  readonly server: Server
-  readonly sockets: ReadonlySet<Socket>
-  readonly unread: UnreadAnswers
-  readonly underWay: ReadonlySet<ServerResponse>
-  readonly lanes: DirectLanes | undefined
-}
-
-async function close({ server, sockets, unread, underWay, lanes }: Open, deadlineMs: number): Promise<void> {
-  for (const response of underWay) endConnectionWith(response)
-  lanes?.close()
-  await acceptWaiting(server, deadlineMs)
-  const closed = once(server, "close")
-  // That of net only: the one of http also ends idle connections, on which the next request may just be arriving.
-  NetServer.prototype.close.call(server)
-  const ending = lastCall(Math.min(LAST_CALL_MS, deadlineMs), () => {
-    server.closeIdleConnections()
-    lanes?.endIdle()
-    // Browsers connect ahead of need, and Node takes a connection on which nothing was ever asked for a busy one.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-  })
-  const hangUp = setTimeout(() => {
-    server.closeAllConnections()
-    lanes?.destroy()
-  }, deadlineMs)
-  await closed
-  unread.stop()
-  clearTimeout(ending)
-  clearTimeout(hangUp)
-  // Stops the timer that looks for slow clients.
-  server.close()
+function refusal(code: string | undefined): string {
+  if (code === "HPE_HEADER_OVERFLOW") return "431 Request Header Fields Too Large"
+  return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "408 Request Timeout" : "400 Bad Request"
 }
 
 /** Without this the client would keep the connection for its next request, and the server would wait for it. */

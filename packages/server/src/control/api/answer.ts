@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { pipeline, Readable } from "node:stream"
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
 import { infinityToJson } from "sluice/internal"
 import type { Answer } from "./route.js"
@@ -50,7 +51,15 @@ function send(
 ): void {
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }
   response.writeHead(status, headersWith({ ...headers, ...length }))
-  response.end(body)
+  if (body === undefined || body.length <= MAX_PIECE_BYTES) response.end(body)
+  else pipeline(Readable.from(piecesOf(Buffer.from(body))), response, () => {})
+}
+
+/** Larger bodies are written piece by piece: the listener sees then whether a slow client receives them. */
+const MAX_PIECE_BYTES = 65_536
+
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += MAX_PIECE_BYTES) yield body.subarray(at, at + MAX_PIECE_BYTES)
 }
 
 /** Whether the client has this version already. */

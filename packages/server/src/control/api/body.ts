@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { SluiceError } from "sluice"
 import { z } from "zod"
-import { MOST_DISCARDED_BYTES, tooLarge } from "../../http/body.js"
+import { MAX_DISCARDED_BYTES, tooLarge } from "../../http/body.js"
 import type { SentDocument } from "../../rule-work/rule-checker.js"
 import { checkBody } from "./checked.js"
 import type { JsonSchema } from "./json.js"
@@ -72,12 +72,12 @@ export async function readBody<Body>(
   maxBytes: number,
 ): Promise<Body> {
   const type = checkType(request, spec.types)
-  if (Number(request.headers["content-length"] ?? 0) > MOST_DISCARDED_BYTES) throw tooLarge(maxBytes)
+  if (Number(request.headers["content-length"] ?? 0) > MAX_DISCARDED_BYTES) throw tooLarge(maxBytes)
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > MOST_DISCARDED_BYTES) throw tooLarge(maxBytes)
+    if (size > MAX_DISCARDED_BYTES) throw tooLarge(maxBytes)
     if (size <= maxBytes) chunks.push(chunk)
   }
   if (size > maxBytes) throw tooLarge(maxBytes)

@@ -1,4 +1,4 @@
-import type { Forwarded } from "../front/gateway-watch.js"
+import type { Forwarded } from "../front/request-context.js"
 import { idleTarget } from "../upstream/target-health.test-support.js"
 
 /** When it ended. */

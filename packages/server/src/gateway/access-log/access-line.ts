@@ -1,4 +1,4 @@
-import type { Forwarded } from "../front/gateway-watch.js"
+import type { Forwarded } from "../front/request-context.js"
 
 /** Longer texts are cut: a client must not decide how long a line is. */
 const MAX_TEXT_LENGTH = 1_000

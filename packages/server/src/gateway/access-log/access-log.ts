@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "sluice"
-import type { Forwarded, GatewayWatch } from "../front/gateway-watch.js"
+import type { Forwarded, GatewayWatch } from "../front/request-context.js"
 import { combinedLine, jsonLine } from "./access-line.js"
 import { LineWriter, type LineWriterOptions, type WriterTrouble } from "./line-writer.js"
 

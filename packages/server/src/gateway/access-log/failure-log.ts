@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "sluice"
 import type { Log } from "../../telemetry/index.js"
-import type { OnUpstreamFailure } from "../front/upstream-failure.js"
+import type { OnUpstreamFailure } from "../front/problems.js"
 
 const INTERVAL_MS = 1_000
 

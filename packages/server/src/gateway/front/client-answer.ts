@@ -1,30 +1,31 @@
-// What is answered to a client, whichever way its request came in.
+// How a client is answered, over either version of HTTP.
 
 import { type DeniedAnswer, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
 import type { AnswerHead } from "../upstream/answer-head.js"
 import { isHttp2 } from "./client-request.js"
 import type { OwnHeaders } from "./limiting.js"
-import { type GatewayProblem, gatewayProblem } from "./problem.js"
-import type { Visit } from "./request-context.js"
+import { type GatewayProblem, gatewayProblem } from "./problems.js"
+import type { RequestContext } from "./request-context.js"
 
-/** The way back to a client, for one request. Lists of headers are name, value, name, value; `own` go in front of them. */
+/** Writes the answer to one request. Lists of headers are name, value, name, value; `own` go in front of the others. */
 export interface ClientAnswer {
-  /** A whole answer of ours, given before the body of the request was read. */
+  /** A whole answer of the gateway's own. The body of the request may not have been read. */
   whole(answer: WholeAnswer, own: OwnHeaders | undefined): void
-  /** 1xx, as far as the client can be told: not in HTTP/1.0. */
+  /** A 1xx answer. HTTP/1.0 has none, so nothing is written then. */
   interim(status: number, headers: readonly string[]): void
-  /** The head of the upstream's answer, and what is added to it. It goes out with the first piece of the body, or when it is flushed. */
+  /** The head of the upstream's answer, with the headers `added` to it. It is written with the first piece of the body, or by `flush`. */
   head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void
   flush(): void
-  /** False when the client has to take what it has before more is written. The bytes are the caller's again afterwards. */
+  /** Returns false when the client has to take what it has before more is written. The bytes are the caller's afterwards. */
   write(bytes: Buffer): boolean
-  /** Told each time when more may be written after all. */
-  onDrain(told: () => void): void
-  /** The last piece, if there is another one, and what follows it. The bytes again are the caller's. */
-  end(bytes: Buffer | undefined, trailers: readonly string[]): void
-  /** The same for an answer whose request is still coming. */
-  linger(bytes: Buffer | undefined, trailers: readonly string[]): void
-  /** Cuts an answer that cannot be finished, so that the client notices. */
+  /** Sets what is called whenever more may be written after `write` has returned false. */
+  onDrain(drained: () => void): void
+  /**
+   * The last piece, if there is another one, and the trailers behind it. The bytes are the caller's afterwards. `isRead` is
+   * whether the whole request was read: what is left of it is dropped.
+   */
+  end(bytes: Buffer | undefined, trailers: readonly string[], isRead: boolean): void
+  /** Ends an answer that cannot be finished, so that the client notices that it is cut. */
   cut(): void
 }
 
@@ -45,33 +46,34 @@ export function wholeHeaders(answer: WholeAnswer, own: OwnHeaders | undefined): 
 }
 
 export function answerEarly(
-  visit: Visit,
+  context: RequestContext,
   answer: ClientAnswer,
   { status, contentType, body }: DeniedAnswer,
   isLast = false,
 ): void {
   const bytes = Buffer.byteLength(body)
-  visit.status = status
-  visit.bytesOut = visit.request.method === "HEAD" ? 0 : bytes
-  answer.whole({ status, contentType, body, bytes, isLast }, visit.admission)
+  context.status = status
+  context.bytesOut = context.request.method === "HEAD" ? 0 : bytes
+  answer.whole({ status, contentType, body, bytes, isLast }, context.admission)
 }
 
-/** A connection of HTTP/1 ends with these answers. */
+/** An HTTP/1 connection ends with these answers. */
 const LAST_ANSWERS: ReadonlySet<GatewayProblem> = new Set([
-  // Nobody knows what else is on the connection.
+  // What stands behind such a request may be part of it.
   "REQUEST_INVALID",
+  "METHOD_NOT_ALLOWED",
   "ENCODING_UNSUPPORTED",
   "HEAD_TOO_LARGE",
-  // Requests that the client has sent ahead would be refused one after the other, which keeps the gateway from its other clients.
+  // Requests that the client has sent ahead would be refused one after the other, and other clients would wait for that.
   "UPSTREAM_BUSY",
 ])
 
-export function answerProblem(visit: Visit, answer: ClientAnswer, code: GatewayProblem): void {
+export function answerProblem(context: RequestContext, answer: ClientAnswer, code: GatewayProblem): void {
   const problem = gatewayProblem(code)
   const { status } = problem
-  const isLast = LAST_ANSWERS.has(code) && !isHttp2(visit.request)
+  const isLast = LAST_ANSWERS.has(code) && !isHttp2(context.request)
   answerEarly(
-    visit,
+    context,
     answer,
     { status, contentType: PROBLEM_CONTENT_TYPE, body: problemBody(problem) },
     isLast,

@@ -1,31 +1,28 @@
 // A request that may pass, and its answer: sent to a target of its upstream, and its answer to the client as it comes.
 
-import type { IncomingMessage } from "node:http"
 import type { Route } from "../routes/route.js"
 import type { AnswerHead } from "../upstream/answer-head.js"
 import type { SilentUploads } from "../upstream/client-shares.js"
 import type { Connection, Exchanging } from "../upstream/connection.js"
 import type { Refusal, TakeOptions, Taker } from "../upstream/pool.js"
 import type { Target } from "../upstream/upstream.js"
-import { answerHeaders } from "./answer-headers.js"
 import { answerProblem, type ClientAnswer } from "./client-answer.js"
-import type { ClientRequest } from "./client-request.js"
+import { bodyOf, type ClientRequest } from "./client-request.js"
 import { type Deadline, DeadlineTimer } from "./deadline-timer.js"
 import type { Origin } from "./forwarded-headers.js"
-import type { GatewayProblem } from "./problem.js"
+import { answerHeaders } from "./headers.js"
+import { failureOf, type GatewayProblem, type OnUpstreamFailure, refusals } from "./problems.js"
 import { Relay } from "./relay.js"
-import type { Visit } from "./request-context.js"
+import type { RequestContext } from "./request-context.js"
 import { type BodyFraming, bodyFraming, expectsContinue, hostFor, requestHead } from "./request-head.js"
-import { Upload } from "./upload.js"
-import { UploadPace } from "./upload-pace.js"
-import { type OnUpstreamFailure, problemOf, refusals } from "./upstream-failure.js"
+import { Upload, UploadPace } from "./upload.js"
 
 const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 /** Targets that are tried. Nothing was sent to one that refused the connection, so any request may go to another. */
-const MOST_TARGETS = 3
+const MAX_TARGETS = 3
 
 export class Exchange implements Exchanging, Taker {
-  readonly #visit: Visit
+  readonly #context: RequestContext
   readonly #request: ClientRequest
   readonly #clientAnswer: ClientAnswer
   readonly #route: Route
@@ -46,22 +43,22 @@ export class Exchange implements Exchanging, Taker {
 
   /** `path`: canonical, with its query, as the upstream is to see it. */
   constructor(
-    visit: Visit,
+    context: RequestContext,
     answer: ClientAnswer,
     route: Route,
     path: string,
     origin: Origin,
     onFailure: OnUpstreamFailure | undefined,
   ) {
-    this.#visit = visit
-    this.#request = visit.request
+    this.#context = context
+    this.#request = context.request
     this.#clientAnswer = answer
     this.#route = route
-    this.#framing = bodyFraming(visit.request)
+    this.#framing = bodyFraming(context.request)
     this.#path = path
     this.#origin = origin
     this.#onFailure = onFailure
-    this.#relay = new Relay(visit, answer, () => {
+    this.#relay = new Relay(context, answer, () => {
       this.#timer.mark()
       this.#connection?.socket.resume()
     })
@@ -111,7 +108,7 @@ export class Exchange implements Exchanging, Taker {
 
   #use(target: Target, kind: TakeOptions["kind"]): void {
     this.#target = target
-    this.#visit.target = target
+    this.#context.target = target
     this.#targets++
     target.begin()
     const { client } = this.#origin
@@ -124,7 +121,7 @@ export class Exchange implements Exchanging, Taker {
     this.#target = undefined
     failed.ended(refusal === "full" ? "answered" : "failed")
     this.#onFailure?.({ origin: failed.origin, problem, error })
-    const other = this.#targets < MOST_TARGETS ? this.#route.upstream.pick(failed) : undefined
+    const other = this.#targets < MAX_TARGETS ? this.#route.upstream.pick(failed) : undefined
     if (other === undefined || other === failed) this.#answer(problem)
     else this.#use(other, "any")
   }
@@ -139,7 +136,7 @@ export class Exchange implements Exchanging, Taker {
     const head = requestHead({
       request,
       target: this.#path,
-      host: hostFor(this.#route, this.#target as Target, this.#visit.host),
+      host: hostFor(this.#route, this.#target as Target, this.#context.host),
       origin: this.#origin,
       framing,
       passesMethodOverride: this.#route.passesMethodOverride,
@@ -164,13 +161,13 @@ export class Exchange implements Exchanging, Taker {
   #openUpload(isInvited: boolean): Upload {
     const { uploads, deadlines } = this.#route
     const pace = uploads && new UploadPace(uploads, deadlines.bodyIdle, performance.now())
-    const upload = new Upload(this.#request as IncomingMessage, this.#framing, pace, {
+    const upload = new Upload(bodyOf(this.#request), this.#framing, pace, {
       begun: () => {
         this.#timer.enter(undefined, performance.now())
         this.#pick()
       },
       moved: (bytes) => {
-        this.#visit.bytesIn += bytes
+        this.#context.bytesIn += bytes
         this.#silentNoMore()
         this.#timer.mark()
       },
@@ -185,7 +182,7 @@ export class Exchange implements Exchanging, Taker {
 
   /** A body that came with its head, and goes out with it. */
   #send(connection: Connection, head: string, body: Buffer): void {
-    this.#visit.bytesIn += body.length
+    this.#context.bytesIn += body.length
     connection.socket.cork()
     connection.write(head)
     connection.write(body)
@@ -218,7 +215,7 @@ export class Exchange implements Exchanging, Taker {
 
   headed(head: AnswerHead): void {
     const now = performance.now()
-    this.#visit.upstreamMs = now - this.#sentAt
+    this.#context.upstreamMs = now - this.#sentAt
     this.#timer.enter("bodyIdle", now)
     this.#upload?.answered()
     this.#relay.head(head)
@@ -257,7 +254,7 @@ export class Exchange implements Exchanging, Taker {
       this.#use(target, "fresh")
       return
     }
-    const problem = problemOf(error)
+    const problem = failureOf(error)
     this.#report(problem, error)
     this.#answer(problem)
   }
@@ -269,13 +266,13 @@ export class Exchange implements Exchanging, Taker {
   #mayRetry(connection: Connection): boolean {
     const isReused = connection.uses > 1
     const isBodiless = this.#framing === "none" || this.#framing === 0
-    const isSafe = isBodiless && IDEMPOTENT.has(this.#request.method ?? "")
+    const isSafe = isBodiless && IDEMPOTENT.has(this.#request.method)
     return isReused && isSafe && !connection.hasAnswerBytes
   }
 
   #expired(deadline: Deadline): void {
     if (this.#isOver) {
-      this.#visit.error = "REQUEST_TIMEOUT"
+      this.#context.error = "REQUEST_TIMEOUT"
       this.#clientAnswer.cut()
       return
     }
@@ -300,12 +297,12 @@ export class Exchange implements Exchanging, Taker {
 
   /** In place of the upstream's answer; where that has begun, all that is left is to cut it. */
   #answer(problem: GatewayProblem): void {
-    const visit = this.#visit
-    visit.error = problem
+    const context = this.#context
+    context.error = problem
     const isUpstreams = problem.startsWith("UPSTREAM_")
     this.#leave(isUpstreams ? "failed" : "answered")
     if (this.#relay.isHeadWritten) this.#clientAnswer.cut()
-    else answerProblem(visit, this.#clientAnswer, problem)
+    else answerProblem(context, this.#clientAnswer, problem)
   }
 
   /** Done with the upstream, before its answer was over. */

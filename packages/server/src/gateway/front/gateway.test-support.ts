@@ -3,14 +3,12 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, connect, createServer as createNetServer, type Socket } from "node:net"
 import { onTestFinished } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
-import { divert } from "../../http1/divert.js"
-import { DirectLanes } from "../listen/direct-lane.js"
-import { checkedByGateway, wireHttp1 } from "../listen/wire-http1.js"
+import { listen } from "../listen/listen.js"
 import type { Deadlines, Route } from "../routes/route.js"
 import { openPool, type PoolOptions } from "../upstream/pool.js"
 import type { Target } from "../upstream/upstream.js"
 import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js"
-import type { Forwarded } from "./gateway-watch.js"
+import type { Forwarded } from "./request-context.js"
 
 export const LOOPBACK = "127.0.0.1"
 
@@ -113,8 +111,6 @@ export interface TestGatewayOptions extends Omit<Partial<GatewayOptions>, "route
   readonly deadlines?: Partial<Deadlines>
   readonly route?: Partial<Pick<Route, "keepHost" | "stripPrefix">>
   readonly pool?: PoolOptions
-  /** Whether plain requests go past node:http, as they do at the gateway's port. Default: true. */
-  readonly direct?: boolean
 }
 
 const patient: Deadlines = { connect: 5_000, headers: 10_000, bodyIdle: 10_000, total: 0 }
@@ -138,7 +134,7 @@ export async function startGateway(
   origins: string | readonly string[],
   options: TestGatewayOptions = {},
 ): Promise<TestGateway> {
-  const { deadlines: _, route: __, pool, direct = true, ...gatewayOptions } = options
+  const { deadlines: _, route: __, pool, ...gatewayOptions } = options
   const targets = [origins].flat().map((origin) => testTarget(origin, pool))
   const ended: Forwarded[] = []
   const failures: string[] = []
@@ -149,16 +145,20 @@ export async function startGateway(
     onUpstreamFailure: ({ problem, error }) => void failures.push(`${problem}: ${error.message}`),
     ...gatewayOptions,
   })
-  const server = createServer({ requestTimeout: 0, ...checkedByGateway })
-  wireHttp1(server, gateway)
-  const { port, connections } = await listening(server)
-  if (direct) openLanes(server, gateway, connections)
+  const listener = await listen({ ...LISTENER, gateway })
+  onTestFinished(() => listener.close(0))
+  const port = Number(listener.address.split(":").at(-1))
   return { gateway, url: `http://${LOOPBACK}:${port}`, port, targets, ended, failures }
 }
 
-function openLanes(server: Server, gateway: Gateway, connections: Socket[]): void {
-  const lanes = new DirectLanes({ gateway, maxHeaderBytes: 16_384, keepAliveMs: server.keepAliveTimeout })
-  divert(server, (socket, toHttp1) => void connections.push(lanes.open(socket, toHttp1)))
+const LISTENER = {
+  host: LOOPBACK,
+  port: 0,
+  http2: false,
+  headTimeoutMs: 60_000,
+  keepAliveMs: 5_000,
+  maxHeaderBytes: 16_384,
+  maxConnections: 10_000,
 }
 
 /** Sends bytes as they are and answers all that came back until the gateway closed the connection. */

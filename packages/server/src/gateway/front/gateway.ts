@@ -1,29 +1,25 @@
 // The front handler: one request from its arrival to a denial, or to the upstream that answers it.
 
-import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
-import type { Duplex } from "node:stream"
-import { canonicalPath } from "sluice/http"
+import type { Socket } from "node:net"
+import { canonicalPath, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
 import { noProxies } from "sluice/internal"
+import type { Http1Handler } from "../../http1/connection.js"
+import type { Http1Request } from "../../http1/request.js"
+import type { Http1Response } from "../../http1/response.js"
 import type { Route, RouteTable } from "../routes/route.js"
 import { answerEarly, answerProblem, type ClientAnswer } from "./client-answer.js"
 import { ClientCounts } from "./client-counts.js"
-import { type ClientRequest, isHttp2 } from "./client-request.js"
-import { EarlyBytes } from "./early-bytes.js"
+import { type ClientRequest, hostOf, requestFault } from "./client-request.js"
 import { Exchange } from "./exchange.js"
 import { type Origin, originOf } from "./forwarded-headers.js"
-import { forwardedPath, withQuery } from "./forwarded-path.js"
-import type { GatewayWatch } from "./gateway-watch.js"
+import { Http1Answer } from "./http1-answer.js"
 import { Http2Answer } from "./http2-answer.js"
 import type { Admission, Limiting } from "./limiting.js"
-import { NodeAnswer } from "./node-answer.js"
-import type { GatewayProblem } from "./problem.js"
-import { endMalformed, endWith, endWithProblem } from "./raw-answer.js"
-import { hostOf, requestFault } from "./request-check.js"
-import { Visit } from "./request-context.js"
-import { bodyFraming, hasUnknownExpectation } from "./request-head.js"
-import { Upgrade } from "./upgrade.js"
-import type { OnUpstreamFailure } from "./upstream-failure.js"
+import { type GatewayProblem, gatewayProblem, type OnUpstreamFailure, refusalProblems } from "./problems.js"
+import { type GatewayWatch, RequestContext } from "./request-context.js"
+import { bodyFraming, forwardedPath, hasUnknownExpectation, withQuery } from "./request-head.js"
+import { EarlyBytes, endWith, endWithProblem, Upgrade } from "./upgrade.js"
 
 export interface GatewayOptions {
   readonly routes: RouteTable
@@ -42,29 +38,14 @@ export interface GatewayOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** A request that came in by another way than `node:http`. */
-export interface Call {
-  start(): void
-  /** Its answer is out, or the client has gone: now, by `performance.now()`. */
-  over(now?: number): void
-}
-
-export interface Gateway {
-  /** For `request`, `checkContinue` and `checkExpectation`: the client is told to go on when the upstream says so. */
-  handle(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void
-  /** For a request that is read and answered without `node:http`. */
-  call(request: ClientRequest, answer: ClientAnswer): Call
-  /** For `upgrade`. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** For `connect`: refused. */
-  connect(request: IncomingMessage, socket: Duplex): void
-  /** For `clientError`: what is no HTTP is answered 400 and closed. */
-  clientError(error: Error, socket: Duplex): void
-  /** Upgraded connections open now, and those that ask to be. */
+export interface Gateway extends Http1Handler {
+  /** Answers a request over HTTP/2. */
+  handleHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void
+  /** Upgraded connections that are open now, and those that ask to be. */
   readonly upgrades: number
 }
 
-const MOST_UPGRADES = 10_000
+const MAX_UPGRADES = 10_000
 const MAX_HEADERS = 128
 
 export function createGateway(options: GatewayOptions): Gateway {
@@ -79,46 +60,48 @@ interface Way {
 }
 
 class Front implements Gateway {
+  /** A client that ends its side has given up: the upstream's work for it ends too. */
+  readonly endsWithClient = true
   readonly #options: GatewayOptions
   #upgrades = 0
   readonly #upgradesOf: ClientCounts
 
   constructor(options: GatewayOptions) {
     this.#options = options
-    const { maxUpgrades = MOST_UPGRADES, clientShare = 1 } = options
+    const { maxUpgrades = MAX_UPGRADES, clientShare = 1 } = options
     this.#upgradesOf = new ClientCounts(Math.max(1, Math.ceil(maxUpgrades * clientShare)))
-    this.handle = this.handle.bind(this)
-    this.upgrade = this.upgrade.bind(this)
-    this.connect = this.connect.bind(this)
   }
 
   get upgrades(): number {
     return this.#upgrades
   }
 
-  handle(
-    givenRequest: IncomingMessage | Http2ServerRequest,
-    givenResponse: ServerResponse | Http2ServerResponse,
-  ): void {
-    // The pair of `node:http2` looks like the one of `node:http` on purpose; where it does not, `isHttp2` tells.
-    const request = givenRequest as IncomingMessage
-    const response = givenResponse as ServerResponse
-    const answer = isHttp2(request)
-      ? new Http2Answer(givenRequest as Http2ServerRequest, givenResponse as Http2ServerResponse)
-      : new NodeAnswer(request, response)
-    const call = this.call(request, answer)
+  handle(request: Http1Request, response: Http1Response): void {
+    const call = this.#call(request, new Http1Answer(response))
+    response.onOver = () => call.over()
+    call.start()
+  }
+
+  handleHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    // The request of node:http2 has all that the gateway reads of one over HTTP/1.1.
+    const call = this.#call(request as unknown as ClientRequest, new Http2Answer(request, response))
     response.on("close", () => call.over())
     call.start()
   }
 
-  call(request: ClientRequest, answer: ClientAnswer): Call {
-    const { watch, onUpstreamFailure } = this.#options
-    return new AnsweredCall(this, new Visit(request, watch), answer, onUpstreamFailure)
+  refusal(status: number): { contentType: string; body: string } {
+    const problem = gatewayProblem(refusalProblems[status] ?? "REQUEST_INVALID")
+    return { contentType: PROBLEM_CONTENT_TYPE, body: problemBody(problem) }
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { watch, maxUpgrades = MOST_UPGRADES, onUpstreamFailure } = this.#options
-    const visit = new Visit(request, watch)
+  #call(request: ClientRequest, answer: ClientAnswer): Call {
+    const { watch, onUpstreamFailure } = this.#options
+    return new Call(this, new RequestContext(request, watch), answer, onUpstreamFailure)
+  }
+
+  upgrade(request: Http1Request, socket: Socket, head: Buffer): void {
+    const { watch, maxUpgrades = MAX_UPGRADES, onUpstreamFailure } = this.#options
+    const context = new RequestContext(request, watch)
     let upgrade: Upgrade | undefined
     let client: string | undefined
     const gone = new Gone()
@@ -130,12 +113,12 @@ class Front implements Gateway {
       if (client !== undefined) this.#upgradesOf.leave(client)
       upgrade?.abandon()
       gone.tell()
-      this.over(visit)
+      this.over(context)
     })
     const refuse = (problem: GatewayProblem): void => {
-      const { status, bytes } = endWithProblem(socket, problem, visit.ownHeaders())
-      visit.status = status
-      visit.bytesOut = bytes
+      const { status, bytes } = endWithProblem(socket, problem, context.ownHeaders())
+      context.status = status
+      context.bytesOut = bytes
     }
     // A body would be read as the other protocol, or as another request.
     const framing = bodyFraming(request)
@@ -144,19 +127,19 @@ class Front implements Gateway {
       return
     }
     const refuseFull = (): void => {
-      visit.error = "UPGRADES_FULL"
+      context.error = "UPGRADES_FULL"
       refuse("UPGRADES_FULL")
     }
     if (this.#upgrades > maxUpgrades) {
       refuseFull()
       return
     }
-    this.pass(visit, gone, {
+    this.pass(context, gone, {
       refuse,
       deny: (admission) => {
         const { status, contentType, body } = admission.denied ?? noAnswer
-        visit.status = status
-        visit.bytesOut = endWith(socket, status, contentType, body, admission.headers)
+        context.status = status
+        context.bytesOut = endWith(socket, status, contentType, body, admission.headers)
       },
       forward: (route, path, origin) => {
         if (!this.#upgradesOf.enter(origin.client)) {
@@ -164,36 +147,24 @@ class Front implements Gateway {
           return
         }
         client = origin.client
-        upgrade = new Upgrade(visit, socket, early, route, path, origin, onUpstreamFailure)
+        upgrade = new Upgrade(context, socket, early, route, path, origin, onUpstreamFailure)
         upgrade.start()
       },
     })
   }
 
-  connect(request: IncomingMessage, socket: Duplex): void {
-    const visit = new Visit(request, this.#options.watch)
-    socket.on("error", () => undefined)
-    socket.on("close", () => this.over(visit))
-    visit.host = request.headers.host
-    visit.status = endWithProblem(socket, "METHOD_NOT_ALLOWED").status
-  }
-
-  clientError(error: Error, socket: Duplex): void {
-    endMalformed(error, socket)
-  }
-
   /** Those who watch must not bring down what they watch. */
-  over(visit: Visit, now = performance.now()): void {
+  over(context: RequestContext, now = performance.now()): void {
     try {
-      visit.over(now)
+      context.over(now)
     } catch (error) {
       this.#options.onError?.(error)
     }
   }
 
-  pass(visit: Visit, gone: Gone, way: Way): void {
+  pass(context: RequestContext, gone: Gone, way: Way): void {
     try {
-      this.#decide(visit, gone, way)
+      this.#decide(context, gone, way)
     } catch (error) {
       this.#failed(way, error)
     }
@@ -205,27 +176,27 @@ class Front implements Gateway {
     way.refuse("INTERNAL")
   }
 
-  #decide(visit: Visit, gone: Gone, way: Way): void {
+  #decide(context: RequestContext, gone: Gone, way: Way): void {
     const { routes, limiting, maxHeaders = MAX_HEADERS } = this.#options
-    const { request } = visit
+    const { request } = context
     const host = hostOf(request)
-    visit.host = host
+    context.host = host
     const origin = originOf(request, host ?? "", limiting?.trusted ?? noProxies)
-    visit.clientIp = origin.clientIp
+    context.clientIp = origin.clientIp
     const fault = requestFault(request, host, maxHeaders)
     if (fault !== undefined) {
       way.refuse(fault)
       return
     }
-    const url = request.url ?? ""
+    const { url } = request
     const target = limiting === undefined ? canonicalPath(url) : limiting.target(url)
     if (!target.ok) {
       way.refuse("PATH_INVALID")
       return
     }
-    visit.path = target.path
+    context.path = target.path
     const route = routes.find(host, target.path)
-    visit.route = route
+    context.route = route
     if (route === undefined) {
       way.refuse("ROUTE_UNKNOWN")
       return
@@ -248,30 +219,30 @@ class Front implements Gateway {
       ip: origin.peer,
     })
     if (!(admission instanceof Promise)) {
-      this.#admit(visit, gone, way, admission, forward)
+      this.#admit(context, gone, way, admission, forward)
       return
     }
     admission
-      .then((made) => this.#admit(visit, gone, way, made, forward))
+      .then((made) => this.#admit(context, gone, way, made, forward))
       .catch((error: unknown) => this.#failed(way, error))
   }
 
-  #admit(visit: Visit, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
-    visit.admission = admission
+  #admit(context: RequestContext, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
+    context.admission = admission
     if (gone.isGone) {
       // Nothing is left to be done for it, but its place in a queue must be freed.
       if (admission.delayMs > 0) void admission.delay(AbortSignal.abort())
     } else if (!admission.allowed) way.deny(admission)
     else if (admission.delayMs === 0) forward()
-    else this.#hold(visit, gone, way, admission, forward)
+    else this.#hold(context, gone, way, admission, forward)
   }
 
-  #hold(visit: Visit, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
+  #hold(context: RequestContext, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
     const heldAt = performance.now()
     admission
       .delay(gone.signal)
       .then((isDue) => {
-        visit.queuedMs = performance.now() - heldAt
+        context.queuedMs = performance.now() - heldAt
         if (isDue && !gone.isGone) forward()
       })
       .catch((error: unknown) => this.#failed(way, error))
@@ -279,41 +250,46 @@ class Front implements Gateway {
 }
 
 /** A request that is answered as one: not an upgrade. */
-class AnsweredCall implements Call, Way {
+class Call implements Way {
   readonly #front: Front
-  readonly #visit: Visit
+  readonly #context: RequestContext
   readonly #answer: ClientAnswer
   readonly #onFailure: OnUpstreamFailure | undefined
   readonly #gone = new Gone()
   #exchange: Exchange | undefined
 
-  constructor(front: Front, visit: Visit, answer: ClientAnswer, onFailure: OnUpstreamFailure | undefined) {
+  constructor(
+    front: Front,
+    context: RequestContext,
+    answer: ClientAnswer,
+    onFailure: OnUpstreamFailure | undefined,
+  ) {
     this.#front = front
-    this.#visit = visit
+    this.#context = context
     this.#answer = answer
     this.#onFailure = onFailure
   }
 
   start(): void {
-    this.#front.pass(this.#visit, this.#gone, this)
+    this.#front.pass(this.#context, this.#gone, this)
   }
 
   over(now?: number): void {
     this.#exchange?.abandon()
     this.#gone.tell()
-    this.#front.over(this.#visit, now)
+    this.#front.over(this.#context, now)
   }
 
   refuse(problem: GatewayProblem): void {
-    answerProblem(this.#visit, this.#answer, problem)
+    answerProblem(this.#context, this.#answer, problem)
   }
 
   deny(admission: Admission): void {
-    answerEarly(this.#visit, this.#answer, admission.denied ?? noAnswer)
+    answerEarly(this.#context, this.#answer, admission.denied ?? noAnswer)
   }
 
   forward(route: Route, path: string, origin: Origin): void {
-    this.#exchange = new Exchange(this.#visit, this.#answer, route, path, origin, this.#onFailure)
+    this.#exchange = new Exchange(this.#context, this.#answer, route, path, origin, this.#onFailure)
     this.#exchange.start()
   }
 }

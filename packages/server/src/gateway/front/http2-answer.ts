@@ -1,4 +1,4 @@
-// An answer by `node:http2`.
+// An answer over HTTP/2, by node:http2.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import {
@@ -7,10 +7,10 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Stream,
 } from "node:http2"
-import { MOST_DISCARDED_BYTES } from "../../http/body.js"
+import { MAX_DISCARDED_BYTES } from "../../http/body.js"
 import type { AnswerHead } from "../upstream/answer-head.js"
-import { answerHeaders } from "./answer-headers.js"
 import { type ClientAnswer, type WholeAnswer, wholeHeaders } from "./client-answer.js"
+import { answerHeaders } from "./headers.js"
 import type { OwnHeaders } from "./limiting.js"
 
 /** How long a client may go on sending a request that is answered before it is asked to stop. */
@@ -61,20 +61,16 @@ export class Http2Answer implements ClientAnswer {
     return this.#response.write(Buffer.from(bytes))
   }
 
-  onDrain(told: () => void): void {
-    this.#response.on("drain", told)
+  onDrain(drained: () => void): void {
+    this.#response.on("drain", drained)
   }
 
-  end(bytes: Buffer | undefined, trailers: readonly string[]): void {
+  end(bytes: Buffer | undefined, trailers: readonly string[], isRead: boolean): void {
     const response = this.#response
     if (trailers.length > 0) response.addTrailers(grouped(trailers))
     if (bytes === undefined) response.end()
     else response.end(Buffer.from(bytes))
-  }
-
-  linger(bytes: Buffer | undefined, trailers: readonly string[]): void {
-    this.end(bytes, trailers)
-    this.#dropRest()
+    if (!isRead) this.#dropRest()
   }
 
   cut(): void {
@@ -89,7 +85,7 @@ export class Http2Answer implements ClientAnswer {
     const request = this.#request
     const stream = this.#stream
     if (!stream.endAfterHeaders) {
-      let left = MOST_DISCARDED_BYTES
+      let left = MAX_DISCARDED_BYTES
       const stop = (): void => {
         clearTimeout(timer)
         request.off("data", onData).pause()

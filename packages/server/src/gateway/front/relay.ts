@@ -1,14 +1,13 @@
 // An upstream's answer on its way to the client, no faster than the client takes it.
 
 import type { AnswerHead } from "../upstream/answer-head.js"
-import { byName } from "./answer-headers.js"
 import type { ClientAnswer } from "./client-answer.js"
 import { type ClientRequest, isHttp2 } from "./client-request.js"
-import { passedTrailers } from "./header-kinds.js"
-import type { Visit } from "./request-context.js"
+import { byName, passedTrailers } from "./headers.js"
+import type { RequestContext } from "./request-context.js"
 
 export class Relay {
-  readonly #visit: Visit
+  readonly #context: RequestContext
   readonly #request: ClientRequest
   readonly #answer: ClientAnswer
   readonly #drained: () => void
@@ -20,9 +19,9 @@ export class Relay {
   #awaitsClient = false
 
   /** `drained`: more may be written. */
-  constructor(visit: Visit, answer: ClientAnswer, drained: () => void) {
-    this.#visit = visit
-    this.#request = visit.request
+  constructor(context: RequestContext, answer: ClientAnswer, drained: () => void) {
+    this.#context = context
+    this.#request = context.request
     this.#answer = answer
     this.#drained = drained
   }
@@ -62,7 +61,7 @@ export class Relay {
       if (piece === undefined) answer.flush()
     }
     if (piece === undefined) return true
-    this.#visit.bytesOut += piece.length
+    this.#context.bytesOut += piece.length
     if (answer.write(piece)) return true
     this.#awaitsClient = true
     if (!this.#hearsDrain) answer.onDrain(() => this.#taken())
@@ -77,30 +76,30 @@ export class Relay {
 
   /** `isRead`: whether the upstream has read the whole request. */
   end(trailers: readonly string[], isRead: boolean): void {
-    const visit = this.#visit
+    const context = this.#context
     const piece = this.#piece
     const passed = trailers.length === 0 ? trailers : passedTrailers(trailers)
-    if (visit.admission?.mustSettle === true && trailers.length > 0) visit.answerTrailers = byName(trailers)
+    if (context.admission?.mustSettle === true && trailers.length > 0)
+      context.answerTrailers = byName(trailers)
     if (!this.#isHeadWritten) this.#writeHead(passed.length === 0 ? (piece?.length ?? 0) : undefined)
-    visit.bytesOut += piece?.length ?? 0
-    if (isRead) this.#answer.end(piece, passed)
-    else this.#answer.linger(piece, passed)
+    context.bytesOut += piece?.length ?? 0
+    this.#answer.end(piece, passed, isRead)
   }
 
   /** `length`: of the whole body, where it is all here. */
   #writeHead(length: number | undefined): void {
     const head = this.#head as AnswerHead
-    const visit = this.#visit
+    const context = this.#context
     const request = this.#request
     const { status } = head
     let added = NOTHING
-    if (visit.admission?.mustSettle === true) visit.answerHeaders = byName(head.headers)
+    if (context.admission?.mustSettle === true) context.answerHeaders = byName(head.headers)
     if (head.isChunked && request.method !== "HEAD" && status !== 204 && status !== 304) {
       if (length !== undefined) added = ["content-length", String(length)]
       else if (isHttp2(request) || request.httpVersionMinor === 1) added = trailerNames(head)
     }
-    this.#answer.head(head, visit.admission, added)
-    visit.status = status
+    this.#answer.head(head, context.admission, added)
+    context.status = status
     this.#isHeadWritten = true
   }
 }

@@ -1,10 +1,11 @@
 // The head of a request as its upstream gets it: its framing written anew, nothing in it that is for this connection only.
 
+import type { AcceptedPath } from "sluice/http"
 import type { Route } from "../routes/route.js"
 import type { Target } from "../upstream/upstream.js"
 import { type ClientRequest, isHttp2 } from "./client-request.js"
 import type { Origin } from "./forwarded-headers.js"
-import { CLAIM, METHOD_OVERRIDE, namedInConnection, PASS, requestKind } from "./header-kinds.js"
+import { CLAIM, METHOD_OVERRIDE, namedInConnection, PASS, requestKind } from "./headers.js"
 
 /** How the body of a request is framed: nothing, so many bytes, or in chunks. */
 export type BodyFraming = "none" | "chunked" | number
@@ -82,4 +83,20 @@ function takesTrailers(te: string | string[] | undefined): boolean {
 /** The Host that the upstream sees. */
 export function hostFor({ keepHost }: Route, { origin }: Target, host: string | undefined): string {
   return keepHost && host !== undefined && host !== "" ? host : origin.slice(origin.indexOf("//") + 2)
+}
+
+/** What the upstream is asked for. `prefix` is cut off in front. */
+export function forwardedPath({ path, query }: AcceptedPath, prefix: string | undefined): string {
+  return withQuery(prefix === undefined ? path : stripped(path, prefix), query)
+}
+
+/** `/api` from `/api/x`, never from `/apix`. */
+function stripped(path: string, prefix: string): string {
+  const root = prefix.endsWith("/") ? prefix.slice(0, -1) : prefix
+  if (!path.startsWith(root) || (path.length > root.length && path[root.length] !== "/")) return path
+  return path.slice(root.length) || "/"
+}
+
+export function withQuery(path: string, query: string): string {
+  return query === "" ? path : `${path}?${query}`
 }

@@ -1,25 +1,30 @@
 // WebSocket and other upgrades: the upstream is asked to switch, and from then on bytes go both ways as they come.
 
 import type { Duplex } from "node:stream"
+import { PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import { fieldLines } from "../../http1/fields.js"
+import { statusLine } from "../../http1/response.js"
 import type { Route } from "../routes/route.js"
 import type { AnswerHead } from "../upstream/answer-head.js"
 import type { Connection, Exchanging } from "../upstream/connection.js"
 import type { Refusal, Taker } from "../upstream/pool.js"
 import type { Target } from "../upstream/upstream.js"
-import { answerHeaders } from "./answer-headers.js"
 import type { ClientRequest } from "./client-request.js"
 import { type Deadline, DeadlineTimer } from "./deadline-timer.js"
-import type { EarlyBytes } from "./early-bytes.js"
 import type { Origin } from "./forwarded-headers.js"
-import type { GatewayProblem } from "./problem.js"
-import { endWithProblem, rawHead } from "./raw-answer.js"
-import type { Visit } from "./request-context.js"
+import { answerHeaders } from "./headers.js"
+import {
+  failureOf,
+  type GatewayProblem,
+  gatewayProblem,
+  type OnUpstreamFailure,
+  refusals,
+} from "./problems.js"
+import type { RequestContext } from "./request-context.js"
 import { hostFor, requestHead } from "./request-head.js"
-import { join } from "./tunnel.js"
-import { type OnUpstreamFailure, problemOf, refusals } from "./upstream-failure.js"
 
 export class Upgrade implements Exchanging, Taker {
-  readonly #visit: Visit
+  readonly #context: RequestContext
   readonly #request: ClientRequest
   readonly #socket: Duplex
   readonly #early: EarlyBytes
@@ -35,7 +40,7 @@ export class Upgrade implements Exchanging, Taker {
   #isOver = false
 
   constructor(
-    visit: Visit,
+    context: RequestContext,
     socket: Duplex,
     early: EarlyBytes,
     route: Route,
@@ -43,8 +48,8 @@ export class Upgrade implements Exchanging, Taker {
     origin: Origin,
     onFailure: OnUpstreamFailure | undefined,
   ) {
-    this.#visit = visit
-    this.#request = visit.request
+    this.#context = context
+    this.#request = context.request
     this.#socket = socket
     this.#early = early
     this.#route = route
@@ -62,7 +67,7 @@ export class Upgrade implements Exchanging, Taker {
       return
     }
     this.#target = target
-    this.#visit.target = target
+    this.#context.target = target
     target.begin()
     target.pool.take(this, { connectMs: this.#route.deadlines.connect, kind: "alone" })
   }
@@ -92,7 +97,7 @@ export class Upgrade implements Exchanging, Taker {
       requestHead({
         request,
         target: this.#path,
-        host: hostFor(this.#route, this.#target as Target, this.#visit.host),
+        host: hostFor(this.#route, this.#target as Target, this.#context.host),
         origin: this.#origin,
         framing: "none",
         passesMethodOverride: this.#route.passesMethodOverride,
@@ -103,21 +108,21 @@ export class Upgrade implements Exchanging, Taker {
   }
 
   switched(head: AnswerHead, rest: Buffer): void {
-    const visit = this.#visit
+    const context = this.#context
     const upstream = (this.#connection as Connection).detach()
     this.#timer.stop()
     this.#answered(head, ["connection", "upgrade", "upgrade", protocolOf(head)])
     const early = this.#early.take()
     if (rest.length > 0) this.#socket.write(rest)
     if (early.length > 0) upstream.write(early)
-    visit.bytesIn += early.length
-    visit.bytesOut += rest.length
+    context.bytesIn += early.length
+    context.bytesOut += rest.length
     join(this.#socket, upstream, {
       toUpstream: (bytes) => {
-        visit.bytesIn += bytes
+        context.bytesIn += bytes
       },
       toClient: (bytes) => {
-        visit.bytesOut += bytes
+        context.bytesOut += bytes
       },
     })
   }
@@ -130,7 +135,7 @@ export class Upgrade implements Exchanging, Taker {
   }
 
   body(bytes: Buffer): void {
-    this.#visit.bytesOut += bytes.length
+    this.#context.bytesOut += bytes.length
     this.#timer.mark()
     if (!this.#socket.write(bytes)) {
       const upstream = this.#connection?.socket
@@ -158,16 +163,17 @@ export class Upgrade implements Exchanging, Taker {
 
   failed(error: Error): void {
     this.#connection = undefined
-    if (!this.#isOver) this.#fail(problemOf(error), error)
+    if (!this.#isOver) this.#fail(failureOf(error), error)
   }
 
   #answered(head: AnswerHead, framing: readonly string[]): void {
-    const visit = this.#visit
-    visit.status = head.status
-    visit.upstreamMs = performance.now() - this.#sentAt
+    const context = this.#context
+    context.status = head.status
+    context.upstreamMs = performance.now() - this.#sentAt
     this.#hasAnswer = true
-    const headers = answerHeaders(head, visit.ownHeaders())
-    this.#socket.write(rawHead(head.status, head.reason, [...headers, ...framing]), "latin1")
+    const headers = answerHeaders(head, context.ownHeaders())
+    const lines = fieldLines([...headers, ...framing])
+    this.#socket.write(`HTTP/1.1 ${head.status} ${head.reason}\r\n${lines}\r\n`, "latin1")
   }
 
   #expired(deadline: Deadline): void {
@@ -181,16 +187,16 @@ export class Upgrade implements Exchanging, Taker {
   }
 
   #answer(problem: GatewayProblem): void {
-    const visit = this.#visit
-    visit.error = problem
+    const context = this.#context
+    context.error = problem
     this.#over("failed")
     if (this.#hasAnswer) {
       this.#socket.destroy()
       return
     }
-    const { status, bytes } = endWithProblem(this.#socket, problem, visit.ownHeaders())
-    visit.status = status
-    visit.bytesOut = bytes
+    const { status, bytes } = endWithProblem(this.#socket, problem, context.ownHeaders())
+    context.status = status
+    context.bytesOut = bytes
   }
 
   #over(outcome: "answered" | "failed"): void {
@@ -209,4 +215,96 @@ function protocolOf({ headers }: AnswerHead): string {
     if ((headers[i] as string).toLowerCase() === "upgrade") return headers[i + 1] as string
   }
   return ""
+}
+
+/** More than a protocol's first words; nobody has said yet that they may be sent. */
+const MAX_EARLY_BYTES = 65_536
+
+/**
+ * What a client sends on an upgraded socket before the upstream has switched. It is read all along, since a socket that nobody
+ * reads does not tell that its client has gone.
+ */
+export class EarlyBytes {
+  readonly #socket: Duplex
+  readonly #pieces: Buffer[]
+  #length: number
+
+  constructor(socket: Duplex, head: Buffer) {
+    this.#socket = socket
+    this.#pieces = [head]
+    this.#length = head.length
+    socket.on("data", this.#onData).on("end", this.#onEnd)
+  }
+
+  /** Whoever calls it reads the socket from now on, after these. */
+  take(): Buffer {
+    this.#socket.off("data", this.#onData).off("end", this.#onEnd)
+    return Buffer.concat(this.#pieces)
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    this.#pieces.push(bytes)
+    this.#length += bytes.length
+    if (this.#length > MAX_EARLY_BYTES) this.#socket.pause()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#socket.destroy()
+  }
+}
+
+interface TunnelWatch {
+  toUpstream(bytes: number): void
+  toClient(bytes: number): void
+}
+
+/** Joins two sockets until either ends: bytes go through as they come, no faster than the other side takes them. */
+function join(client: Duplex, upstream: Duplex, watch: TunnelWatch): void {
+  pump(client, upstream, watch.toUpstream)
+  pump(upstream, client, watch.toClient)
+}
+
+function pump(from: Duplex, to: Duplex, moved: (bytes: number) => void): void {
+  from.on("data", (bytes: Buffer) => {
+    moved(bytes.length)
+    if (!to.write(bytes)) from.pause()
+  })
+  from.resume()
+  to.on("drain", () => from.resume())
+  // What was said last still arrives: the other side is told of the end after it.
+  from.on("end", () => to.end())
+  from.on("error", () => to.destroy())
+  from.on("close", () => (to.writableEnded ? undefined : to.destroy()))
+}
+
+/** A whole answer, and the end of the connection. Answers how many bytes its body has. */
+export function endWith(
+  socket: Duplex,
+  status: number,
+  contentType: string,
+  body: string,
+  headers: readonly string[] = [],
+): number {
+  const bytes = Buffer.byteLength(body)
+  const all = [
+    ...headers,
+    ...["content-type", contentType],
+    ...["cache-control", "no-store"],
+    ...["content-length", String(bytes)],
+    ...["connection", "close"],
+  ]
+  if (socket.writable)
+    socket.end(`${statusLine(status)}${fieldLines(all)}\r\n${body}`, () => socket.destroy())
+  else socket.destroy()
+  return bytes
+}
+
+export function endWithProblem(
+  socket: Duplex,
+  code: GatewayProblem,
+  headers: readonly string[] = [],
+): { status: number; bytes: number } {
+  const problem = gatewayProblem(code)
+  const { status } = problem
+  return { status, bytes: endWith(socket, status, PROBLEM_CONTENT_TYPE, problemBody(problem), headers) }
 }

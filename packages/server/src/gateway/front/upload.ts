@@ -1,12 +1,12 @@
 // The body of a request on its way to the upstream, no faster than the upstream takes it, and no slower than a client may send
 // it. Most are read from before there is a connection to the upstream: who sends nothing needs none.
 
-import type { IncomingMessage } from "node:http"
 import { type TimeoutEntry, Timeouts } from "sluice/internal"
+import type { UploadRate } from "../routes/route.js"
 import type { Connection } from "../upstream/connection.js"
-import { passedTrailers } from "./header-kinds.js"
+import type { RequestBody } from "./client-request.js"
+import { passedTrailers } from "./headers.js"
 import type { BodyFraming } from "./request-head.js"
-import type { UploadPace } from "./upload-pace.js"
 
 export interface UploadWatch {
   /** Something is there to be sent, or the body is empty. Told once, and only before there is a connection. */
@@ -26,7 +26,7 @@ export class Upload implements TimeoutEntry {
   previous: TimeoutEntry | undefined = undefined
   next: TimeoutEntry | undefined = undefined
   dueAt = 0
-  readonly #request: IncomingMessage
+  readonly #body: RequestBody
   readonly #framing: BodyFraming
   #pace: UploadPace | undefined
   readonly #watch: UploadWatch
@@ -41,13 +41,8 @@ export class Upload implements TimeoutEntry {
   #isStopped = false
   #isLookedAt = false
 
-  constructor(
-    request: IncomingMessage,
-    framing: BodyFraming,
-    pace: UploadPace | undefined,
-    watch: UploadWatch,
-  ) {
-    this.#request = request
+  constructor(body: RequestBody, framing: BodyFraming, pace: UploadPace | undefined, watch: UploadWatch) {
+    this.#body = body
     this.#framing = framing
     this.#pace = pace
     this.#watch = watch
@@ -58,7 +53,7 @@ export class Upload implements TimeoutEntry {
     this.#isInvited = isInvited
     if (!isInvited) this.#pace?.pause(performance.now())
     if (this.#pace !== undefined) this.#look()
-    this.#request.on("data", this.#onData).on("end", this.#onEnd)
+    this.#body.on("data", this.#onData).on("end", this.#onEnd)
   }
 
   /** Sends what there is, and what comes. */
@@ -99,8 +94,8 @@ export class Upload implements TimeoutEntry {
   stop(): void {
     this.#isStopped = true
     this.#lookNoMore()
-    this.#request.off("data", this.#onData).off("end", this.#onEnd)
-    this.#request.pause()
+    this.#body.off("data", this.#onData).off("end", this.#onEnd)
+    this.#body.pause()
   }
 
   /** Time for a look at how fast it is. */
@@ -122,12 +117,12 @@ export class Upload implements TimeoutEntry {
 
   #goOn(): void {
     if (this.#isInvited) this.#pace?.resume(performance.now())
-    this.#request.resume()
+    this.#body.resume()
   }
 
   #wait(): void {
     this.#pace?.pause(performance.now())
-    this.#request.pause()
+    this.#body.pause()
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -184,7 +179,7 @@ export class Upload implements TimeoutEntry {
   }
 
   #trailers(): string {
-    const { rawTrailers } = this.#request
+    const { rawTrailers } = this.#body
     if (rawTrailers.length === 0) return ""
     const passed = passedTrailers(rawTrailers)
     let text = ""
@@ -195,4 +190,46 @@ export class Upload implements TimeoutEntry {
 
 function uncork(connection: Connection): void {
   connection.socket.uncork()
+}
+
+/**
+ * Whether a client sends its body fast enough. Every byte gains it time, and waiting for it takes that time away; only so much
+ * can be saved up, so that a body that came fast at first may pause later, but not for ever.
+ */
+export class UploadPace {
+  readonly #msPerByte: number
+  readonly #mostMs: number
+  #leftMs: number
+  /** Since when we wait for the client. Undefined while we do not. */
+  #since: number | undefined
+
+  constructor({ bytesPerSecond, graceMs }: UploadRate, mostMs: number, now: number) {
+    this.#msPerByte = 1_000 / bytesPerSecond
+    this.#mostMs = Math.max(mostMs, graceMs)
+    this.#leftMs = graceMs
+    this.#since = now
+  }
+
+  moved(bytes: number, now: number): void {
+    this.#leftMs = Math.min(this.#mostMs, this.#leftAt(now) + bytes * this.#msPerByte)
+    if (this.#since !== undefined) this.#since = now
+  }
+
+  /** It is the upstream that is waited for. */
+  pause(now: number): void {
+    this.#leftMs = this.#leftAt(now)
+    this.#since = undefined
+  }
+
+  resume(now: number): void {
+    this.#since ??= now
+  }
+
+  isTooSlow(now: number): boolean {
+    return this.#leftAt(now) < 0
+  }
+
+  #leftAt(now: number): number {
+    return this.#since === undefined ? this.#leftMs : this.#leftMs - (now - this.#since)
+  }
 }

@@ -1,13 +1,18 @@
-import { createServer, Http2ServerRequest, type Http2ServerResponse, type Http2Session } from "node:http2"
+import {
+  constants,
+  createServer,
+  Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+} from "node:http2"
 import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
-import { PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import { ipKey, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import { ClientCounts } from "../front/client-counts.js"
 import { Http2Answer } from "../front/http2-answer.js"
-import { gatewayProblem } from "../front/problem.js"
-import { Http2Connection } from "./http2-connection.js"
-import { sayGoodbye } from "./http2-goodbye.js"
+import { gatewayProblem } from "../front/problems.js"
+import { Http2Connection, sayGoodbye } from "./http2-connection.js"
 import { Http2Socket } from "./http2-socket.js"
-import { Http2Streams } from "./http2-streams.js"
 import type { GatewayListenerOptions } from "./listen.js"
 
 /** The connections of a port whose clients chose HTTP/2. */
@@ -18,7 +23,7 @@ export interface Http2Side {
 }
 
 /** Requests at once on one connection. */
-const MOST_STREAMS = 250
+const MAX_STREAMS_PER_CONNECTION = 250
 /** How often connections are looked at, for answers that nobody takes. */
 const LOOK_MS = 250
 /** As long as a body may stall where nothing else is said. */
@@ -34,7 +39,11 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
   let lastCall: number | undefined
   let taken: Http2Socket | undefined
   const server = createServer({
-    settings: { enablePush: false, maxConcurrentStreams: MOST_STREAMS, maxHeaderListSize: maxHeaderBytes },
+    settings: {
+      enablePush: false,
+      maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION,
+      maxHeaderListSize: maxHeaderBytes,
+    },
     maxHeaderListPairs: 128,
     maxSettings: 16,
     maxOutstandingPings: 4,
@@ -66,7 +75,7 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
   server.on("sessionError", () => {})
   const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     if (!streams.admit(request)) return
-    if (headBytes(request) <= maxHeaderBytes) gateway.handle(request, response)
+    if (headBytes(request) <= maxHeaderBytes) gateway.handleHttp2(request, response)
     else refuseHead(request, response)
   }
   server.on("request", handle)
@@ -112,4 +121,34 @@ function refuseHead(request: Http2ServerRequest, response: Http2ServerResponse):
   const body = problemBody(problem)
   const answer = { status: problem.status, contentType: PROBLEM_CONTENT_TYPE, body, isLast: false }
   new Http2Answer(request, response).whole({ ...answer, bytes: Buffer.byteLength(body) }, undefined)
+}
+
+/**
+ * Requests under way on all HTTP/2 connections of a port. Each takes about 11 KB, whether it waits for its body or for room to
+ * be answered. More than the upstreams take, with those that may wait for them.
+ */
+const MAX_STREAMS = 16_384
+/** Of one client. */
+const MAX_STREAMS_EACH = MAX_STREAMS / 2
+
+/** Bounds what all HTTP/2 clients of a port can make it hold together. */
+class Http2Streams {
+  readonly #clients = new ClientCounts(MAX_STREAMS_EACH)
+  #open = 0
+
+  /** Refuses a request that is one too many: its client may send it again. Returns whether it may go on. */
+  admit({ socket, stream }: Http2ServerRequest): boolean {
+    // A connection that has just ended has no socket.
+    const client = ipKey(socket?.remoteAddress ?? "") ?? ""
+    if (this.#open >= MAX_STREAMS || !this.#clients.enter(client)) {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      return false
+    }
+    this.#open++
+    stream.once("close", () => {
+      this.#open--
+      this.#clients.leave(client)
+    })
+    return true
+  }
 }

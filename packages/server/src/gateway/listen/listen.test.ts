@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events"
-import { Agent, get, type IncomingMessage, type ServerResponse } from "node:http"
-import { connect as connectHttp2 } from "node:http2"
+import { Agent, get, type IncomingMessage } from "node:http"
+import { connect as connectHttp2, type Http2ServerResponse } from "node:http2"
 import { get as getHttps, Agent as HttpsAgent } from "node:https"
 import { connect, type Socket } from "node:net"
 import { text } from "node:stream/consumers"
@@ -8,32 +8,35 @@ import { connect as connectTls } from "node:tls"
 import { afterEach, describe, expect, it } from "vitest"
 import { makeCertificate } from "../../../../../test/support/certificate.js"
 import { eventually } from "../../../../../test/support/eventually.js"
+import type { Http1Listener } from "../../http1/listener.js"
+import type { BodyStream } from "../../http1/request.js"
+import type { Http1Response } from "../../http1/response.js"
 import type { Gateway } from "../front/gateway.js"
-import { type GatewayListener, type GatewayListenerOptions, listen } from "./listen.js"
+import { type GatewayListenerOptions, listen } from "./listen.js"
 
 type Handle = Gateway["handle"]
 
-const listeners: GatewayListener[] = []
+const listeners: Http1Listener[] = []
 const certificate = makeCertificate()
 
 afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close(0)))
 })
 
-const hello: Handle = (request, response) => {
-  ;(response as ServerResponse).writeHead(200, { "x-http": request.httpVersion })
-  ;(response as ServerResponse).end("hello")
+const hello: Handle = ({ httpVersion }, response) =>
+  response.whole(200, `x-http: ${httpVersion}\r\n`, "hello")
+
+const helloHttp2: Gateway["handleHttp2"] = ({ httpVersion }, response) => {
+  response.writeHead(200, { "x-http": httpVersion })
+  response.end("hello")
 }
 
 async function start(handle: Handle, options: Partial<GatewayListenerOptions & Gateway> = {}) {
   const gateway: Gateway = {
     handle,
-    call: () => {
-      throw new Error("asked without node:http")
-    },
+    handleHttp2: helloHttp2,
     upgrade: (_request, socket) => void socket.end("HTTP/1.1 501 Not Implemented\r\n\r\n"),
-    connect: (_request, socket) => void socket.end("HTTP/1.1 405 Method Not Allowed\r\n\r\n"),
-    clientError: (_error, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    endsWithClient: true,
     upgrades: 0,
     ...options,
   }
@@ -45,7 +48,6 @@ async function start(handle: Handle, options: Partial<GatewayListenerOptions & G
     keepAliveMs: 60_000,
     maxHeaderBytes: 16_384,
     maxConnections: 1_000,
-    direct: false,
     ...options,
     gateway,
   })
@@ -84,9 +86,7 @@ describe("without a certificate", () => {
   })
 
   it("asks the gateway before a client is told to send its body", async () => {
-    const { port } = await start((_request, response) => {
-      ;(response as ServerResponse).writeHead(429, { connection: "close" }).end()
-    })
+    const { port } = await start((_request, response) => response.whole(429, "", ""))
     const socket = await connectTo(port)
     socket.write("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n")
     const answer = await text(socket)
@@ -94,7 +94,7 @@ describe("without a certificate", () => {
     expect(answer).not.toContain("100 Continue")
   })
 
-  it("hands upgrades, CONNECT and what is no HTTP to the gateway", async () => {
+  it("hands upgrades to the gateway, and refuses what is not HTTP", async () => {
     const { port } = await start(hello)
     const said = async (words: string) => {
       const socket = await connectTo(port)
@@ -104,28 +104,19 @@ describe("without a certificate", () => {
     expect(await said("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")).toBe(
       "501",
     )
-    expect(await said("CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n")).toBe("405")
     expect(await said("what is this\r\n\r\n")).toBe("400")
   })
 
   it("cuts a client that does not finish the head of its request", async () => {
-    const errors: Error[] = []
-    const { port } = await start(hello, {
-      headTimeoutMs: 30,
-      clientError(error, socket) {
-        errors.push(error)
-        socket.destroy()
-      },
-    })
+    const { port } = await start(hello, { headTimeoutMs: 30 })
     const socket = await connectTo(port)
     socket.write("GET / HTTP/1.1\r\nhost: a\r\n")
-    await once(socket, "close")
-    expect(errors.map((error) => (error as NodeJS.ErrnoException).code)).toEqual(["ERR_HTTP_REQUEST_TIMEOUT"])
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
   })
 
   it("gives a body all the time it needs", async () => {
     const { port } = await start(
-      async (request, response) => void (response as ServerResponse).end(await text(request)),
+      async ({ bodyStream }, response) => response.whole(200, "", await text(bodyStream as BodyStream)),
       { headTimeoutMs: 30 },
     )
     const socket = await connectTo(port)
@@ -205,13 +196,14 @@ describe("with a certificate", () => {
 
   it("refuses headers over HTTP/2 that are larger than it takes", async () => {
     const seen: unknown[] = []
-    const { tlsUrl } = await start(
-      (request, response) => {
+    const { tlsUrl } = await start(hello, {
+      certificate,
+      maxHeaderBytes: 4_096,
+      handleHttp2(request, response) {
         seen.push(request.url)
-        hello(request, response)
+        helloHttp2(request, response)
       },
-      { certificate, maxHeaderBytes: 4_096 },
-    )
+    })
     const client = connectHttp2(tlsUrl, { ca: certificate.cert })
     const statusOf = async (path: string, size: number) => {
       const [headers] = await once(client.request({ ":path": path, x: "y".repeat(size) }), "response")
@@ -238,16 +230,13 @@ describe("with a certificate", () => {
 
 describe("close", () => {
   it("lets a request under way finish, and then ends its connection", async () => {
-    const requests = new EventEmitter<{ arrived: [ServerResponse] }>()
-    const { listener, url } = await start(
-      (_request, response) => void requests.emit("arrived", response as ServerResponse),
-    )
+    const requests = new EventEmitter<{ arrived: [Http1Response] }>()
+    const { listener, url } = await start((_request, response) => void requests.emit("arrived", response))
     const arrived = once(requests, "arrived")
     const answer = fetch(url)
     const [response] = await arrived
     const closed = listener.close(60_000)
-    response.writeHead(200, ["content-length", "4"])
-    response.end("done")
+    response.whole(200, "", "done")
     expect((await answer).headers.get("connection")).toBe("close")
     expect(await (await answer).text()).toBe("done")
     await closed
@@ -265,10 +254,11 @@ describe("close", () => {
   })
 
   it("does not wait for a connection whose answer had begun, once that is over", async () => {
-    const requests = new EventEmitter<{ arrived: [ServerResponse] }>()
+    const requests = new EventEmitter<{ arrived: [Http1Response] }>()
     const { listener, port, url } = await start((_request, response) => {
-      ;(response as ServerResponse).writeHead(200).write("a")
-      requests.emit("arrived", response as ServerResponse)
+      response.head(200, "HTTP/1.1 200 OK\r\n", "", { hasDate: false, hasLength: false })
+      response.write(Buffer.from("a"))
+      requests.emit("arrived", response)
     })
     const arrived = once(requests, "arrived")
     const agent = new Agent({ keepAlive: true })
@@ -278,18 +268,18 @@ describe("close", () => {
     const closed = listener.close(60_000)
     // The last call for idle connections is over.
     await once(idle, "close")
-    response.end("b")
+    response.end(Buffer.from("b"))
     await answer
     await closed
     agent.destroy()
   })
 
   it("lets the streams of an HTTP/2 connection finish, and refuses others as safe to send again", async () => {
-    const waiting: ServerResponse[] = []
-    const { listener, tlsUrl } = await start(
-      (_request, response) => void waiting.push(response as ServerResponse),
-      { certificate },
-    )
+    const waiting: Http2ServerResponse[] = []
+    const { listener, tlsUrl } = await start(hello, {
+      certificate,
+      handleHttp2: (_request, response) => void waiting.push(response),
+    })
     const client = connectHttp2(tlsUrl, { ca: certificate.cert })
     const first = client.request({ ":path": "/" })
     await eventually(() => waiting.length === 1)

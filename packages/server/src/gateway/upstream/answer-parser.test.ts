@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { type AnswerHead, InvalidAnswer } from "./answer-head.js"
+import { InvalidMessage } from "../../http1/fields.js"
+import type { AnswerHead } from "./answer-head.js"
 import { AnswerParser, type Asked } from "./answer-parser.js"
 
 interface Told {
@@ -192,13 +193,13 @@ describe("AnswerParser", () => {
   }
 
   it.each(Object.entries(lies))("refuses %s, whole and byte by byte", (_name, text) => {
-    expect(() => parseText(text)).toThrow(InvalidAnswer)
+    expect(() => parseText(text)).toThrow(InvalidMessage)
     expect(() => parse([...Buffer.from(text, "latin1")].map((byte) => Buffer.of(byte)))).toThrow(
-      InvalidAnswer,
+      InvalidMessage,
     )
   })
 
-  it("throws nothing but InvalidAnswer, and gives the same result however the bytes are split", () => {
+  it("throws nothing but InvalidMessage, and gives the same result however the bytes are split", () => {
     const piece = fc.constantFrom(
       ...["HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 OK\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "\r\n", "\r", "\n"],
       ...["Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n", "Connection: close\r\n", "X: \x80\r\n"],
@@ -208,7 +209,7 @@ describe("AnswerParser", () => {
       try {
         return parse(pieces, asked, true)
       } catch (error) {
-        if (!(error instanceof InvalidAnswer)) throw error
+        if (!(error instanceof InvalidMessage)) throw error
         return error.name
       }
     }

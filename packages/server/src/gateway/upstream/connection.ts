@@ -11,7 +11,7 @@ export interface Exchanging extends AnswerReader {
   paused(): void
   /** The socket accepts more bytes of the request. */
   drained(): void
-  /** The answer will not be completed. The error is an `InvalidAnswer` when it is not valid HTTP. */
+  /** The answer will not be completed. The error is an `InvalidMessage` when it is not valid HTTP. */
   failed(error: Error): void
 }
 

@@ -54,13 +54,13 @@ export async function openPlanes(context: PlaneContext, names: readonly PlaneNam
 }
 
 async function dataPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
-  const [{ createDataPlane }, { createJsonHandler }] = await Promise.all([
+  const [{ createCheckApi, listenForChecks }, { createJsonHandler }] = await Promise.all([
     import("../../check-api/index.js"),
     import("../../envoy/index.js"),
   ])
-  const plane = createDataPlane(core, {
+  const handler = createCheckApi(core, {
     readiness,
-    json: createJsonHandler(core, { maxBodyBytes: config.limits.bodyBytes, onError: logErrors(watch) }),
+    json: createJsonHandler(core, { onError: logErrors(watch) }),
     trustedProxies: config.trustedProxies,
     access: config.http,
     refundAndReset: config.http.refundAndReset,
@@ -71,7 +71,8 @@ async function dataPlane({ config, core, watch, readiness }: PlaneContext): Prom
   return {
     name: "http",
     address: config.http,
-    start: () => startHttp({ ...config.http, ...bounds(config), ...plane }),
+    start: () =>
+      listenForChecks({ host: config.http.host, port: config.http.port, ...bounds(config), handler }),
   }
 }
 

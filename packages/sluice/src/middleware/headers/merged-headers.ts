@@ -1,7 +1,6 @@
 // Several middlewares may limit one request. The headers of its response show the limits of all of them.
 
-import type { HeaderPolicy } from "../../header-style.js"
-import type { HeaderDecision, HeaderLimit } from "./headers.js"
+import type { HeaderDecision, HeaderLimit, HeaderPolicy } from "./headers.js"
 
 type Policies = readonly HeaderPolicy[]
 

@@ -13,13 +13,13 @@ import type { Table } from "./table.js"
 import { Tables } from "./tables.js"
 
 export interface MemoryStoreOptions {
-  /** The maximum number of keys. Default: 1,000,000, which take about 40 MB. */
+  /** The most keys held at once. Default: 1,000,000, which take about 40 MB. */
   maxKeys?: number
-  /** The decision on a new key when the store is full and every key is more than half used. Default: `"deny"`. */
+  /** The answer for a new key when every key held is more than half used. Default: `"deny"`. */
   onFull?: "deny" | "allow"
-  /** Where `close` saves the counters, and a new store loads them from: `fileSnapshot(path)`. Default: nowhere. */
+  /** Where the counters are saved on `close` and loaded from at the start: `fileSnapshot(path)`. Default: nowhere. */
   snapshot?: Snapshot
-  /** Called if a snapshot cannot be used; the store then starts empty. Default: a process warning. */
+  /** Told of a snapshot that could not be used; the store then starts empty. Default: a process warning. */
   onWarning?: (warning: SluiceError) => void
   clock?: Clock
 }
@@ -27,17 +27,17 @@ export interface MemoryStoreOptions {
 export interface MemoryStoreStats {
   keys: number
   bytes: number
-  /** Keys evicted to make room for new ones. */
+  /** Keys dropped to make room for new ones. */
   evicted: number
-  /** Decisions on new keys for which there was no room. */
+  /** Decisions on a new key that found no room. */
   refused: number
 }
 
 const TIDY_EVERY_MS = 1_000
-/** The wait of a request whose new key found no room, in µs. The real wait is unknown. */
-const RETRY_WHEN_FULL = 1_000_000
+/** How soon a client that found no room may come back, in µs. Nobody can know; a second is polite. */
+const FULL_RETRY = 1_000_000
 
-/** Creates a store in the memory of this process: bounded, exact, without a timer per key. */
+/** Counters in the memory of this process: bounded, exact, without a timer per key. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(options)
 }
@@ -80,47 +80,32 @@ export class MemoryStore implements SyncStore {
     return { keys, bytes, evicted, refused: this.#refused }
   }
 
+  /** For byte-keys.ts. */
+  get keyHash(): KeyHash {
+    return this.#hash
+  }
+
   checkOneSync(namespace: Namespace, key: string, policy: Policy, cost: number, at?: number): SingleVerdict {
-    if (key !== this.#hash.text) this.#hash.hash(key)
-    return this.#checkHashed(namespace, policy, cost, at ?? this.#now())
-  }
-
-  /**
-   * `checkOneSync` of the key in `bytes` from `start` to `end`, for servers that read keys from a socket. Returns undefined, and
-   * decides nothing, if the key is not ASCII.
-   */
-  checkBytesSync(
-    namespace: Namespace,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    policy: Policy,
-    cost: number,
-  ): SingleVerdict | undefined {
-    if (!this.#hash.hashBytes(bytes, start, end)) return undefined
-    return this.#checkHashed(namespace, policy, cost, this.#now())
-  }
-
-  /** Decides on the key that was hashed last. */
-  #checkHashed(namespace: Namespace, policy: Policy, cost: number, now: number): SingleVerdict {
-    const hash = this.#hash
+    const now = at ?? this.#now()
     const verdict = this.#verdict
+    const hash = this.#hash
     verdict.now = now
-    const last = namespace.handle as Table | undefined
-    // A repeated check of one key needs no lookup. That saves a third of the time of a check on a hot key.
+    if (key !== hash.text) hash.hash(key)
+    const table = namespace.handle as Table | undefined
     if (
-      last?.owner === this.#tables &&
-      last.low === hash.low &&
-      last.high === hash.high &&
-      last.policy === policy
+      table?.owner !== this.#tables ||
+      table.low !== hash.low ||
+      table.high !== hash.high ||
+      table.policy !== policy
     ) {
-      last.algorithm.check(policy, last.cells, last.at, cost, now, verdict)
-      return verdict
+      return this.#checkHashed(namespace, policy, cost, now)
     }
-    return this.#lookUpAndCheck(namespace, policy, cost, now)
+    table.algorithm.check(policy, table.cells, table.at, cost, now, verdict)
+    return verdict
   }
 
-  #lookUpAndCheck(namespace: Namespace, policy: Policy, cost: number, now: number): SingleVerdict {
+  /** The verdict on the key hashed last. */
+  #checkHashed(namespace: Namespace, policy: Policy, cost: number, now: number): SingleVerdict {
     const verdict = this.#verdict
     const table = this.#tables.open(namespace, policy)
     if (table.check(this.#hash, policy, cost, now, verdict)) return verdict
@@ -150,13 +135,13 @@ export class MemoryStore implements SyncStore {
     charges.forEach((charge, i) => {
       const { stale } = verdicts[i] as Verdict
       const isCharged = outcome.allowed && charge.cost > 0
-      // A check includes a block with a cost of 0, and only a check can settle it.
+      // A check looks at blocks with a cost of 0, and is the only one that could settle them.
       if (!isCharged && !(stale && (charge.cost > 0 || isBlock(charge.policy)))) return
       const table = this.#find(charge)
       if (table !== undefined) table.charge(charge.policy, outcome.allowed ? charge.cost : 0, now)
       else if (outcome.allowed) absent.push(charge)
     })
-    // New keys come last, because adding one may move the others.
+    // New keys last: adding one may move the others.
     for (const charge of absent) this.#chargeOne(charge, now)
     return outcome
   }
@@ -165,7 +150,7 @@ export class MemoryStore implements SyncStore {
     this.#assertOpen()
     const now = at ?? this.#now()
     const verdicts = charges.map((charge) => {
-      // Charges on the same key are decided by their sum: each alone might fit where both together do not.
+      // Two charges on one key are one sum: each alone might fit where both do not.
       const cost = charge.cost === 0 ? 0 : costOnSameKey(charges, charge)
       return this.#judge(charge, cost, now, newVerdict())
     })
@@ -180,7 +165,7 @@ export class MemoryStore implements SyncStore {
     return verdict
   }
 
-  /** After a denial: verdicts that allowed their charge show the state without it. */
+  /** Nothing was charged: what would have been allowed shows the state as it is. */
   #uncharge(charges: readonly Charge[], { now, verdicts }: Outcome): void {
     verdicts.forEach((verdict, i) => {
       const charge = charges[i] as Charge
@@ -208,7 +193,7 @@ export class MemoryStore implements SyncStore {
     const now = at ?? this.#now()
     for (const charge of charges) {
       if (charge.cost === 0) continue
-      // A block is always stored, because an operator asked for it.
+      // A block always gets in: somebody asked for it by name.
       if (this.#find(charge) !== undefined || this.#roomFor(1, now) || isBlock(charge.policy)) {
         this.#chargeOne(charge, now)
       } else {
@@ -250,7 +235,7 @@ export class MemoryStore implements SyncStore {
     if (this.#closed) throw new SluiceError("STORE_CLOSED", { place: "memoryStore", expected: "was closed" })
   }
 
-  /** The table of a charge, pointed to the state of its key. Undefined if the key has no state. */
+  /** The table pointed to the charge's state, or undefined when it has none. */
   #find(charge: Charge): Table | undefined {
     const table = this.#tables.open(charge.namespace, charge.policy)
     if (charge.key !== this.#hash.text) this.#hash.hash(charge.key)
@@ -263,14 +248,14 @@ export class MemoryStore implements SyncStore {
     else this.#add(this.#tables.open(charge.namespace, charge.policy), charge.policy, charge.cost, now)
   }
 
-  /** Adds the key that was hashed last. */
+  /** Adds the key hashed last. */
   #add(table: Table, policy: Policy, cost: number, now: number): void {
     table.insert(this.#hash.low, this.#hash.high, now, this.#tables.maxKeys)
     table.charge(policy, cost, now)
     if (this.#timer === undefined) this.#startTimer()
   }
 
-  /** Whether every key of a check exists or fits. Repeats after evictions, because an evicted key may be of this check. */
+  /** Whether every key of a check is there or fits. Again after keys were dropped: they may be of this check. */
   #makeRoomFor(charges: readonly Charge[], now: number): boolean {
     for (;;) {
       const missing = new Set<string>()
@@ -290,14 +275,14 @@ export class MemoryStore implements SyncStore {
   #refuse(verdict: Verdict): Degraded {
     if (this.#onFull === "deny") {
       never(verdict, 0, 0)
-      verdict.retryAfter = RETRY_WHEN_FULL
+      verdict.retryAfter = FULL_RETRY
     }
     return this.#onFull
   }
 
   #startTimer(): void {
     this.#timer = setInterval(() => this.#tidy(), TIDY_EVERY_MS)
-    // So that the process may end while the timer waits. Not every runtime has `unref`.
+    // Not on every runtime; where it exists, the process may end while the timer waits.
     if (typeof this.#timer === "object") this.#timer.unref?.()
   }
 
@@ -306,7 +291,7 @@ export class MemoryStore implements SyncStore {
     try {
       now = this.#now()
     } catch {
-      // The user's clock threw. Checks throw that error; here it would end the process, so the next round tries again.
+      // A clock of the user that fails tells every check so. In a timer it would end the process; the next round tries again.
       return
     }
     if (!this.#tables.tidy(now)) this.#stopTimer()
@@ -325,7 +310,7 @@ export class MemoryStore implements SyncStore {
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
       this.#tables = new Tables(this.#tables.maxKeys)
-      // If the callback throws or rejects, the process warning is emitted instead.
+      // The callback may throw, or be async and reject: then this is a process warning after all.
       new Promise((told) => told(onWarning(error))).catch(() => warn(error))
       return undefined
     }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { UploadPace } from "./upload-pace.js"
+import { UploadPace } from "./upload.js"
 
 const rate = { bytesPerSecond: 100, graceMs: 1_000 }
 

@@ -1,6 +1,8 @@
-// What a client is told when the gateway cannot have its request answered. Says nothing of what stands behind it.
+// The gateway's own answers: what a client is told when no upstream answers its request. Upstream details are never disclosed.
 
 import { type Problem, problemOf } from "sluice/http"
+import { InvalidMessage } from "../../http1/fields.js"
+import type { Refusal } from "../upstream/pool.js"
 
 const problems = {
   REQUEST_INVALID: [400, "The request is not one that can be read in one way only."],
@@ -27,4 +29,31 @@ export type GatewayProblem = keyof typeof problems
 export function gatewayProblem(code: GatewayProblem): Problem {
   const [status, detail] = problems[code]
   return problemOf(status, code, detail)
+}
+
+/** What refuses bytes that are not a valid request, by status. */
+export const refusalProblems: Readonly<Record<number, GatewayProblem>> = {
+  400: "REQUEST_INVALID",
+  408: "REQUEST_TIMEOUT",
+  431: "HEAD_TOO_LARGE",
+  501: "ENCODING_UNSUPPORTED",
+}
+
+/** Reports why an upstream gave no answer, for the log. Clients are told less. */
+export type OnUpstreamFailure = (failure: {
+  readonly origin: string
+  readonly problem: GatewayProblem
+  readonly error: Error
+}) => void
+
+/** What a client is told when a pool gives no connection. */
+export const refusals: Readonly<Record<Refusal, GatewayProblem>> = {
+  unreachable: "UPSTREAM_UNREACHABLE",
+  timeout: "UPSTREAM_TIMEOUT",
+  full: "UPSTREAM_BUSY",
+}
+
+/** What a client is told of a connection to an upstream that failed before its answer was complete. */
+export function failureOf(error: Error): GatewayProblem {
+  return error instanceof InvalidMessage ? "UPSTREAM_INVALID" : "UPSTREAM_BROKEN"
 }

@@ -1,6 +1,6 @@
 import type { TestCore } from "../core.test-support.js"
-import { startHttp } from "../service/http-listener.js"
-import { createDataPlane, type DataPlaneOptions } from "./plane.js"
+import { type CheckApiOptions, createCheckApi } from "./check-api.js"
+import { listenForChecks } from "./listen.js"
 
 export interface TestPlane {
   readonly core: TestCore
@@ -19,11 +19,11 @@ export interface Answer {
   readonly json: any
 }
 
-/** The data plane over real HTTP, with everything that went wrong in it at hand. */
-export async function startPlane(core: TestCore, options: DataPlaneOptions = {}): Promise<TestPlane> {
+/** The check API over real HTTP, with everything that went wrong in it at hand. */
+export async function startPlane(core: TestCore, options: CheckApiOptions = {}): Promise<TestPlane> {
   const errors: unknown[] = []
-  const plane = createDataPlane(core, { onError: (error) => errors.push(error), ...options })
-  const listener = await startHttp({ host: "127.0.0.1", port: 0, ...plane })
+  const handler = createCheckApi(core, { onError: (error) => errors.push(error), ...options })
+  const listener = await listenForChecks({ host: "127.0.0.1", port: 0, handler })
   const url = `http://${listener.address}`
   return {
     core,

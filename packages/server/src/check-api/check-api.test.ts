@@ -3,7 +3,8 @@ import { connect } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
 import { testCore } from "../core.test-support.js"
-import { startPlane, type TestPlane } from "./data-plane.test-support.js"
+import { jsonAnswer } from "../http/answer.js"
+import { startPlane, type TestPlane } from "./check-api.test-support.js"
 
 const RULES = `
 version: 1
@@ -60,10 +61,8 @@ describe("the data plane", () => {
   )
 
   it("hands POST /json to whoever answers it", async () => {
-    plane = await startPlane(testCore(RULES), {
-      json: (_request, response) => void response.end("from envoy"),
-    })
-    expect((await plane.post("/json", "{}")).text).toBe("from envoy")
+    plane = await startPlane(testCore(RULES), { json: (body) => jsonAnswer(`"from envoy: ${body}"`) })
+    expect((await plane.post("/json", "{}")).json).toBe("from envoy: {}")
     expect((await plane.get("/json")).status).toBe(405)
   })
 

@@ -1,6 +1,22 @@
-// Query parameters. There are few, and one that does not exist is a mistake.
+// What all routes share: their types, and their query parameters. An unknown parameter is a mistake.
 
 import { SluiceError } from "sluice"
+import type { Answer } from "../http/answer.js"
+import type { Http1Request } from "../http1/request.js"
+
+/** A request to the check API. */
+export interface Asked {
+  readonly request: Http1Request
+  /** What follows the `?`. */
+  readonly query: string
+  /** Empty for routes that read no body. */
+  readonly body: Buffer
+}
+
+/** Answers a JSON object. What it throws, or rejects with, is answered as a problem. */
+export type JsonRoute = (query: string, body: Record<string, unknown>) => Answer | Promise<Answer>
+/** Answers a request. What it throws, or rejects with, is answered as a problem. */
+export type RequestRoute = (asked: Asked) => Answer | Promise<Answer>
 
 /** A status from the query, `?status=429`: what a denial is answered with. */
 export function statusParameter(query: string, name: string): number | undefined {

@@ -1,9 +1,11 @@
-// What a gateway does with a header, by its name.
+// Which headers the gateway passes on, of requests and of answers.
+
+import type { AnswerHead } from "../upstream/answer-head.js"
 
 /** Goes through as it came. */
 export const PASS = 0
 /** Belongs to one connection, or is written anew: never goes through. */
-export const DROP = 1
+const DROP = 1
 /** Says who asked, and what: goes through only from a proxy that is trusted. */
 export const CLAIM = 2
 /** Names another method than the one that was limited: goes through only where the route says so. */
@@ -71,7 +73,7 @@ const answerKinds = new Map<string, number>(HOP_BY_HOP.map((name) => [name, DROP
 const MOST_REMEMBERED = 1_000
 
 /** Kinds by names as they are spelled, remembered because making each lower-case takes longer than finding it. */
-export type KindOf = (name: string) => number
+type KindOf = (name: string) => number
 
 function kindOfWith(kinds: ReadonlyMap<string, number>, normal: (name: string) => string): KindOf {
   const remembered = new Map<string, number>()
@@ -89,7 +91,7 @@ function kindOfWith(kinds: ReadonlyMap<string, number>, normal: (name: string) =
 
 /** `X_Forwarded_For` is the same variable as `X-Forwarded-For` to CGI, WSGI and PHP. */
 export const requestKind = kindOfWith(requestKinds, (name) => name.toLowerCase().replaceAll("_", "-"))
-export const answerKind = kindOfWith(answerKinds, (name) => name.toLowerCase())
+const answerKind = kindOfWith(answerKinds, (name) => name.toLowerCase())
 
 /** Fields that must not come after the body, when it is too late to heed them (RFC 9110, 6.5.1). */
 const NEVER_TRAILING = new Set([
@@ -116,4 +118,56 @@ const NONE: ReadonlySet<string> = new Set()
 export function namedInConnection(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === "" || /^(?:keep-alive|close)$/i.test(connection)) return NONE
   return new Set(connection.split(",").map((word) => word.trim().toLowerCase()))
+}
+
+/**
+ * `own`: headers of ours in lower case, which take the place of the upstream's of the same name. A list of the caller's own:
+ * those of the upstream are added to it.
+ */
+export function answerHeaders(head: AnswerHead, own: string[]): string[] {
+  const { headers } = head
+  const names = own.filter((_, i) => i % 2 === 0)
+  const named = namedInConnection(head.connection)
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string
+    if (isPassed(name, head.status, names, named)) own.push(name, headers[i + 1] as string)
+  }
+  return own
+}
+
+/** Whether a header of the upstream goes to the client, of an answer with this status, beside ours of these names. */
+function isPassed(
+  name: string,
+  status: number,
+  names: readonly string[],
+  named: ReadonlySet<string>,
+): boolean {
+  if (answerKind(name) !== PASS) return false
+  if (names.length > 0 && isOneOf(names, name)) return false
+  if (named.size > 0 && named.has(name.toLowerCase()) && !isFraming(name)) return false
+  // RFC 9110, 8.6: an answer without content, and an interim one, has no length of it either.
+  return (status !== 204 && status >= 200) || !isFraming(name)
+}
+
+function isFraming(name: string): boolean {
+  return name.length === "content-length".length && name.toLowerCase() === "content-length"
+}
+
+function isOneOf(names: readonly string[], name: string): boolean {
+  for (let i = 0; i < names.length; i++) {
+    const other = names[i] as string
+    if (other.length === name.length && other === name.toLowerCase()) return true
+  }
+  return false
+}
+
+/** By lower-case name, several lines joined by a comma. */
+export function byName(headers: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = Object.create(null)
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = (headers[i] as string).toLowerCase()
+    const value = headers[i + 1] as string
+    found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`
+  }
+  return found
 }
