@@ -148,7 +148,7 @@ describe("a gRPC call", () => {
     expect(await call(open(held), NOW, { chunks })).toMatchObject({ status: 0, body: chunks[0] })
   })
 
-  it("takes messages that are not compressed from a client that might have", async () => {
+  it("accepts uncompressed messages from a client that announces compression", async () => {
     const held = await start()
     expect((await call(open(held), NOW, { headers: { "grpc-encoding": "gzip" } })).status).toBe(0)
   })
@@ -199,14 +199,14 @@ describe("a gRPC call that cannot be answered ends with its status alone", () =>
     expect(held.errors).toEqual([])
   })
 
-  it("INTERNAL: what is our own fault, and the client is not told why", async () => {
+  it("INTERNAL: a bug in the server, without details for the client", async () => {
     const held = await start()
     const ended = await call(open(held), "/test.Echo/Broken")
     expect(ended).toMatchObject({ status: GRPC_STATUS.INTERNAL, message: "the server's log says more" })
     expect(held.errors).toMatchObject([{ message: "secret" }])
   })
 
-  it("and a request that is none is answered in HTTP", async () => {
+  it("answers a request that is not gRPC with an HTTP status", async () => {
     const held = await start()
     const session = open(held)
     expect((await call(session, NOW, { headers: { ":method": "PUT" } })).http).toBe(405)
@@ -216,7 +216,7 @@ describe("a gRPC call that cannot be answered ends with its status alone", () =>
 })
 
 describe("deadlines", () => {
-  it("grpc-timeout ends a call whose decision does not come", async () => {
+  it("grpc-timeout ends a call whose decision takes too long", async () => {
     const held = await start()
     const ended = call(open(held), "/test.Echo/Later", { headers: { "grpc-timeout": "20m" } })
     expect((await ended).status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED)
@@ -225,7 +225,7 @@ describe("deadlines", () => {
     expect((await call(open(held), NOW)).status).toBe(0)
   })
 
-  it("a message that does not arrive is not waited for", async () => {
+  it("a message that does not arrive ends the call", async () => {
     const held = await start({ requestTimeoutMs: 100 })
     const session = open(held)
     const half = { chunks: [frame(Buffer.alloc(50)).subarray(0, 20)], endsBody: false }
@@ -234,13 +234,13 @@ describe("deadlines", () => {
     expect((await call(session, NOW, nothing)).status).toBe(GRPC_STATUS.DEADLINE_EXCEEDED)
   })
 
-  it("a client that has its answer and does not end its call is told to", async () => {
+  it("a client that has its answer and does not end its call is reset", async () => {
     const held = await start({ requestTimeoutMs: 100 })
     const ended = await call(open(held), NOW, { endsBody: false })
     expect(ended).toMatchObject({ status: 0, body: frame(Buffer.from("hello")) })
   })
 
-  it("a connection that says nothing is cut", async () => {
+  it("a connection that sends nothing is closed", async () => {
     const held = await start({ requestTimeoutMs: 100 })
     const [host, port] = held.listener.address.split(":")
     const socket = createConnection(Number(port), host)
@@ -250,7 +250,7 @@ describe("deadlines", () => {
     await once(socket, "close")
   })
 
-  it("an idle connection is told to go", async () => {
+  it("an idle connection gets GOAWAY", async () => {
     const held = await start({ keepAliveMs: 100, requestTimeoutMs: 100 })
     const session = open(held)
     expect((await call(session, NOW)).status).toBe(0)
@@ -259,7 +259,7 @@ describe("deadlines", () => {
 })
 
 describe("a server that goes away", () => {
-  it("answers every call that was under way, and takes no new connection", async () => {
+  it("answers every call in progress, and accepts no new connection", async () => {
     const held = await start()
     const sessions = [open(held), open(held)]
     const calls = Array.from({ length: 200 }, (_, i) =>
@@ -279,7 +279,7 @@ describe("a server that goes away", () => {
     await expect(once(late, "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" })
   })
 
-  it("cuts what is left at its deadline", async () => {
+  it("closes the remaining connections at its deadline", async () => {
     const held = await start()
     const session = open(held)
     const under = call(session, "/test.Echo/Later").catch(() => "cut")
@@ -291,7 +291,7 @@ describe("a server that goes away", () => {
 })
 
 describe("clients that mean no good", () => {
-  it("cannot make it work by asking and taking it back without end", async () => {
+  it("cannot cause work by opening and resetting calls endlessly", async () => {
     const held = await start()
     const session = open(held)
     await once(session, "connect")
@@ -312,14 +312,14 @@ describe("clients that mean no good", () => {
     expect((await call(open(held), NOW)).status).toBe(0)
   })
 
-  it("cannot send headers without end", async () => {
+  it("cannot send endless headers", async () => {
     const held = await start({ maxHeaderBytes: 4_096 })
     const big = { headers: { "x-large": "x".repeat(50_000) } }
     expect((await call(open(held), NOW, big)).http).toBe(431)
     expect((await call(open(held), NOW)).status).toBe(0)
   })
 
-  it("cannot have more than 8 MiB of messages kept that they do not end", async () => {
+  it("cannot make the server hold more than 8 MiB of incomplete messages", async () => {
     const held = await start()
     const session = open(held)
     const part = { chunks: [frame(Buffer.alloc(250_000)).subarray(0, 240_000)], endsBody: false }
@@ -331,7 +331,7 @@ describe("clients that mean no good", () => {
     expect((await call(open(held), NOW, { chunks: [frame(Buffer.alloc(250_000))] })).status).toBe(0)
   })
 
-  it("have no more calls at once than they are told", async () => {
+  it("have no more calls at once than announced", async () => {
     const held = await start({ maxStreams: 10 })
     const session = open(held)
     await once(session, "remoteSettings")
@@ -344,7 +344,7 @@ describe("clients that mean no good", () => {
     expect((await Promise.all(calls)).every(({ status }) => status === 0)).toBe(true)
   })
 
-  it("cannot make it fall by bytes that are no HTTP/2, nor keep a connection by them", async () => {
+  it("cannot crash it with bytes that are not HTTP/2, nor keep a connection open with them", async () => {
     const held = await start({ requestTimeoutMs: 250 })
     const [host, port] = held.listener.address.split(":")
     const closed: Promise<unknown>[] = []

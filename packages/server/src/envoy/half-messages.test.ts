@@ -48,7 +48,7 @@ function statusesOf(client: RawClient): Set<number> {
 }
 
 describe("half messages", () => {
-  it("of all connections together are bounded, and a call too many is RESOURCE_EXHAUSTED", async () => {
+  it("of all connections together are limited, and a call beyond the limit is RESOURCE_EXHAUSTED", async () => {
     const held = new HeldBytes(4_000_000)
     const listener = await start({ heldBytes: held })
     const clients = await Promise.all(Array.from({ length: 20 }, () => dial(listener)))
@@ -65,7 +65,7 @@ describe("half messages", () => {
     await eventually(() => held.held === 0)
   })
 
-  it("are counted with the room that is made for them", async () => {
+  it("count with the memory allocated for them", async () => {
     const held = new HeldBytes()
     const listener = await start({ heldBytes: held })
     const client = await dial(listener)
@@ -75,7 +75,7 @@ describe("half messages", () => {
     expect(held.held).toBeGreaterThan(80_000)
   })
 
-  it("on a call that may last for ever are given up after a time, though a byte comes now and then", async () => {
+  it("on a stream call end it after a time, although a byte arrives now and then", async () => {
     const listener = await start({ requestTimeoutMs: 800 })
     const client = await dial(listener)
     client.send(half(1, TALK, 0))

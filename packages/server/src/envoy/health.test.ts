@@ -44,7 +44,7 @@ const check = (client: Client, service: string) => call<Health>(client, "Check",
 const RATE_LIMIT = "envoy.service.ratelimit.v3.RateLimitService"
 
 describe("the health service, asked by @grpc/grpc-js", () => {
-  it("serves from the start, and not once it is told so", async () => {
+  it("reports serving from the start until setServing(false)", async () => {
     const { listener, client } = await start()
     expect(await check(client, "")).toEqual({ status: "SERVING" })
     expect(await check(client, RATE_LIMIT)).toEqual({ status: "SERVING" })
@@ -54,12 +54,12 @@ describe("the health service, asked by @grpc/grpc-js", () => {
     expect(await check(client, RATE_LIMIT)).toEqual({ status: "SERVING" })
   })
 
-  it("does not know a service that is not here", async () => {
+  it("answers NOT_FOUND for an unknown service", async () => {
     const { client } = await start()
     await expect(check(client, "no.such.Service")).rejects.toMatchObject({ code: status.NOT_FOUND })
   })
 
-  it("tells a watcher how it stands, and whenever that changes", async () => {
+  it("sends a watcher the status, and again whenever it changes", async () => {
     const { listener, client } = await start()
     const { seen } = watch(client, RATE_LIMIT)
     await eventually(() => seen.length === 1)
@@ -70,7 +70,7 @@ describe("the health service, asked by @grpc/grpc-js", () => {
     expect(seen).toEqual(["SERVING", "NOT_SERVING", "SERVING"])
   })
 
-  it("lets a service that is not here be watched", async () => {
+  it("allows watching an unknown service", async () => {
     const { client } = await start()
     const { seen, ended } = watch(client, "no.such.Service")
     await eventually(() => seen.length === 1)
@@ -78,7 +78,7 @@ describe("the health service, asked by @grpc/grpc-js", () => {
     expect(ended).toEqual([])
   })
 
-  it("tells watchers that it goes away before it does, and does not wait for them", async () => {
+  it("notifies watchers before it shuts down, and does not wait for them", async () => {
     const { listener, client } = await start()
     const { seen, ended } = watch(client, "")
     await eventually(() => seen.length === 1)

@@ -63,7 +63,7 @@ describe("POST /json", () => {
     expect(core.decided.map(({ protocol }) => protocol)).toEqual(["json", "json", "json"])
   })
 
-  it("takes names as in the proto file too, and numbers as text", async () => {
+  it("accepts the names of the proto file, and numbers as text", async () => {
     const { ask } = start(testCore(RULES))
     const limit = { requests_per_unit: "10", unit: "DAY" }
     const looked = await ask({
@@ -79,7 +79,7 @@ describe("POST /json", () => {
     expect(peeked.json).toMatchObject({ statuses: [{ limitRemaining: 7 }] })
   })
 
-  it("tells the headers to add if so configured", async () => {
+  it("includes the headers to add if configured", async () => {
     const { ask } = start(testCore(RULES), { responseHeaders: true })
     const { json } = await ask({ domain: "edge", descriptors: [{ entries }] })
     expect(json.responseHeadersToAdd).toContainEqual({ key: "x-ratelimit-remaining", value: "1" })
@@ -111,7 +111,7 @@ describe("POST /json", () => {
     expect(errors).toEqual([])
   })
 
-  it("answers 503 when the store has failed and the rule says to deny then", async () => {
+  it("answers 503 when the store has failed and the rule denies in that case", async () => {
     const { port, release } = await reservePort()
     cleanUps.push(release)
     const store = await connectRedis(`redis://127.0.0.1:${port}`)

@@ -55,7 +55,7 @@ describe("a RateLimitRequest", () => {
     )
   })
 
-  it("is read the same with fields around it that nobody knows", () => {
+  it("is read the same with unknown fields around it", () => {
     const known = encode({ domain: "edge", descriptors: [{ entries: [{ key: "a", value: "b" }] }] })
     const unknown = [
       "f8060a", // 111, varint
@@ -73,7 +73,7 @@ describe("a RateLimitRequest", () => {
     }
   })
 
-  it("saturates an addend beyond what is exact", () => {
+  it("caps an addend beyond the exact integers", () => {
     const bytes = encode({ descriptors: [{ hitsAddend: { value: "18446744073709551615" } }] })
     expect(decodeRateLimitRequest(bytes).descriptors[0]?.cost).toBe(Number.MAX_SAFE_INTEGER)
   })
@@ -125,7 +125,7 @@ describe("a RateLimitRequest", () => {
 })
 
 describe("a RateLimitResponse", () => {
-  it("is read by protobufjs as it was meant", () => {
+  it("is read by protobufjs with the same values", () => {
     const status = fc.record({
       code: fc.constantFrom(1 as const, 2 as const),
       currentLimit: fc.option(fc.record({ requestsPerUnit: uint32, unit: fc.nat({ max: 7 }), name: text }), {
@@ -176,7 +176,7 @@ describe("a RateLimitResponse", () => {
 })
 
 describe("the reader", () => {
-  it("stays inside a message that is inside another", () => {
+  it("never reads beyond the end of a nested message", () => {
     const reader = new ProtobufReader(Buffer.from("0a020a051001", "hex"))
     expect(reader.next()).toBe(true)
     const outer = reader.enter()

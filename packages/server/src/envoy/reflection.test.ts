@@ -82,7 +82,7 @@ describe.each(["v1", "v1alpha"])("reflection %s, asked by @grpc/grpc-js", (versi
 })
 
 describe("the file descriptors", () => {
-  it("make up the types of the proto files, with every import there", async () => {
+  it("describe the types of the proto files, including every import", async () => {
     const symbols = [RATE_LIMIT, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"]
     const responses = await reflect(
       "v1",
@@ -112,7 +112,7 @@ describe("the file descriptors", () => {
     expect(written().lookupType(name).decode(bytes)).toMatchObject(question)
   })
 
-  it("know every file by its text", () => {
+  it("match the text of every proto file", () => {
     const own = fileDescriptors.filter(({ name }) => !name.startsWith("google/"))
     expect(own.length).toBe(7)
     for (const { name, imports } of own) {

@@ -65,7 +65,7 @@ const codes = ({ statuses }: Answer) => statuses.map(({ code }) => code)
 const remaining = ({ statuses }: Answer) => statuses.map(({ limitRemaining }) => limitRemaining)
 
 describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
-  it("counts a descriptor and says how it stands", async () => {
+  it("counts a descriptor and returns its status", async () => {
     const core = testCore(RULES)
     core.clock.advance(20_000.5)
     const { client } = await start(core)
@@ -128,7 +128,7 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
     }
   })
 
-  it("charges what hits_addend says, and what the rule says when it is 0", async () => {
+  it("charges hits_addend, or the cost of the rule when it is 0", async () => {
     const { client } = await start(testCore(RULES))
     const ask = (hitsAddend: number) =>
       client.ask({ domain: "edge", descriptors: [descriptor("bucket", "b")], hitsAddend })
@@ -156,7 +156,7 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
     expect(codes(await ask("18446744073709551615"))).toEqual(["OVER_LIMIT", "OK"])
   })
 
-  it("takes the limit that a descriptor brings along", async () => {
+  it("uses the limit that a descriptor carries", async () => {
     const { client } = await start(testCore(RULES))
     const ask = (key: string, requestsPerUnit: number, unit: string) =>
       client.ask({
@@ -176,7 +176,7 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
     expect(nothing.statuses).toMatchObject([{ code: "OVER_LIMIT", limitRemaining: 0 }])
   })
 
-  it("never denies for a rule in shadow, and shows how it stands", async () => {
+  it("never denies for a rule in shadow mode, and shows its numbers", async () => {
     const { client } = await start(testCore(RULES))
     const question = { domain: "edge", descriptors: [descriptor("watched", "x")] }
     await client.ask(question)
@@ -215,13 +215,13 @@ rules:
     ])
   })
 
-  it("says unit UNKNOWN for a window that Envoy has no name for", async () => {
+  it("uses unit UNKNOWN for a window without a name in Envoy", async () => {
     const { client } = await start(testCore(RULES))
     const { statuses } = await client.ask({ domain: "edge", descriptors: [descriptor("quarter", "q")] })
     expect(statuses[0]?.currentLimit).toEqual({ requestsPerUnit: 5, unit: "UNKNOWN", name: "5/15m" })
   })
 
-  it("says OVER_LIMIT for a key that is blocked", async () => {
+  it("answers OVER_LIMIT for a blocked key", async () => {
     const core = testCore(RULES)
     const { client } = await start(core)
     await core.engine.blockKey("per-user", "descriptor:user=42", "1h")
@@ -250,7 +250,7 @@ descriptors:
     expect(one.statuses).toMatchObject([{ code: "OVER_LIMIT", limitRemaining: 0 }])
   })
 
-  it("has Envoy add the headers of the rule's style if so configured", async () => {
+  it("makes Envoy add the headers of the rule's style if configured", async () => {
     const core = testCore(RULES)
     const { client } = await start(core, { responseHeaders: true })
     const { responseHeadersToAdd } = await client.ask({
@@ -313,7 +313,7 @@ describe("ShouldRateLimit that cannot be answered", () => {
     })
   })
 
-  it("is UNKNOWN when the store has failed and the rule says to deny then", async () => {
+  it("is UNKNOWN when the store has failed and the rule denies in that case", async () => {
     const rules = `
 version: 1
 rules:
