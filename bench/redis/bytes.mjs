@@ -22,7 +22,7 @@ answer({
     const subject = await contenderNamed(contender).open(everydayTerms, address)
     const admin = await openIoredis(address)
     await admin.flushdb()
-    // Scripts, buffers of connections and whatever else is made once is there before: none is a cost of keys.
+    // Scripts, connection buffers and other one-time costs exist before the measurement, so they do not count for keys.
     await load(subject, (i) => `${BEFORE}:${i}`, { inFlight: 64, checks: MANY })
     await admin.flushdb()
     const before = await usedMemory(admin)

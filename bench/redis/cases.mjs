@@ -26,8 +26,8 @@ export const caseNames = [...timingCases.map(({ name }) => name), "bytes"]
 const DAY = 86_400_000
 
 /**
- * A limit nobody reaches, or one that the first call uses up. A slow refill, so that no key is full again, and gone, before
- * it is asked for again.
+ * A limit that no check reaches, or one that the first check uses up. It refills slowly, so that no key is full, and gone, before
+ * it is checked again.
  * @param {Case["answer"]} answer
  * @returns {import("./contenders.mjs").Terms}
  */
@@ -40,7 +40,7 @@ export function termsFor(answer) {
 export const everydayTerms = { limit: 100, refill: 100, windowMs: 60_000 }
 
 /**
- * The key of the i-th check. Strings made before, in an order that looks random and is always the same.
+ * The key of the i-th check. The strings exist before the run, in a shuffled order that is always the same.
  * @param {Case["keys"]} keys
  * @returns {(i: number) => string}
  */

@@ -1,4 +1,4 @@
-// Everyone who is measured, each through its own call that a server would make, on a client of its own.
+// The contenders, each called as a server would call it, with its own client.
 
 import { onUpstash } from "./upstash-client.mjs"
 
@@ -150,7 +150,7 @@ export const contenders = [
   },
 ]
 
-/** Whose versions the figures depend on. */
+/** The packages whose versions the figures depend on. */
 export const packages = [
   "sluice",
   "rate-limiter-flexible",

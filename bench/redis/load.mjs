@@ -1,4 +1,4 @@
-// The load: so many checks in flight at any time. Each is a loop of its own that asks again as soon as it has its answer, as
+// The load: a fixed number of checks in flight. Each is a loop that sends the next check as soon as it has its answer, as
 // the requests of a busy server do.
 
 import { percentile } from "../harness/statistics.mjs"

@@ -61,7 +61,7 @@ function latencyTable({ timings }) {
         return timing === undefined ? ["", ""] : [shown(timing.p50Ms), shown(timing.p99Ms)]
       }),
     ),
-    note: "With so many in flight all the time: who answers more checks per second answers each of them sooner.",
+    note: "With so many in flight all the time: more checks per second mean a shorter wait for each.",
   }
 }
 

@@ -1,5 +1,5 @@
-// What the server itself counts. `usec` of a command is the time it ran, without reading the request and writing the reply;
-// the processor time of the main thread is everything.
+// The server's own counters. `usec` of a command is its run time, without reading the request and writing the reply;
+// the processor time of the main thread includes both.
 
 /**
  * @typedef {object} Counters

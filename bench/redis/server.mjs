@@ -1,4 +1,4 @@
-// The one redis-server of a run: private, on a free port of the loopback, nothing saved, no threads for input and output.
+// The redis-server of a run: on a free loopback port, without persistence and without I/O threads.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { onCore } from "../harness/cores.mjs"
 import { ensureTool } from "../harness/set-up.mjs"
 
-/** Each contender has a database of its own: the same keys, and nobody in anybody's way. */
+/** Each contender has its own database, so that all can use the same keys. */
 export const DATABASES = 32
 
 /** @typedef {{ port: number, stop: () => Promise<void> }} Server */

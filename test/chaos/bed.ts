@@ -3,7 +3,7 @@ import type { RedisConfig } from "../support/redis/process.js"
 import type { RespConnection } from "../support/redis/resp-connection.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"
 
-/** One server, a proxy in front of it, and a connection that was there before anything went wrong. */
+/** One server, a proxy in front of it, and a connection that was opened before the fault. */
 export interface Bed {
   readonly redis: RedisServer
   readonly proxy: FaultProxy

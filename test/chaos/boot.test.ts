@@ -40,7 +40,7 @@ it.each(absences)(
   },
 )
 
-it("serves with clients of the user's own that are not connected yet, and with them once they are", async () => {
+it("decides locally while the user's client is not connected, and by Redis once it is", async () => {
   bed = await openBed()
   const lazy = new Redis({ port: bed.redis.port, host: bed.redis.host, lazyConnect: true })
   subject = await loaded((onFailure) => redisStore(lazy, { deadline: DEADLINE, onFailure }))
@@ -60,7 +60,7 @@ it("serves with clients of the user's own that are not connected yet, and with t
   client.destroy()
 })
 
-it("does not send later what was asked and answered before Redis was there", async () => {
+it("does not send checks to Redis later that were answered without it", async () => {
   bed = await openBed()
   await bed.proxy.refuse()
   const store = await connectRedis(bed.proxy.url, { deadline: "30ms" })
@@ -80,7 +80,7 @@ it("does not send later what was asked and answered before Redis was there", asy
   await store.close()
 })
 
-it("warns of a Redis that would evict keys", async () => {
+it("warns about a Redis that evicts keys", async () => {
   bed = await openBed({ config: { "maxmemory-policy": "allkeys-lru" } })
   const warnings: (Error & { code?: string })[] = []
   const note = (warning: Error): void => void warnings.push(warning)

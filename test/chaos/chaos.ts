@@ -7,7 +7,7 @@ import { type Figures, measure, type Plan } from "./measure.js"
 export interface ChaosOptions {
   readonly quick: boolean
   readonly seed: number
-  /** Every fault so many times; the worst figures count. */
+  /** How many times each fault is repeated; the worst figures count. */
   readonly rounds: number
   /** Only experiments and fleets whose name contains one of these; all when empty. */
   readonly only: readonly string[]
@@ -68,7 +68,7 @@ async function worstOfRounds(experiment: Experiment, plan: Plan, rounds: number)
   return worst
 }
 
-/** Sums for what is counted, the larger value for what is measured. Not back at all is worse than any time. */
+/** Adds counts and keeps the larger of two measurements. "Never back" is worse than any time. */
 function worse(a: Figures, b: Figures): Figures {
   const larger = (x: number | undefined, y: number | undefined): number | undefined =>
     x === undefined ? y : y === undefined ? x : Math.max(x, y)

@@ -23,7 +23,7 @@ describe.concurrent.each(LIBRARIES)("a client of the user's own, %s, gets throug
     const bed = await openBed(fault.bed)
     onTestFinished(bed.stop)
     const address = fault.proxied ? bed.proxy : bed.redis
-    // As docs/redis.md says: neither a queue nor a second sending.
+    // The settings that docs/redis.md asks for: no queue, and no repeated commands.
     const opened =
       library === "ioredis"
         ? await openIoRedis(address, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false })

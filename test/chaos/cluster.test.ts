@@ -45,7 +45,7 @@ it("goes on through a live reshard of the slot of its busiest key, at every stag
   })
   await subject.shared()
   await subject.sound()
-  // Whatever is asked of a slot on its way is either answered by one of its two homes or degraded, never counted twice.
+  // A check on a slot that is being moved is answered by one of the two nodes or degraded, and never counted twice.
   expect(worstOf(subject.load, "deny")).toBeLessThanOrEqual(subject.load.limit)
   expect(worstOf(subject.load, "local")).toBeLessThanOrEqual(2 * subject.load.limit)
 })
@@ -95,7 +95,7 @@ it("does not send again what was under way when a connection broke", { timeout: 
   await eventually(shared, { what: "the cluster is found" })
   const node = await cluster.nodeForSlot(keyslot("client"))
   const control = await node.connect()
-  // Held back by the server, so not carried out; then the connection goes, and with it the question.
+  // The server holds the call back and has not run it when the connection breaks.
   await control.command("CLIENT", "PAUSE", 60_000, "WRITE")
   const lost = await Promise.all([limiter.check("client"), limiter.check("client")])
   expect(lost.map(({ degraded }) => degraded)).toEqual(["local", "local"])
@@ -118,7 +118,7 @@ function breakerOf(slot: number): number {
   return Math.floor(slot / (SLOT_COUNT / 16))
 }
 
-/** The breakers that stand before slots of a node. */
+/** The breakers for the slots of a node. */
 async function breakersOf(node: ClusterNode): Promise<Set<number>> {
   const own = (await viewOf(node)).find(({ id }) => id === node.id)
   const slots = Array.from({ length: SLOT_COUNT }, (_, slot) => slot)

@@ -10,7 +10,7 @@ import { type Bed, openBed } from "./bed.js"
 
 const sources = fileURLToPath(new URL("../../packages/sluice/src", import.meta.url))
 
-/** A process of plain Node, so the library and what it imports are made plain JavaScript first. */
+/** The process runs plain Node, so the library and its imports are bundled as JavaScript first. */
 let room: string
 let script: string
 let bed: Bed

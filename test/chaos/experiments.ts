@@ -1,4 +1,4 @@
-// What `npm run test:chaos` breaks, and how: every fault as a scene with a store's address, a beginning and an end.
+// The faults of `npm run test:chaos`: each has the address of a store, a function that starts it and one that ends it.
 
 import { startCluster } from "../support/redis/cluster.js"
 import { keyslot, SLOT_COUNT } from "../support/redis/keyslot.js"
@@ -98,7 +98,7 @@ export const experiments: readonly Experiment[] = [
       return {
         ...topology,
         strike: async () => void (await topology.failover()),
-        // The old primary serves until it is told; from then on it says READONLY.
+        // The old primary answers until it learns of the change, and then replies READONLY.
         mend: () => topology.settled(),
       }
     },

@@ -14,14 +14,14 @@ function sample(startedAt: number, degraded?: "local"): Sample {
   }
 }
 
-it("finds the fullest window, which does not hold its own end", () => {
+it("finds the fullest window; the end of a window is not part of it", () => {
   expect(worstWindow([], 10)).toBe(0)
   expect(worstWindow([0, 10, 20], 10)).toBe(1)
   expect(worstWindow([20, 9.999, 0, 5], 10)).toBe(3)
   expect(worstWindow([0, 5, 5, 14, 15], 10)).toBe(3)
 })
 
-it("takes the pauses of the event loop out of a latency, as far as they lie in it", () => {
+it("subtracts the pauses of the event loop that fall into a latency", () => {
   const pauses = [
     { from: 90, to: 104 },
     { from: 108, to: 200 },

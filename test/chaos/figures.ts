@@ -1,4 +1,4 @@
-// From the checks of one run to the figures that are published.
+// Computes the published figures from the checks of one run.
 
 import { heldUp, type Pause } from "./lag.js"
 import type { Sample } from "./load.js"
@@ -18,7 +18,7 @@ export function worstWindow(admittedAt: readonly number[], windowMs: number): nu
 export interface Latency {
   /** As the caller saw it. */
   readonly seen: number
-  /** Without the time in which our own event loop was held up. */
+  /** Without the time in which our own event loop was blocked. */
   readonly own: number
 }
 
@@ -35,7 +35,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] as number
 }
 
-/** So many checks, one after the other, show what share of decisions is shared. */
+/** The number of consecutive checks over which the share of shared decisions is taken. */
 const STRETCH = 100
 const SHARED_SHARE = 0.99
 

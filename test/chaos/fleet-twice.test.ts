@@ -1,5 +1,5 @@
-// Eight real processes on one busy key, and a Redis that goes twice. When it returns for the first time, the first
-// heartbeats count fewer instances than there are: the second outage must not be shared by that number.
+// Eight real processes on one busy key, and two outages of Redis. When Redis returns for the first time, the first
+// heartbeats count fewer instances than there are. The second outage must not divide the limit by that number.
 
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -69,7 +69,7 @@ it(`${INSTANCES} processes admit at most the limit and one each in the second ou
     const steadyFrom = Date.now() + WINDOW_MS + OPEN_WITHIN_MS
     const instances = await running
     const steady = instances.flatMap(({ admittedAt }) => admittedAt).filter((at) => at >= steadyFrom)
-    // Otherwise nothing was tried.
+    // Without this the test would have tried nothing.
     expect(instances.every(({ degraded }) => degraded > 50)).toBe(true)
     expect(worstWindow(steady, WINDOW_MS)).toBeGreaterThan(LIMIT / 2)
     expect(worstWindow(steady, WINDOW_MS)).toBeLessThanOrEqual(LIMIT + INSTANCES)

@@ -89,7 +89,7 @@ export async function measureFleet({ name, algorithm, fault }: FleetPlan): Promi
       degraded: sum(({ degraded }) => degraded),
       ambiguous: sum(({ ambiguous }) => ambiguous),
       healthy: most(between(0, struckAt)),
-      // A window after the change, what was admitted before it no longer counts.
+      // One window after the change, admissions from before it no longer count.
       steady: most(between(struckAt + WINDOW_MS + OPEN_WITHIN_MS, mendingAt)),
       change: most(admittedAt),
     }

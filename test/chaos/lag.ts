@@ -1,5 +1,5 @@
-// How long the event loop of this process was held up, by itself or by a machine with other work: a check cannot answer
-// faster than the loop turns, so its latency is looked at with these pauses taken out.
+// How long the event loop of this process was blocked, by itself or by other work on the machine. A check cannot answer
+// faster than the loop turns, so these pauses are subtracted from its latency.
 
 export interface Pause {
   readonly from: number
@@ -7,7 +7,7 @@ export interface Pause {
 }
 
 const EVERY_MS = 2
-/** Timers have the granularity of a millisecond; what is below this is no pause. */
+/** Timers are precise to a millisecond; anything below this is not a pause. */
 const LEAST_PAUSE_MS = 2
 
 export class LagMeter {
@@ -31,7 +31,7 @@ export class LagMeter {
   }
 }
 
-/** How much of a stretch of time the loop was held up. */
+/** How long the loop was blocked between two times. */
 export function heldUp(pauses: readonly Pause[], from: number, to: number): number {
   let sum = 0
   for (const pause of pauses) sum += Math.max(0, Math.min(pause.to, to) - Math.max(pause.from, from))

@@ -27,11 +27,11 @@ export interface LoadOptions {
 export const POLICIES = ["local", "allow", "deny"] as const
 export const HOT = "hot"
 
-/** After a pause of the event loop the checks that are due come in portions, as they would from a socket. */
+/** After a pause of the event loop, overdue checks are sent in portions, as they would arrive from a socket. */
 const MAX_PER_TICK = 16
 
 /**
- * A steady stream of checks that never waits for an answer before it asks again: one limiter for each value of
+ * A steady stream of checks that does not wait for answers: one limiter for each value of
  * `onStoreFailure`, the exact sliding log (kept in a sorted set) and a token bucket (kept in a string) in every check.
  */
 export class Load {
@@ -75,7 +75,7 @@ export class Load {
     this.#tick()
   }
 
-  /** Asks no more. Answers may still be under way. */
+  /** Sends no more checks. Answers may still be under way. */
   stop(): void {
     clearTimeout(this.#timer)
   }
@@ -123,7 +123,7 @@ export class Load {
 
 /** Numbers in [0, 1) that are the same in every run: xorshift. */
 export function seededRandom(seed: number): () => number {
-  // Neighbouring seeds must not begin alike.
+  // Similar seeds must not give similar sequences.
   let state = Math.imul(seed + 1, 0x9e3779b1) || 1
   return () => {
     state ^= state << 13

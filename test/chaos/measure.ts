@@ -24,7 +24,7 @@ export interface Figures {
   readonly checks: number
   /** Checks that were answered without Redis. */
   readonly degraded: number
-  /** Failures by kind, in the words of the store. */
+  /** Failures by the kind that the store reports. */
   readonly failures: Readonly<Partial<Record<FailureKind, number>>>
   /** The median of healthy checks, in ms: what latency is added to. */
   readonly healthyMs: number
@@ -32,7 +32,7 @@ export interface Figures {
   readonly worstAddedMs: number
   /** The same with those pauses. */
   readonly worstAddedSeenMs: number
-  /** From the first failed check to the first that the breaker kept away. */
+  /** From the first failed check to the first that the open breaker rejects. */
   readonly openAfterMs: number | undefined
   readonly p99OpenMs: number | undefined
   readonly p99OpenSeenMs: number | undefined
@@ -43,7 +43,7 @@ export interface Figures {
   readonly limit: number
   /** The most the busiest key was admitted in any window, with `local`. */
   readonly worstWindow: number
-  /** Admitted by `deny` although Redis could not be asked. */
+  /** Admitted with `deny` although Redis was not reachable. */
   readonly denyAdmitted: number
   readonly ambiguous: number
   /** Calls of Redis per check during the fault, compared with before. */
@@ -74,7 +74,7 @@ async function observe(experiment: Experiment, scene: Scene, plan: Plan): Promis
   const load = new Load(store, { ...plan, perSecond: experiment.perSecond ?? plan.perSecond })
   const lag = new LagMeter()
   const openAt: number[] = []
-  // A ring does not show its breakers; there the first check that was kept away tells.
+  // A ring does not show its breakers; there the first rejected check marks the opening.
   const watch = setInterval(() => {
     if (store.breakers?.includes("open")) openAt.push(performance.now())
   }, 2)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from "vitest"
 
-/** Fails the file when a promise was rejected and nobody looked. */
+/** Fails the test file on an unhandled rejection. */
 export function expectNoUnhandledRejections(): void {
   const seen: unknown[] = []
   const note = (reason: unknown): void => void seen.push(reason)
@@ -8,7 +8,7 @@ export function expectNoUnhandledRejections(): void {
     process.on("unhandledRejection", note)
   })
   afterAll(async () => {
-    // They are told of after the promises of a turn have run.
+    // Node reports unhandled rejections after the microtasks of a turn.
     await new Promise((resolve) => setImmediate(resolve))
     process.off("unhandledRejection", note)
     expect(seen).toEqual([])

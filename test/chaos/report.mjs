@@ -1,4 +1,4 @@
-// The figures of one run as tables, and held against their goals.
+// The figures of one run as tables, compared with their goals.
 
 import { atMost } from "../../bench/harness/goals.mjs"
 
@@ -107,7 +107,7 @@ function faultTable({ plan, rounds, faults }) {
       "back to shared, ms",
       "over-admission",
       "ambiguous",
-      "loop held up, ms",
+      "loop blocked, ms",
     ],
     rows: faults.map((one) => [
       one.fault,
@@ -123,7 +123,7 @@ function faultTable({ plan, rounds, faults }) {
     note: [
       `${plan.perSecond} checks a second for ${plan.faultMs / 1_000} s of each fault, a third of them each with \`local\`, \`allow\` and \`deny\`; half of them on one key with ${plan.limit} per ${plan.windowMs / 1_000} s (an exact sliding log and a token bucket in each check).`,
       `Deadline ${DEADLINE_MS} ms, seed ${plan.seed}, ${rounds === 1 ? "1 round" : `the worst of ${rounds} rounds`}.`,
-      "Latencies are those of the caller, less the time in which our own event loop was held up; the longest such pause is in the last column. To open: from the first failed check to the opening of the breaker. Degraded: from the first check that was answered without Redis to the last, which includes the fault itself. Back: from the return of Redis (in Sentinel and Cluster, from when all nodes agree on the new primary) until 99 of 100 checks are shared. Over-admission: the most that `local` admitted of the busy key in any window, beyond the limit. “–”: the breaker stayed closed.",
+      "Latencies are those of the caller, less the time in which our own event loop was blocked; the longest such pause is in the last column. To open: from the first failed check to the opening of the breaker. Degraded: from the first check that was answered without Redis to the last, which includes the fault itself. Back: from the return of Redis (in Sentinel and Cluster, from when all nodes agree on the new primary) until 99 of 100 checks are shared. Over-admission: the most that `local` admitted of the busy key in any window, beyond the limit. “–”: the breaker stayed closed.",
     ].join(" "),
   }
 }

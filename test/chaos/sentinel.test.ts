@@ -22,7 +22,7 @@ it("follows a primary that Sentinel moves, and admits at most twice the limit me
   subject = await underLoad(topology.url)
   await subject.shared()
   const next = await topology.failover()
-  // The old primary answers until it is told of the change, and then says READONLY.
+  // The old primary answers until it learns of the change, and then replies READONLY.
   await eventually(async () => (await callsOf(next)) > 0, {
     within: 10_000,
     what: "the new primary is asked",
@@ -64,7 +64,7 @@ it("finds the new primary while the old one is frozen, and stays there when it t
   expect(worstOf(subject.load, "local")).toBeLessThanOrEqual(2 * subject.load.limit)
 })
 
-/** How many checks a server has been asked. */
+/** How many checks a server has received. */
 async function callsOf(server: { cli: SentinelTopology["servers"][number]["cli"] }): Promise<number> {
   const stats = String(await server.cli("INFO", "commandstats"))
   return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(stats)?.[1] ?? 0)

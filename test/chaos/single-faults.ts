@@ -5,14 +5,14 @@ import { eventually } from "../support/eventually.js"
 import { RespError } from "../support/redis/resp.js"
 import type { Bed, BedOptions } from "./bed.js"
 
-/** Something that happens to one server, and its end. */
+/** A fault of one server: how it starts and how it ends. */
 export interface Fault {
   readonly name: string
-  /** How the store may name it: one of these certainly, and nothing else but `breaker-open`. */
+  /** The failure kinds that the store must report: at least one of these, and no other except `breaker-open`. */
   readonly kinds: readonly FailureKind[]
-  /** Whether calls may have been carried out although nobody heard of it: `never`, or `some` of them certainly. */
+  /** Whether calls are ambiguous: `never`, or at least `some`. */
   readonly ambiguous?: "never" | "some"
-  /** All counts are lost, so that every limit starts anew. */
+  /** Whether all counts are lost, so that every limit starts anew. */
   readonly loses?: boolean
   readonly bed?: BedOptions
   /** The store talks to the server through the proxy. */
@@ -112,7 +112,7 @@ export const singleFaults: readonly Fault[] = [
   {
     name: "LOADING",
     kinds: ["loading", "timeout", "connection"],
-    // It looks at its sockets after every so many bytes, which by default is rarely.
+    // While loading, Redis reads its sockets after this many bytes; by default rarely.
     bed: { config: { "loading-process-events-interval-bytes": 1_024 } },
     async strike(bed) {
       await bed.control.command("DEBUG", "POPULATE", LOADED_KEYS, "filler", 64)
@@ -137,7 +137,7 @@ export const singleFaults: readonly Fault[] = [
     loses: true,
     async strike({ redis }) {
       await redis.cli("CONFIG", "SET", "maxmemory", 1)
-      // A script that first frees something may go on to its end, so keys that are there can still be counted.
+      // Redis lets a script finish that starts with a command that frees memory, so existing keys can still be counted.
       await redis.cli("FLUSHALL")
     },
     mend: async ({ redis }) => void (await redis.cli("CONFIG", "SET", "maxmemory", 0)),
@@ -197,7 +197,7 @@ export const singleFaults: readonly Fault[] = [
     kinds: ["not-writable"],
     ambiguous: "never",
     async strike({ redis }) {
-      // A folder that is not empty stands where the file has to go. Permissions would not stop root.
+      // A folder that is not empty blocks the file's name. Permissions would not stop root.
       mkdirSync(join(redis.dir, "dump.rdb"))
       writeFileSync(join(redis.dir, "dump.rdb", "in-the-way"), "")
       await redis.cli("CONFIG", "SET", "save", "3600 1")

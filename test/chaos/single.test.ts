@@ -8,13 +8,13 @@ import { DEADLINE, isDegraded, PATIENT_DEADLINE, underLoad, worstOf } from "./su
 
 expectNoUnhandledRejections()
 
-// At the same time, each with a server of its own: most of it is waiting.
+// All at once, each with its own server, because most of the time they wait.
 describe.concurrent("decides in time, says how, and recovers by itself when one server is", () => {
   it.for(singleFaults)("$name", { timeout: 30_000 }, async (fault, { onTestFinished }) => {
     const bed = await openBed(fault.bed)
     onTestFinished(bed.stop)
     const url = fault.proxied ? bed.proxy.url : bed.redis.url
-    // A fault that is no delay is told by an error. A machine with too much to do must not add delays of its own.
+    // Faults that are not delays show as errors. A long deadline keeps a busy machine from adding timeouts.
     const deadline = fault.kinds.includes("timeout") ? DEADLINE : PATIENT_DEADLINE
     const subject = await underLoad(url, {}, { deadline })
     onTestFinished(subject.close)

@@ -12,11 +12,11 @@ export const PATIENT_DEADLINE = "400ms"
 
 type FailureListener = (event: StoreFailureEvent) => void
 
-/** So many answers in a row are taken for a state, and not for chance. */
+/** This many equal answers in a row count as a state, and not as chance. */
 const IN_A_ROW = 30
 const WITHIN_MS = 10_000
 
-/** A store under load, and all that it said. */
+/** A store under load, with everything that it reported. */
 export interface Subject {
   readonly store: RedisStore
   readonly load: Load
@@ -29,7 +29,7 @@ export interface Subject {
   only(isTheirs: (sample: Sample) => boolean): Promise<void>
   /** Waits for a run of answers of whatever kind. */
   answered(): Promise<void>
-  /** Ends the load, and holds every decision against what must be true whatever breaks. */
+  /** Ends the load, and asserts what must be true of every decision, whatever breaks. */
   sound(): Promise<void>
   close(): Promise<void>
 }
@@ -89,7 +89,7 @@ export function isDegraded({ degraded }: Sample): boolean {
   return degraded !== undefined
 }
 
-/** What must be true of every decision. */
+/** Asserts what must be true of every decision. */
 function expectSound(samples: readonly Sample[]): void {
   const degraded = samples.filter(isDegraded)
   expect(degraded.filter((sample) => sample.degraded !== sample.policy)).toEqual([])

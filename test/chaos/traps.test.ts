@@ -37,7 +37,7 @@ async function open(url: string, deadline: string): Promise<void> {
   failures.length = 0
 }
 
-/** What Redis itself has counted for a key, asked past the proxy and without the store's memory. */
+/** What Redis has counted for a key, read directly and not through the proxy or the store. */
 async function counted(key: string): Promise<number> {
   const witness = await connectRedis(bed.redis.url, { deadline: "5s", heartbeat: 0 })
   try {
@@ -56,7 +56,7 @@ async function callsOf({ redis }: Bed): Promise<number> {
 }
 
 describe("a lost answer is ambiguous", () => {
-  it("is counted as such, and the question is not repeated", async () => {
+  it("is counted as such, and the call is not repeated", async () => {
     await open(bed.proxy.url, "60ms")
     const { ambiguous } = store.stats
     bed.proxy.dropReplies()
@@ -70,11 +70,11 @@ describe("a lost answer is ambiguous", () => {
     await eventually(async () => (await limiter.peek("anyone")).degraded === undefined, {
       what: "Redis is back",
     })
-    // Carried out once, although nobody heard of it.
+    // Redis ran it once, although the answer was lost.
     expect([await counted("a"), await counted("b")]).toEqual([1, 1])
   })
 
-  it("and one that was only held up is carried out once, when it arrives", async () => {
+  it("a call that was only delayed runs once, when it arrives", async () => {
     await open(bed.proxy.url, "60ms")
     const { ambiguous } = store.stats
     bed.proxy.setFlow({ requests: { kind: "hold" } })
@@ -89,7 +89,7 @@ describe("a lost answer is ambiguous", () => {
 })
 
 describe("a slow server", () => {
-  it("that answers within the deadline is waited for", async () => {
+  it("that answers within the deadline gets every check", async () => {
     await open(bed.proxy.url, "2s")
     bed.proxy.delay(5, 20)
     const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.check("slow")))
@@ -115,7 +115,7 @@ describe("a slow server", () => {
   })
 })
 
-it("does not take a pause of our own event loop for a slow Redis", async () => {
+it("does not mistake a pause of our own event loop for a slow Redis", async () => {
   await open(bed.redis.url, "50ms")
   const checks = Promise.all(Array.from({ length: 5 }, (_, i) => limiter.check(`client-${i}`)))
   await new Promise((resolve) => setImmediate(resolve))
@@ -147,7 +147,7 @@ it("loses no decision and counts none twice while the scripts are flushed in a l
   await subject.close()
 })
 
-it("a key that holds something else degrades that key only", async () => {
+it("a key that holds another type degrades only that key", async () => {
   await open(bed.redis.url, "5s")
   await limiter.check("odd")
   const [key] = (await bed.redis.cli("KEYS", "*odd*")) as [string]
@@ -162,7 +162,7 @@ it("a key that holds something else degrades that key only", async () => {
   expect(await bed.redis.cli("LRANGE", key, 0, -1)).toEqual(["not", "ours"])
 })
 
-it("names a password that is missing, where the client lets the error through", async () => {
+it("reports a missing password where the client passes the error on", async () => {
   await bed.control.command("CONFIG", "SET", "requirepass", "secret")
   const { host, port } = bed.redis
   const client = new Redis({ host, port, enableReadyCheck: false, protocol: 2 })

@@ -11,7 +11,7 @@ import { Counter, chargeOf, failureOf, nameOf, times, useRedis } from "./one-ser
 const redis = useRedis()
 const AT = Date.UTC(2026, 0, 1) * 1000
 
-/** Every command that the scripts and the store use. docs/redis.md tells people to allow these and nothing else. */
+/** Every command that the scripts and the store use. docs/redis.md says to allow these and no others. */
 const COMMANDS = [
   "evalsha",
   "eval",
@@ -46,7 +46,7 @@ async function addUser(commands: readonly string[]): Promise<string> {
 async function openAs(username: string, library: Library = "ioredis"): Promise<OpenClient> {
   const { host, port } = redis.server
   if (library === "ioredis") {
-    // Its own check that the server is ready needs INFO, which is not in the list.
+    // The ready check of ioredis needs INFO, which is not in the list.
     const client = new Redis({ host, port, username, password: "secret", enableReadyCheck: false })
     client.on("error", () => undefined)
     await eventually(() => client.status === "ready")
@@ -58,7 +58,7 @@ async function openAs(username: string, library: Library = "ioredis"): Promise<O
   return redis.later({ client, close: async () => void (await client.close()) })
 }
 
-/** Whatever a store can do, once. Rejects with the first failure. */
+/** Does everything that a store can do, once. Rejects with the first failure. */
 async function doEverything(opened: OpenClient): Promise<void> {
   await redis.server.cli("SCRIPT", "FLUSH")
   await redis.server.cli("DEL", "s1:{fleet}:instances", "s1:{fleet}:blocks")
@@ -92,7 +92,7 @@ describe("a user with the least privileges", () => {
     await expect(doEverything(await openAs(await addUser(rest)))).rejects.toThrow()
   })
 
-  it("keeps the breaker closed although it may not ask whether the server evicts keys", async () => {
+  it("keeps the breaker closed although it may not run INFO", async () => {
     const opened = await openAs(await addUser(COMMANDS))
     const store = redis.later(new RawRedisStore(opened.client, { deadline: "10s" }))
     const counter = new Counter(store, { limit: 1_000, window: "1m" })

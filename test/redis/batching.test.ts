@@ -16,14 +16,14 @@ describe.each(LIBRARIES)("through %s", (library) => {
     return { store, counter }
   }
 
-  it("checks of one tick travel in one call", async () => {
+  it("checks of one tick share one call", async () => {
     const { counter } = await warm()
     const answers = await Promise.all(times(20, (i) => counter.check(AT, 1, `key ${i % 4}`)))
     expect(answers.every(({ allowed }) => allowed)).toBe(true)
     expect(await callsOf(redis.server, "evalsha")).toBe(1)
   })
 
-  it("with those that look, charge and give back", async () => {
+  it("peeks, charges and refunds of one tick share the call, too", async () => {
     const { store, counter } = await warm()
     await Promise.all([
       counter.check(AT, 5),
@@ -36,27 +36,27 @@ describe.each(LIBRARIES)("through %s", (library) => {
     expect(await counter.peek(AT)).toMatchObject({ remaining: 1_000 - 5 - 3 + 2 })
   })
 
-  it("at most 32 to a call", async () => {
+  it("a call has at most 32 checks", async () => {
     const { counter } = await warm()
     await Promise.all(times(100, () => counter.check(AT)))
     expect(await callsOf(redis.server, "evalsha")).toBe(4)
     expect(await counter.peek(AT)).toMatchObject({ remaining: 900 })
   })
 
-  it("and so do those of checkMany", async () => {
+  it("the checks of checkMany share one call", async () => {
     const { store, counter } = await warm()
     const outcomes = await store.checkMany(times(40, () => ({ charges: [counter.charge()], at: AT })))
     expect(outcomes.map(({ verdicts }) => verdicts[0]?.remaining)).toEqual(times(40, (i) => 999 - i))
     expect(await callsOf(redis.server, "evalsha")).toBe(2)
   })
 
-  it("checks that wait for each other do not", async () => {
+  it("checks that wait for each other do not share a call", async () => {
     const { counter } = await warm()
     for (let i = 0; i < 3; i++) await counter.check(AT)
     expect(await callsOf(redis.server, "evalsha")).toBe(3)
   })
 
-  it("each sees what those before it in the call have charged", async () => {
+  it("each check sees what the checks before it in the call have charged", async () => {
     const { store } = await warm()
     const counters = (["fixed-window", "sliding-window-log", "sliding-window-counter", "gcra"] as const).map(
       (algorithm) => new Counter(store, { algorithm, limit: 10, window: "1h" }),

@@ -4,11 +4,11 @@ import type { UserClient } from "sluice/redis"
 import type { RedisCluster } from "../support/redis/cluster.js"
 import type { SentinelTopology } from "../support/redis/sentinel.js"
 
-/** The clients that people have. */
+/** The supported client libraries. */
 export const LIBRARIES = ["ioredis", "node-redis"] as const
 export type Library = (typeof LIBRARIES)[number]
 
-/** A connected client of one of the two libraries, as an application has it: made without a thought for Sluice. */
+/** A connected client of one of the two libraries, with default options as most applications have it. */
 export interface OpenClient {
   readonly client: UserClient
   close(): Promise<void>

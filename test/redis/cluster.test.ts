@@ -26,7 +26,7 @@ for (const library of LIBRARIES) {
   })
 }
 
-// It gathers the commands of a tick by slot, and must find the slot in the key and not in the script's digest.
+// Auto-pipelining groups the commands of a tick by slot, and must take the slot from the key, not from the script's digest.
 describeContractOn({
   name: "a Cluster through ioredis with auto-pipelining",
   clients: async () => [await openCluster("ioredis", cluster, { enableAutoPipelining: true })],

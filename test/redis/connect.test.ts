@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** One decision by URL, and everything that the failures behind it told. */
+/** One decision of a store by URL, with the messages of all failures. */
 async function decideBy(url: string, deadline = "10s") {
   const told: string[] = []
   const onFailure = ({ failure }: StoreFailureEvent): void => {
@@ -66,7 +66,7 @@ describe("connectRedis", () => {
     },
   )
 
-  it("tells no password when it is wrong", async () => {
+  it("shows no password in the failure when the password is wrong", async () => {
     const { decision, told } = await decideBy(`redis://:hunter2@${server.host}:${server.port}`, "90ms")
     expect(decision).toMatchObject({ degraded: "local" })
     expect(told).not.toContain("hunter2")
@@ -90,7 +90,7 @@ describe("connectRedis", () => {
     const url = `${scheme}://${login}${host}:${port}${again}`
     const before = await connections(server)
     await expect(connectRedis(url, options as object)).rejects.toMatchObject({ code })
-    // A client that was forgotten would be connected by now.
+    // A client that was not closed would be connected by now.
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(await connections(server)).toBe(before)
   })

@@ -14,7 +14,7 @@ async function connections(servers: readonly RedisServer[]): Promise<number> {
     .filter((line) => line !== "").length
 }
 
-/** A store by URL: it decides, for several at once, and leaves no connection behind. */
+/** Tests of a store by URL: it decides, shares counts with others, and leaves no connection behind. */
 export function describeConnected(url: () => string, servers: () => readonly RedisServer[]): void {
   describe("by URL", () => {
     it("decides, and two stores share what they count", async () => {
@@ -30,7 +30,7 @@ export function describeConnected(url: () => string, servers: () => readonly Red
           window: "1h",
         })
       })
-      // The nodes of a Cluster are connected to as they are needed; what comes meanwhile is answered locally.
+      // A Cluster client connects to a node when it needs it; checks are answered locally until then.
       const keys = times(10, (i) => `user ${i}`)
       const isShared = async (): Promise<boolean> => {
         const looks = limiters.flatMap((limiter) => keys.map((key) => limiter.peek(key)))

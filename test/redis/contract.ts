@@ -7,14 +7,14 @@ import type { OpenClient } from "./clients.js"
 /** On a machine with more work than cores, 50 ms pass before a healthy server has answered. */
 export const PATIENT = { deadline: "10s" } as const
 
-/** How a store is put on the clients that were opened. */
+/** Makes a store from the clients that were opened. */
 export interface ContractSubject {
   name: string
   clients: () => Promise<OpenClient[]>
   store: (clients: readonly OpenClient[], options: RedisStoreOptions) => Store
 }
 
-/** The contract on one kind of store. A call that fails would be answered locally, and rightly so: none may. */
+/** Runs the store contract on one kind of store. A failed call would be answered locally and go unnoticed, so none may fail. */
 export function describeContractOn({ name, clients, store }: ContractSubject): void {
   describe(name, () => {
     let opened: OpenClient[] = []

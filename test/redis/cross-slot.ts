@@ -9,7 +9,7 @@ import { Counter, callsOf, forgetCalls, nameOf, times } from "./one-server.js"
 const AT = Date.UTC(2026, 0, 1) * 1000
 const DAY = 86_400_000_000
 
-/** Checks whose charges live in several slots of a Cluster, where no script can decide them together. */
+/** Tests of checks whose charges are in several slots of a Cluster, where one script cannot decide them together. */
 export function describeCrossSlot(open: () => Store, nodes: () => readonly RedisServer[]): void {
   async function calls(): Promise<number> {
     const each = await Promise.all(nodes().map((node) => callsOf(node, "evalsha")))
@@ -76,7 +76,7 @@ export function describeCrossSlot(open: () => Store, nodes: () => readonly Redis
     })
   })
 
-  it("of many checks at once none is admitted beyond a limit, and what a denied one took is given back", async () => {
+  it("many checks at once admit nothing beyond a limit, and a denied check is refunded", async () => {
     const store = open()
     const tight = new Counter(store, { algorithm: "sliding-window-log", limit: 50, window: "1h" })
     const wide = new Counter(store, { algorithm: "token-bucket", limit: 1_000, window: "1h" })
@@ -98,7 +98,7 @@ export function describeCrossSlot(open: () => Store, nodes: () => readonly Redis
     expect(passed).toBe(50)
   })
 
-  it("the checks of one checkMany run in order, also those over several slots", async () => {
+  it("checkMany runs its checks in order, also those over several slots", async () => {
     const store = open()
     const counter = new Counter(store, { algorithm: "fixed-window", limit: 10, window: "1h" })
     const check = (...charges: [string, number][]) => ({
@@ -115,7 +115,7 @@ export function describeCrossSlot(open: () => Store, nodes: () => readonly Redis
     expect(outcomes.map(({ allowed }) => allowed)).toEqual([true, false, true, false, true])
   })
 
-  it("checks of one tick travel in one call per slot", async () => {
+  it("checks of one tick share one call per slot", async () => {
     const counter = new Counter(open(), { limit: 100, window: "1h" })
     const keys = ["a", "b", "c", "d"]
     for (const key of keys) await counter.peek(AT, key)

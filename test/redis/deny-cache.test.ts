@@ -30,7 +30,7 @@ async function open(denyCache: boolean | string = true) {
 }
 
 describe("a denied key", () => {
-  it("is asked for once, then answered here, with waits that count down", async () => {
+  it("is sent to Redis once, then answered locally, with waits that count down", async () => {
     const { one, calls } = await open()
     const first = await one.check("user")
     expect(first).toMatchObject({ allowed: false, remaining: 0, degraded: undefined })
@@ -42,7 +42,7 @@ describe("a denied key", () => {
     expect(await calls()).toBe(1)
   })
 
-  it("is asked for again after a second", async () => {
+  it("is sent to Redis again after a second", async () => {
     const { one, calls } = await open()
     await one.check("user")
     vi.advanceTimersByTime(999)
@@ -53,7 +53,7 @@ describe("a denied key", () => {
     expect(await calls()).toBe(2)
   })
 
-  it("is asked for again after the cap that was given", async () => {
+  it("is sent to Redis again after the given time", async () => {
     const { one, calls } = await open("5s")
     await one.check("user")
     vi.advanceTimersByTime(4_999)
@@ -64,7 +64,7 @@ describe("a denied key", () => {
     expect(await calls()).toBe(2)
   })
 
-  it("stays denied here for at most the cap when it was reset elsewhere", async () => {
+  it("stays denied locally for at most the given time when another instance resets it", async () => {
     const { one, other } = await open()
     await one.check("user")
     await other.reset("user")
@@ -73,18 +73,21 @@ describe("a denied key", () => {
     expect((await one.check("user")).allowed).toBe(true)
   })
 
-  it.each(["refund", "reset"] as const)("is asked for again after a %s here", async (call) => {
+  it.each(["refund", "reset"] as const)("is sent to Redis again after a local %s", async (call) => {
     const { one } = await open()
     expect((await one.check("user")).allowed).toBe(false)
     await one[call]("user")
     expect((await one.check("user")).allowed).toBe(true)
   })
 
-  it.each(["refund", "reset"] as const)("is not remembered from before a %s under way", async (call) => {
-    const { one } = await open()
-    const [denied] = await Promise.all([one.check("user"), one[call]("user")])
-    if (!denied.allowed) expect((await one.check("user")).allowed).toBe(true)
-  })
+  it.each(["refund", "reset"] as const)(
+    "is not cached by a check that was sent before a %s",
+    async (call) => {
+      const { one } = await open()
+      const [denied] = await Promise.all([one.check("user"), one[call]("user")])
+      if (!denied.allowed) expect((await one.check("user")).allowed).toBe(true)
+    },
+  )
 
   it("is not taken for denied under another limit or at another cost", async () => {
     const { one } = await open()
@@ -93,13 +96,13 @@ describe("a denied key", () => {
     expect((await one.check("user", { limit: 5 })).allowed).toBe(true)
   })
 
-  it("is asked for when the call brings its own time", async () => {
+  it("is sent to Redis when the call has its own time", async () => {
     const { one } = await open()
     const { resetAt } = await one.check("user")
     expect((await one.check("user", { at: resetAt })).allowed).toBe(true)
   })
 
-  it("is answered here in a list of checks, too", async () => {
+  it("is answered locally in a list of checks, too", async () => {
     const { one, calls } = await open()
     await one.check("user")
     const decisions = await one.checkMany([{ key: "user" }, { key: "user" }])
@@ -108,7 +111,7 @@ describe("a denied key", () => {
   })
 })
 
-it("an admitted key is asked for every time", async () => {
+it("an allowed key is sent to Redis every time", async () => {
   const { one, calls } = await open()
   expect((await one.check("fresh")).allowed).toBe(true)
   expect((await one.check("fresh")).allowed).toBe(true)
@@ -130,7 +133,7 @@ it("a key is denied for no longer than its retry time", async () => {
   await limiter.check("user")
   const { allowed, retryAfterMs } = await limiter.check("user")
   expect(allowed).toBe(false)
-  // By the real clock of the server this time has passed when the answer to the next call is made.
+  // The server's real clock has passed the retry time when it answers the next call.
   await vi.waitFor(async () => expect(await limiter.peek("user")).toMatchObject({ remaining: 1 }), {
     interval: 5,
   })
@@ -138,7 +141,7 @@ it("a key is denied for no longer than its retry time", async () => {
   expect((await limiter.check("user")).allowed).toBe(true)
 })
 
-it("nothing is remembered unless it is asked for", async () => {
+it("nothing is cached without the option", async () => {
   const { one, calls } = await open(false)
   for (let i = 0; i < 3; i++) await one.check("user")
   expect(await calls()).toBe(3)

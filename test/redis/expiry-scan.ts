@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import type { RedisServer } from "../support/redis/single.js"
 
-/** Every key on the servers that will stay for ever. There must be none after any test. */
+/** Every key without an expiry. There must be none after any test. */
 export async function keysWithoutExpiry(servers: readonly RedisServer[]): Promise<string[]> {
   const found = await Promise.all(servers.map(permanentKeys))
   return found.flat()
@@ -16,7 +16,7 @@ async function permanentKeys(server: RedisServer): Promise<string[]> {
   const connection = await server.connect({ encoding: "latin1" })
   try {
     const permanent: string[] = []
-    // A replica of a Cluster sends readers away unless they say that they only read.
+    // A replica of a Cluster redirects clients that have not sent READONLY.
     await connection.command("READONLY").catch(() => undefined)
     let cursor = "0"
     do {

@@ -18,7 +18,7 @@ async function exists(counter: Counter): Promise<boolean> {
 }
 
 describe("a key lives", () => {
-  it("as long as it counts, and one second more", async () => {
+  it("one second longer than it counts", async () => {
     const store = await redis.store()
     const counter = new Counter(store, { algorithm: "token-bucket", limit: 10, window: "1m" })
     await store.check([counter.charge(5)])
@@ -120,7 +120,7 @@ it("a block ends with its time, also one that somebody made permanent", async ()
   expect(await ttl(counter)).toBeGreaterThan(0)
 })
 
-it("a window of half a second does not leave keys for ever", async () => {
+it("a window of half a second leaves no key without expiry", async () => {
   const { client } = await redis.client()
   const store = redis.later(redisStore(client, PATIENT))
   const limiter = createLimiter({ store, prefix: "half", limit: 3, window: 500 })

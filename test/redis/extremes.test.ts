@@ -5,7 +5,7 @@ import { Counter, times, useRedis } from "./one-server.js"
 const redis = useRedis()
 const AT = Date.UTC(2026, 0, 1) * 1000
 
-/** The same calls on both stores, all of them at once on Redis; the answers must be the same. */
+/** Runs the same calls on both stores, all at once on Redis, and compares the answers. */
 async function expectSame(ask: (store: Store) => Promise<unknown>[]): Promise<void> {
   const store = await redis.store({ expiryBuffer: "1d" })
   const expected = await Promise.all(ask(redis.later(memoryStore({ clock: { now: () => 0 } }))))

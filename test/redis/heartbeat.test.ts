@@ -14,7 +14,7 @@ const redis = useRedis()
 const EVERY = 60
 const limit = { limit: 10, window: "1m" } as const
 
-/** A store that has been used, and so has begun to beat. */
+/** A store that has been used, so that its heartbeat runs. */
 async function beating(every: number | string = EVERY): Promise<RawRedisStore> {
   const store = await redis.store({ heartbeat: every })
   await new Counter(store, limit).check(1)
@@ -32,7 +32,7 @@ describe("instances", () => {
     await eventually(() => stores.every((store) => store.instances === 4), { what: "all count four" })
   })
 
-  it("that close are forgotten once the others have seen them gone for a while", async () => {
+  it("that close no longer count once the others have missed them for a while", async () => {
     await forgetFleet()
     const stores = await Promise.all(times(3, () => beating()))
     await eventually(() => stores.every((store) => store.instances === 3), { what: "all count three" })
@@ -42,7 +42,7 @@ describe("instances", () => {
     await eventually(() => rest.every((store) => store.instances === 2), { what: "the others count two" })
   })
 
-  it("that die are forgotten after three beats and a while", async () => {
+  it("that die no longer count after three heartbeats and a while", async () => {
     await forgetFleet()
     const survivor = await beating()
     const opened = await openSingle("ioredis", redis.server)
@@ -53,11 +53,11 @@ describe("instances", () => {
     const died = performance.now()
     await eventually(() => survivor.instances === 1, { every: 2, what: "the survivor counts one" })
     expect(performance.now() - died).toBeGreaterThan(EVERY)
-    // The dead one does not know better than what it knew last.
+    // The dead instance keeps the number that it knew last.
     expect(victim.instances).toBe(2)
   })
 
-  it("are one as long as nobody has beaten, and without a heartbeat", async () => {
+  it("are one before the first heartbeat, and without a heartbeat", async () => {
     await forgetFleet()
     await beating()
     expect((await redis.store({ heartbeat: "1h" })).instances).toBe(1)
@@ -66,13 +66,13 @@ describe("instances", () => {
     expect(await redis.server.cli("ZCARD", "s1:{fleet}:instances")).toBe(1)
   })
 
-  it("are counted at any pace, also one that is no whole number of milliseconds", async () => {
+  it("are counted at any interval, also a fraction of a millisecond", async () => {
     await forgetFleet()
     const stores = await Promise.all([beating(33.3), beating("0.07s"), beating(50.5)])
     await eventually(() => stores.every((store) => store.instances === 3), { what: "all count three" })
   })
 
-  it("leave nothing behind when all have gone", async () => {
+  it("leave no key behind when all have closed", async () => {
     await forgetFleet()
     const stores = await Promise.all(times(3, () => beating()))
     await Promise.all(stores.map((store) => store.close()))
@@ -117,7 +117,7 @@ describe("prefixes", () => {
     expect(other.store.mayBlock(blocks("other"))).toBe(false)
   })
 
-  it("an instance of two fleets divides by the larger", async () => {
+  it("an instance of two fleets divides its limits by the larger fleet", async () => {
     await forgetFleet()
     const both = await beats("large")
     await createLimiter({ store: both.store, prefix: "small", ...limit }).check("key")
@@ -125,7 +125,7 @@ describe("prefixes", () => {
     await eventually(() => both.store.instances === 3, { what: "the larger is counted" })
   })
 
-  it("the rules of an engine beat under its prefix", async () => {
+  it("the rules of an engine have their heartbeat under its prefix", async () => {
     const { client } = await redis.client()
     const store = redis.later(redisStore(client, { ...PATIENT, heartbeat: EVERY }))
     const engine = createRuleEngine({
@@ -143,7 +143,7 @@ describe("prefixes", () => {
 describe("a block", () => {
   const namespace = new Namespace("heartbeat:block")
 
-  it("is known to other instances within a beat", async () => {
+  it("is known to other instances within a heartbeat", async () => {
     await forgetFleet()
     const [one, other] = [await beating(), await beating()]
     await eventually(() => !other.mayBlock(namespace), { what: "nothing is blocked" })
@@ -199,7 +199,7 @@ describe("a block", () => {
     await eventually(() => !store.mayBlock(namespace), { what: "nothing is blocked any more" })
   })
 
-  it("that is short does not end the notice of a longer one", async () => {
+  it("that is short does not hide a longer one", async () => {
     await forgetFleet()
     const store = await beating()
     const counter = new Counter(store, limit)

@@ -1,4 +1,4 @@
-// A check without charges is an answer without a call, in every topology, alone and behind others of its tick.
+// A check without charges is answered without a call, in every topology, alone and together with other checks of its tick.
 
 import type { Store } from "sluice"
 import { redisStore, shardedStore } from "sluice/redis"
@@ -72,7 +72,7 @@ describe.each(topologies)("$name", ({ open }) => {
     expect(Math.abs(now / 1000 - Date.now())).toBeLessThan(60_000)
   })
 
-  it("behind and before others of the same tick, which are counted", async () => {
+  it("answers between other checks of the same tick, which are counted", async () => {
     const counter = new Counter(store, { limit: 10, window: "1h" })
     const answers = await Promise.all([
       store.check([counter.charge()], AT),

@@ -6,7 +6,7 @@ const redis = useRedis()
 const AT = Date.UTC(2026, 0, 1) * 1000
 
 describe.each(LIBRARIES)("a server that lost the script, through %s", (library) => {
-  it("is sent the source once, and the digest again from then on", async () => {
+  it("is sent the source once, and the digest from then on", async () => {
     const store = await redis.store({}, library)
     const counter = new Counter(store, { algorithm: "fixed-window", limit: 100, window: "1h" })
     await redis.server.cli("SCRIPT", "FLUSH")
@@ -65,7 +65,7 @@ describe.each(LIBRARIES)("a server that lost the script, through %s", (library) 
     flusher.close()
     expect(waves.reduce((sum, passed) => sum + passed, 0)).toBe(700)
     expect(await counter.peek(AT)).toMatchObject({ remaining: 0 })
-    // Otherwise nothing was tried.
+    // Without this the test would have tried nothing.
     expect(flushes).toBeGreaterThan(20)
     expect(await callsOf(redis.server, "eval")).toBeGreaterThan(5)
   })

@@ -19,7 +19,7 @@ export { Counter }
 export interface OneServer {
   readonly server: RedisServer
   client(library?: Library): Promise<OpenClient>
-  /** A store that throws when it fails, so that no failure is answered locally. By default it never beats. */
+  /** A store that throws when it fails, so that no failure is answered locally. By default it has no heartbeat. */
   store(options?: RawRedisStoreOptions, library?: Library): Promise<RawRedisStore>
   /** Closes something after the test. */
   later<T extends { close(): unknown }>(thing: T): T
@@ -65,7 +65,7 @@ export function chargeOf(counter: Counter, policy: Policy, cost = 1, key = "key"
   return { namespace: counter.namespace, key, policy, cost }
 }
 
-/** How often the server ran a command since it was last asked to forget. */
+/** How often the server ran a command since `forgetCalls`. */
 export async function callsOf(server: RedisServer, command: string): Promise<number> {
   const stats = String(await server.cli("INFO", "commandstats"))
   return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, "m").exec(stats)?.[1] ?? 0)
@@ -75,7 +75,7 @@ export async function forgetCalls(server: RedisServer): Promise<void> {
   await server.cli("CONFIG", "RESETSTAT")
 }
 
-/** What a call failed with. */
+/** The failure that a call rejects with. */
 export async function failureOf(call: Promise<unknown>): Promise<StoreFailure> {
   const outcome = await call.then(
     () => undefined,

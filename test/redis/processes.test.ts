@@ -14,7 +14,7 @@ import { times } from "./one-server.js"
 const PROCESSES = 8
 /** Ten times as many checks with SLUICE_RUNS=10. */
 const RUNS = Number(process.env.SLUICE_RUNS ?? 1)
-/** So long that nothing comes back while the processes run. */
+/** So long that nothing refills while the processes run. */
 const window = "365d"
 
 interface Contest {
@@ -63,7 +63,7 @@ beforeAll(async () => {
   server = await startRedis()
   room = openRoom("bundle")
   const sluice = join(room, "sluice.mjs")
-  // The processes are plain Node, so the library is made plain JavaScript first.
+  // The processes run plain Node, so the library is compiled to JavaScript first.
   const source = new URL("../../packages/sluice/src/", import.meta.url).pathname
   const entry = `export { createLimiter } from "${source}index.ts"\nexport { redisStore } from "${source}stores/redis/index.ts"`
   await build({
@@ -104,14 +104,14 @@ describe(`${PROCESSES} processes at once`, () => {
     expect(failures).toBe(0)
   })
 
-  it.each(contests.map(({ name }, i) => [name, i] as const))("%s: not one admitted too many", (_, i) => {
+  it.each(contests.map(({ name }, i) => [name, i] as const))("%s: admits exactly the limit", (_, i) => {
     const { limits } = contests[i] as Contest
     const least = Math.min(...limits.map(({ limit }) => limit))
-    // More was asked for than there was: exactly the limit passes, on every key.
+    // The processes ask for more than the limit of every key, so exactly the limit passes.
     expect(new Set(admitted[i])).toEqual(new Set([least]))
   })
 
-  it("together: no limit was charged for what another denied", async () => {
+  it("together: no limit is charged for what another denies", async () => {
     const opened = await openSingle("ioredis", server)
     const store = redisStore(opened.client, PATIENT)
     const { name, limits } = contests.at(-1) as Contest

@@ -18,7 +18,7 @@ afterEach(() => {
   process.off("warning", note)
 })
 
-/** A client whose server tells another version, and one whose server tells none. */
+/** A client whose server reports the given INFO. */
 async function clientOf(info: string): Promise<{ client: object; isAsked: () => boolean }> {
   const { client } = (await redis.client()) as { client: Redis }
   let asked = false
@@ -41,7 +41,7 @@ async function use(info: string): Promise<void> {
   const store = redis.later(redisStore(client, { ...PATIENT, heartbeat: 20 }))
   await createLimiter({ store, limit: 5, window: "1m" }).check("key")
   await eventually(isAsked, { what: "the server is asked" })
-  // Warnings are told of in the next tick, and a second heartbeat would ask again if it did.
+  // Node emits warnings in the next tick. A second heartbeat must not ask again.
   await eventually(async () => (await redis.server.cli("ZCARD", "s1:{fleet}:instances")) !== 0)
   await new Promise((resolve) => setImmediate(resolve))
 }

@@ -37,7 +37,7 @@ describe("the store's clock", () => {
     expect(passed).toBe(10)
   })
 
-  it("is the one that a decision tells", async () => {
+  it("is the time in the decision", async () => {
     const { client } = await redis.client()
     const store = redis.later(redisStore(client, PATIENT))
     const limiter = createLimiter({
@@ -73,14 +73,14 @@ describe('with time: "client"', () => {
     expect((await store.check([counter.charge()])).now).toBe(Date.UTC(2026, 0, 1) * 1000 + 123)
   })
 
-  it("and without a clock that of the system", async () => {
+  it("the system's clock counts when no clock is given", async () => {
     const store = await redis.store({ time: "client" })
     const counter = new Counter(store, { limit: 1, window: "1m" })
     vi.useFakeTimers({ toFake: ["Date"], now: 987_654_321 })
     expect((await store.check([counter.charge()])).now).toBe(987_654_321_000)
   })
 
-  // What was counted fades over the window after its own.
+  // Its units count until the end of the next window.
   const longest = (algorithm: string | undefined) =>
     algorithm === "sliding-window-counter" ? 2 * WINDOW : Math.ceil((WINDOW * 10) / 7)
 
@@ -116,7 +116,7 @@ describe('with time: "client"', () => {
       },
     )
 
-    it("a clock that goes forth and back and forth gives a refill for each step forth, and no more", async () => {
+    it("a clock that steps forward and back refills once for each step forward, and no more", async () => {
       const { clock, check } = await open()
       let passed = 0
       const drain = async () => {

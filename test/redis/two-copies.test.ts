@@ -48,7 +48,7 @@ describe("a store of one copy under a limiter of the other", () => {
     )
     const limiters = stores.map((store) => other.sluice.createLimiter({ store, prefix: "copies", ...limit }))
     const isBlocked = async (index: number) => (await limiters[index]?.check("bad"))?.deniedBy === "block"
-    // No check may find a block until somebody has set one, and each instance knows that there is none.
+    // Wait until each instance knows that no key is blocked.
     const namespace = new other.internal.Namespace("copies:block", "copies")
     await Promise.all([isBlocked(0), isBlocked(1)])
     await eventually(() => stores.every((store) => !store.mayBlock(namespace)), {

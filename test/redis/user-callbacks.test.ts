@@ -1,4 +1,4 @@
-// Callbacks are the user's: one that throws must not end the process, nor leave a check without an answer.
+// A callback of the user that throws must not end the process, nor leave a check without an answer.
 
 import { fork } from "node:child_process"
 import { once } from "node:events"

@@ -1,5 +1,5 @@
-// What the store is held to on a Redis, on a Valkey: the contract, lost scripts, and traces on which stores have differed once.
-// Where no valkey-server can be had `npm test` says so; `npm run test:valkey` runs every test that needs a redis-server on one.
+// The store on Valkey: the contract, lost scripts, and traces on which stores once differed.
+// `npm test` says so when there is no valkey-server. `npm run test:valkey` runs every test that needs Redis on Valkey.
 
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -35,7 +35,7 @@ async function openStore(library: (typeof LIBRARIES)[number], options = {}): Pro
   return store
 }
 
-it("is a Valkey, and no server to warn of", async () => {
+it("is a Valkey, which causes no warning", async () => {
   expect(String(await server.cli("INFO", "server"))).toMatch(/^server_name:valkey\r$/m)
   const warn = vi.spyOn(process, "emitWarning")
   const counter = new Counter(await openStore("ioredis"), {
@@ -54,7 +54,7 @@ describeContractOn({
 })
 
 describe.each(LIBRARIES)("a Valkey that lost the script, through %s", (library) => {
-  it("is sent the source once, and the digest again from then on", async () => {
+  it("is sent the source once, and the digest from then on", async () => {
     const counter = new Counter(await openStore(library), {
       algorithm: "fixed-window",
       limit: 100,

@@ -9,7 +9,7 @@ import { Counter, failureOf, nameOf, useRedis } from "./one-server.js"
 const redis = useRedis()
 const AT = Date.UTC(2026, 0, 1) * 1000
 
-/** Bytes as the test's own connection sends them. */
+/** Doubles as a string for a latin1 connection. */
 function doubles(...values: number[]): string {
   return Buffer.from(new Float64Array(values).buffer).toString("latin1")
 }
@@ -18,7 +18,7 @@ type Plant = readonly [content: string, command: (key: string) => (string | numb
 
 const LIVES = ["PX", 60_000]
 
-/** What somebody else may have put where a counter should be. */
+/** Values of other types that somebody may have stored under a counter's key. */
 const notStrings: Plant[] = [
   ["a list", (key) => ["LPUSH", key, "x"]],
   ["a hash", (key) => ["HSET", key, "x", 1]],
@@ -30,7 +30,7 @@ const strings: Plant[] = [
   ["a long string", (key) => ["SET", key, "x".repeat(1_000), ...LIVES]],
 ]
 const sortedSet: Plant = ["a sorted set of somebody else", (key) => ["ZADD", key, 1, "x"]]
-/** The right length for three and for five cells, but no numbers that Sluice writes. */
+/** Strings of the right length whose numbers Sluice never writes. */
 const garbage: Plant[] = [3, 4, 9].flatMap((cells): Plant[] => [
   [`${cells} cells of NaN`, (key) => ["SET", key, doubles(...Array(cells).fill(Number.NaN)), ...LIVES]],
   [`${cells} cells of Infinity`, (key) => ["SET", key, doubles(...Array(cells).fill(1 / 0)), ...LIVES]],
@@ -66,7 +66,7 @@ describe.each(variants)("$title", ({ limit }) => {
     ])
     const fits = planted[0].includes("cells")
     if (fits && failed.status === "fulfilled") {
-      // It happened to be readable. Whatever it means, no number of the answer may be nonsense.
+      // The bytes happen to be readable. No number of the answer may be invalid.
       for (const { remaining, retryAfter, resetAfter } of failed.value.verdicts) {
         expect(Number.isInteger(remaining) && remaining >= 0).toBe(true)
         expect(retryAfter >= 0 && resetAfter >= 0).toBe(true)
@@ -77,7 +77,7 @@ describe.each(variants)("$title", ({ limit }) => {
       expect(await own.peek(AT)).toMatchObject({ remaining: 10 })
       expect(await log.peek(AT)).toMatchObject({ remaining: 10 })
     }
-    // The others of the same call do not notice.
+    // The other checks of the same call are not affected.
     expect(before).toMatchObject({ value: { allowed: true, remaining: 8 } })
     expect(after).toMatchObject({ value: { allowed: true, remaining: 7 } })
   })
@@ -101,7 +101,7 @@ describe.each(variants)("$title", ({ limit }) => {
   })
 })
 
-it("degrades the one limiter that meets it, with a typed failure, and opens no breaker", async () => {
+it("degrades only the limiter whose key it is, with a typed failure, and opens no breaker", async () => {
   const failures: StoreFailureEvent[] = []
   const { client } = await redis.client()
   const store = redis.later(

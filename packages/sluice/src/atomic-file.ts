@@ -1,17 +1,17 @@
-// Not imported statically: the library also loads where there are no files.
+// Loaded on use, because the library also runs where these modules do not exist.
 const crypto = () => process.getBuiltinModule("node:crypto")
 const fs = () => process.getBuiltinModule("node:fs")
 const os = () => process.getBuiltinModule("node:os")
 const path = () => process.getBuiltinModule("node:path")
 
-/** Longer than a file takes to write. A younger draft may be somebody's who is at it. */
+/** Longer than writing a file takes. A younger draft may still be in use. */
 const ABANDONED_MS = 60_000
 
-/** Replaces a file so that anyone sees the old content or the new, whole, also after a crash in the middle. */
+/** Replaces a file atomically: readers see the old or the new content, also after a crash. */
 export function replaceFile(file: string, content: Uint8Array | string, mode = 0o600): void {
   const { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } = fs()
   const draft = draftOf(file)
-  // Not one that is there already: somebody may have put a link there, to have another file written over.
+  // `wx` fails if the draft exists, so that a planted link cannot make us overwrite another file.
   const handle = openSync(draft, "wx", mode)
   try {
     try {
@@ -28,7 +28,7 @@ export function replaceFile(file: string, content: Uint8Array | string, mode = 0
   syncFolder(file)
 }
 
-/** Writes the folder of a file to disk: a file that was created or renamed is only safe from a crash after that. */
+/** Syncs the folder of a file. Only then does a created or renamed file survive a crash. */
 export function syncFolder(file: string): void {
   const { closeSync, fsyncSync, openSync } = fs()
   const folder = openSync(path().dirname(file), "r")
@@ -39,15 +39,15 @@ export function syncFolder(file: string): void {
   }
 }
 
-/** A name beside a file that nobody can guess: `.rules.yaml.4711@host.a1b2c3d4e5f60718.draft`. */
+/** An unguessable name for a draft beside a file: `.rules.yaml.4711@host.a1b2c3d4e5f60718.draft`. */
 export function draftOf(file: string): string {
   const random = crypto().randomBytes(8).toString("hex")
   return path().join(path().dirname(file), `.${path().basename(file)}.${writer()}.${random}.draft`)
 }
 
 /**
- * Removes drafts of a file whose writers were killed. With `isLocked` nobody else may be writing, and all of them go; without,
- * those that are old, or of this machine and of a process that is no more. A folder that cannot be read has none.
+ * Removes the drafts that killed writers left. With `isLocked`, no other process can be writing, and all drafts are removed;
+ * without it, only old drafts and those of dead processes on this machine.
  */
 export function sweepDrafts(file: string, { isLocked = false } = {}): void {
   const { readdirSync, rmSync } = fs()
@@ -60,11 +60,11 @@ export function sweepDrafts(file: string, { isLocked = false } = {}): void {
         rmSync(draft, { force: true })
     }
   } catch {
-    // What cannot be swept does no harm.
+    // A draft that stays does no harm.
   }
 }
 
-/** Whether this is the name of a draft, of whatever file. */
+/** Whether this is the name of a draft of any file. */
 export function isDraft(name: string): boolean {
   return /\.\d+@.+\.[0-9a-f]{16}\.draft$/.test(name)
 }
@@ -78,11 +78,11 @@ function isLeft(draft: string): boolean {
   if (Date.now() - touched > ABANDONED_MS) return true
   const [, pid, host] = /\.(\d+)@(.+)\.[0-9a-f]{16}\.draft$/.exec(draft) ?? []
   if (host !== os().hostname()) return false
-  // Of a process before this one with the same number, as in a container.
+  // An earlier process may have had our process id, as in a container.
   return Number(pid) === process.pid ? touched < performance.timeOrigin : !isAlive(Number(pid))
 }
 
-/** Whether a process of this machine is there. */
+/** Whether a process with this id runs on this machine. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -92,7 +92,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** What the system says about a file, without the name of a draft: `ENOSPC: no space left on device`. */
+/** The message of a file system error without file names: `ENOSPC: no space left on device`. */
 export function fileProblem(cause: unknown): string {
   return (cause instanceof Error ? cause.message : String(cause)).split(", ", 1)[0] as string
 }

@@ -1,11 +1,11 @@
 import { SluiceError } from "./errors.js"
 
-/** The end of the representable dates: anything later is a mistake, often microseconds. */
-const LATEST_TIME = 8.64e15 / 1000
+/** In the year 2243. A later time is a mistake: usually it is in microseconds. */
+const MAX_TIME_MS = 8.64e15 / 1000
 
-/** A time in milliseconds since 1970, in whole microseconds. */
+/** Checks a time in milliseconds since 1970 and converts it to whole microseconds. */
 export function microsOf(ms: unknown): number {
-  if (typeof ms !== "number" || !(ms >= 0 && ms <= LATEST_TIME)) {
+  if (typeof ms !== "number" || !(ms >= 0 && ms <= MAX_TIME_MS)) {
     throw new SluiceError("TIME_INVALID", {
       place: "at",
       expected: "must be a time in milliseconds since 1970",
@@ -15,7 +15,7 @@ export function microsOf(ms: unknown): number {
   return Math.round(ms * 1000)
 }
 
-/** Default: 1. */
+/** Checks a cost. Default: 1. */
 export function costOf(cost: unknown): number {
   if (cost === undefined) return 1
   if (!Number.isInteger(cost) || (cost as number) < 0 || (cost as number) > Number.MAX_SAFE_INTEGER) {

@@ -5,11 +5,11 @@ export interface Clock {
   schedule?(ms: number, callback: () => void): () => void
 }
 
-/** How many reads in the same millisecond show that checks come in a burst. */
+/** After this many reads in the same millisecond, checks count as a burst. */
 const BURST = 16
-/** How many checks may share one reading of the clock within one turn of the event loop. */
+/** In a burst, this many checks may share one reading of the clock. */
 const SHARED = 64
-/** `setTimeout` fires at once beyond this: a wait of a month would be none. */
+/** The longest time that `setTimeout` accepts. With a longer one it fires at once. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 const nativeNow = Date.now
@@ -26,9 +26,9 @@ function release(): void {
 }
 
 /**
- * The system's time in whole microseconds. Reading the clock costs about as much as a whole check (40 ns), so within a
- * burst of checks one reading serves up to 64 of them, never beyond the current turn of the event loop. A lone check
- * always reads the clock, and a replaced `Date` (fake timers in tests) is read every time.
+ * The system's time in whole microseconds. Reading the clock takes about as long as a whole check (40 ns), so up to 64 checks of a
+ * burst share one reading, within one turn of the event loop. A single check always reads the clock, and a replaced `Date` (fake
+ * timers in tests) is read every time.
  */
 export function systemMicros(): number {
   return --shared >= 0 && Date.now === nativeNow ? last : readMicros()
@@ -48,12 +48,12 @@ function readMicros(): number {
   return now
 }
 
-/** The system's time. Within a burst of checks one reading may serve several; see docs/memory-store.md. */
+/** The system's clock. Checks of a burst may share one reading; see docs/memory-store.md. */
 export const systemClock: Required<Clock> = {
   now: () => systemMicros() / 1000,
 
   schedule(ms, callback) {
-    // Whole milliseconds, rounded up: a timer cuts fractions off and would fire too early.
+    // Rounded up, because a timer drops fractions and would fire too early.
     let left = Math.ceil(ms)
     let timer: ReturnType<typeof setTimeout>
     const next = () => {

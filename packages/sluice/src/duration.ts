@@ -5,7 +5,7 @@ export type Duration = number | string
 
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** The duration in milliseconds, possibly with a fraction down to a microsecond. */
+/** Parses a duration into milliseconds. Fractions down to a microsecond count. */
 export function parseDuration(
   duration: unknown,
   place: string,

@@ -1,3 +1,4 @@
+export type { HeaderPolicy, HeaderStyle } from "./header-style.js"
 export type { DeniedAnswer } from "./middleware/core/denied-answer.js"
 export {
   type Denial,
@@ -14,8 +15,6 @@ export {
   type HeaderDecision,
   type HeaderLimit,
   type HeaderOptions,
-  type HeaderPolicy,
-  type HeaderStyle,
   type HeaderWriter,
   headerWriter,
   type SetHeader,

@@ -9,20 +9,20 @@ import type { Degraded, Store } from "./stores/store.js"
 import { DEFAULT_PREFIX } from "./stores/store.js"
 
 interface CommonOptions {
-  /** Where counters live. Default: a memory store of the limiter's own. */
+  /** Where the counters are kept. Default: a memory store that only this limiter uses. */
   store?: Store
-  /** Where time comes from. Default: the store's own clock. */
+  /** The clock that decides. Default: that of the store. */
   clock?: Clock
   /**
-   * What decides when the store cannot: this instance's share of the limit in memory (`local`), or nothing at all (`allow`,
-   * `deny`). The decision then says `degraded`. Default: `"local"`.
+   * How to decide when the store fails: count this instance's share of the limit in memory (`local`), or allow or deny everything.
+   * The decision then says `degraded`. Default: `"local"`.
    */
   onStoreFailure?: Degraded
-  /** Keeps the counters of limiters that share a store apart. Default: `"sluice"`. */
+  /** Separates the counters of limiters that share a store. Default: `"sluice"`. */
   prefix?: string
 }
 
-/** Either one limit, or several that are checked together, all or nothing. */
+/** Options of a limiter: one limit, or several that are checked together, all or nothing. */
 export type LimiterOptions =
   | (CommonOptions & LimitOptions & { limits?: never })
   | (CommonOptions & { limits: readonly LimitOptions[] } & { [Field in keyof LimitOptions]?: never })
@@ -35,7 +35,7 @@ export interface CompiledLimit {
 }
 
 const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure"]
-/** Short, because they are part of every key in Redis. */
+/** Short names of algorithms, because they are part of every key in Redis. */
 const CODES = {
   "fixed-window": "fw",
   "sliding-window-log": "sl",
@@ -83,7 +83,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
   return { limits, prefix }
 }
 
-/** Refuses limits that nobody could tell apart, or that would share a counter. */
+/** Throws if two limits have the same name or would share a counter. */
 export function checkDistinct(limits: readonly CompiledLimit[], place: string): void {
   limits.forEach((limit, i) => {
     if (limits.findIndex(({ name, namespace }) => name === limit.name || namespace === limit.namespace) < i) {
@@ -100,7 +100,7 @@ export function compileLimit(options: LimitOptions, place: string, prefix: strin
   checkType(options.name, `${place}.name`, "a string that is not empty", isName)
   const policy = compilePolicy(options, place)
   const { algorithm, buckets, window } = policy
-  // An unnamed limit is known by what does not change when somebody raises it.
+  // A limit without a name is identified by its window, which stays the same when the limit is raised.
   const id = options.name ?? formatDuration(window / 1000)
   const shape = CODES[algorithm.name] + (buckets > 1 ? buckets : "")
   return { name: options.name ?? defaultName(policy), namespace: `${prefix}:${shape}:${id}`, policy }

@@ -1,6 +1,6 @@
 import { SluiceError } from "./errors.js"
 
-/** Refuses anything that is no plain object of these fields, and guesses what a misspelt one was meant to be. */
+/** Throws unless `options` is an object with no other fields than these. Suggests the field that a misspelt one resembles. */
 export function checkFields(options: unknown, fields: readonly string[], place: string): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new SluiceError("OPTION_TYPE", { place, expected: "must be an object", found: options })
@@ -16,7 +16,7 @@ export function checkFields(options: unknown, fields: readonly string[], place: 
   }
 }
 
-/** Refuses a value that was given and is not what it should be. */
+/** Throws if the value is defined and `ok` returns false for it. */
 export function checkType(
   value: unknown,
   place: string,
@@ -27,12 +27,12 @@ export function checkType(
   throw new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found: value })
 }
 
-/** Refuses a value that was given and is none of these words. */
+/** Throws if the value is defined and is none of these words. */
 export function checkOneOf(value: unknown, words: readonly string[], place: string): void {
   checkType(value, place, `one of ${words.join(", ")}`, (word) => words.includes(word as string))
 }
 
-/** A test for objects that have these methods. */
+/** A predicate for objects with these methods. */
 export function hasMethods(...methods: string[]): (value: unknown) => boolean {
   return (value) =>
     typeof value === "object" &&
@@ -40,7 +40,7 @@ export function hasMethods(...methods: string[]): (value: unknown) => boolean {
     methods.every((method) => typeof (value as Record<string, unknown>)[method] === "function")
 }
 
-/** The word that a misspelt one was meant to be. */
+/** The known word that differs from a misspelt one by at most two edits, if any. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   for (const edits of [0, 1, 2]) {
     const found = known.find((candidate) => isNear(word.toLowerCase(), candidate.toLowerCase(), edits))
@@ -49,7 +49,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return undefined
 }
 
-/** Whether two words differ by at most so many letters changed, added or dropped. */
+/** Whether at most `edits` letters must be changed, added or removed to turn one word into the other. */
 function isNear(a: string, b: string, edits: number): boolean {
   let same = 0
   while (same < a.length && a[same] === b[same]) same++

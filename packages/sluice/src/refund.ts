@@ -1,18 +1,18 @@
-// The one way to take back a charge. Whoever gives a request back does so after its answer, and by then the window that it
-// was charged in may be over: the limit has forgotten the charge, and to take it off now would be a gift to somebody else's.
+// Refunds that come after the response of a request. By then the window of the charge may be over: a refund would then take
+// units of other requests, so it is left out.
 
 import type { Charge, Degraded, Store } from "./stores/store.js"
 import { isSyncStore } from "./stores/store.js"
 
-/** A charge, and when its limit will have forgotten it: milliseconds since 1970 by the store's clock, as `resetAt` says. */
+/** A charge, and when it stops counting: milliseconds since 1970 by the store's clock, the `resetAt` of its decision. */
 export interface Given {
   readonly charge: Charge
   readonly forgottenAt: number
 }
 
 /**
- * `at` is the time in microseconds. Without it the store is asked, because the clock of this machine may differ from the
- * store's by more than a window; one in memory without a promise, so that the charge is off before anybody looks.
+ * Refunds the charges that still count. `at` is the time in microseconds. Without it the store says the time, because the clock of
+ * this machine may differ from the store's by more than a window. A synchronous store refunds before this function returns.
  */
 export async function giveBack(
   store: Store,

@@ -1,17 +1,17 @@
-// Requests that a queueing leaky bucket has let in, each for a time of its own. The times belong to the bucket, not to the
-// requests: whoever came first takes the first, and when one gives up, those behind it move up and the last time is free. That
-// is the one that a refund gives back to the bucket, so that nobody new is let in for a time that somebody else has already.
+// Requests that a queueing leaky bucket has allowed, each for a later time. The times (slots) belong to the bucket, not to the
+// requests: the first request takes the first slot. When a request gives up, those behind it move up, and the last slot is free.
+// That is the slot that its refund gives back to the bucket, so that no new request gets a slot that is already taken.
 
 import type { Clock } from "./clock.js"
 
 interface Line {
-  /** What cancels the timer of each, the earliest first. There are as many as there are waiters. */
+  /** Cancels the timer of a slot, the earliest slot first. There are as many slots as waiters. */
   readonly slots: (() => void)[]
-  /** Who waits, in the order in which they came. */
+  /** The waiting requests, in the order in which they came. */
   readonly waiters: Set<() => void>
 }
 
-/** One line for each key: that of a bucket. Several processes that share a bucket keep their own lines. */
+/** One line per key, which names a bucket. Processes that share a bucket have their own lines. */
 export class SlotQueue {
   readonly #clock: Required<Clock>
   readonly #lines = new Map<string, Line>()
@@ -20,7 +20,7 @@ export class SlotQueue {
     this.#clock = clock
   }
 
-  /** True when its turn has come, false when the signal came first. No timer and no listener is left either way. */
+  /** Resolves to true at the turn of the request, to false if the signal aborts first. Removes its timer and listener. */
   wait(key: string, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
     const lines = this.#lines
     return new Promise((resolve) => {
@@ -40,7 +40,7 @@ export class SlotQueue {
       line.waiters.add(onTurn)
       const cancel = this.#clock.schedule(ms, () => {
         line.slots.splice(line.slots.indexOf(cancel), 1)
-        // The first only: each of them has a slot.
+        // The first waiter takes the slot.
         for (const onFirstTurn of line.waiters) return onFirstTurn()
       })
       line.slots.push(cancel)

@@ -8,14 +8,14 @@ export interface WaitOptions {
   cost?: number
   limit?: number
   burst?: number
-  /** Ends the wait; the promise rejects with its reason. */
+  /** Ends the wait. The promise rejects with its reason. */
   signal?: AbortSignal
   /** The longest wait in milliseconds. Default: no bound. */
   maxWaitMs?: number
 }
 
-/** The limiter that people wait for. */
-export interface Waited {
+/** What the queue needs of a limiter. */
+export interface WaitableLimiter {
   check(key: string, options: Omit<WaitOptions, "signal" | "maxWaitMs">): Promise<Decision>
   peek(key: string): Promise<Decision>
   refund(key: string, cost?: number): Promise<unknown>
@@ -23,21 +23,18 @@ export interface Waited {
 
 const WAIT_FIELDS = ["cost", "limit", "burst", "signal", "maxWaitMs"]
 
-/** How a wait queue asks about one request. */
+/** The calls for one waiting request. */
 export interface Question {
   check(): Promise<Decision>
   peek(): Promise<Decision>
-  /** Gives back what an allowed check has charged. */
+  /** Gives back the units of an allowed check. */
   refund(): Promise<unknown>
 }
 
-/**
- * Lets waiting requests through one by one, first come, first served per key. Only the first in line asks the store; the
- * others wait for it.
- */
+/** Lets requests wait until they are allowed, first come, first served per key. Only the first request of a key asks the store. */
 export class WaitQueue {
   readonly #clock: Required<Clock>
-  /** The end of each line: settled when everyone in it has left. */
+  /** Per key, a promise that settles when all of its requests have left the queue. */
   readonly #lines = new Map<string, Promise<unknown>>()
   readonly #waiting = new Set<AbortController>()
   readonly #held: SlotQueue
@@ -47,8 +44,8 @@ export class WaitQueue {
     this.#held = new SlotQueue(clock)
   }
 
-  /** Waits at a limiter; the mistakes in the options are found here, so that who never waits need not carry it. */
-  async wait(limiter: Waited, key: string, options: WaitOptions): Promise<Decision> {
+  /** Checks the options and waits until the limiter allows the request. */
+  async wait(limiter: WaitableLimiter, key: string, options: WaitOptions): Promise<Decision> {
     checkFields(options, WAIT_FIELDS, "wait")
     const { signal, maxWaitMs, ...rest } = options
     checkType(signal, "wait.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
@@ -63,7 +60,7 @@ export class WaitQueue {
 
   async pass(key: string, question: Question, signal?: AbortSignal, maxWaitMs = Number.POSITIVE_INFINITY) {
     signal?.throwIfAborted()
-    // One way out for the caller's signal and for close.
+    // Aborted by the caller's signal and by `close`.
     const stop = new AbortController()
     const onAbort = () => stop.abort(signal?.reason)
     signal?.addEventListener("abort", onAbort)
@@ -83,12 +80,12 @@ export class WaitQueue {
     }
   }
 
-  /** Rejects everyone who waits. */
+  /** Rejects all waits. */
   close(reason: unknown = closed()): void {
     for (const stop of this.#waiting) stop.abort(reason)
   }
 
-  /** Waits for those in front, then asks as often as it is told to come back. */
+  /** Waits for the requests ahead, then checks until the request is allowed or its time is up. */
   async #turn(
     ahead: Promise<unknown> | undefined,
     question: Question,
@@ -112,7 +109,7 @@ export class WaitQueue {
     }
   }
 
-  /** A request from a queueing leaky bucket has its place, and its time. One that goes away frees it. */
+  /** Holds an allowed request for its `delayMs`. A request that is aborted meanwhile is refunded. */
   async #hold(
     key: string,
     decision: Decision,
@@ -121,19 +118,18 @@ export class WaitQueue {
     deadline: number,
   ): Promise<Decision> {
     const { delayMs } = decision
-    // What is denied has none.
     if (delayMs === 0) return decision
     if (this.#clock.now() + delayMs > deadline) {
       await question.refund()
       return { ...decision, allowed: false, retryAfterMs: delayMs, delayMs: 0, deniedBy: "wait" }
     }
     if (await this.#held.wait(key, delayMs, stop)) return decision
-    // The store may be closed by now, and its counters gone.
+    // The refund fails if the store has been closed.
     await question.refund().catch(() => {})
     throw stop.reason
   }
 
-  /** True when `until` is settled before the time is up. Leaves no timer and no listener, whichever way it ends. */
+  /** Resolves to true if `until` settles within `ms`, else to false. Rejects if `stop` aborts. Removes its timer and listener. */
   #sleep(ms: number, stop: AbortSignal, until?: Promise<unknown>): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => () => {

@@ -10,7 +10,7 @@
 
 import { isUtf8 } from "node:buffer"
 import type { Charge, Outcome, Store, SyncStore } from "sluice"
-import { type ByteKeys, byteKeys, Namespace } from "sluice/internal"
+import { MemoryStore, Namespace } from "sluice/internal"
 import type { ReplyWriter } from "./reply-writer.js"
 import type { RequestParser } from "./request-parser.js"
 import { type Policy, ThrottleArgumentError, ThrottlePolicies } from "./throttle-policy.js"
@@ -35,7 +35,7 @@ export interface ThrottleCounts {
 export class Throttle {
   readonly #store: Store
   readonly #sync: SyncStore | undefined
-  readonly #bytes: ByteKeys | undefined
+  readonly #memory: MemoryStore | undefined
   readonly #policies = new ThrottlePolicies()
   readonly #namespaces: readonly Namespace[]
   #counts: ThrottleCounts = { allowed: 0, denied: 0, degraded: 0 }
@@ -43,7 +43,7 @@ export class Throttle {
   constructor(store: Store, prefix: string) {
     this.#store = store
     this.#sync = "checkOneSync" in store ? (store as SyncStore) : undefined
-    this.#bytes = byteKeys(store)
+    this.#memory = store instanceof MemoryStore ? store : undefined
     this.#namespaces = Array.from(
       { length: DATABASES },
       (_, database) => new Namespace(database === 0 ? `${prefix}:cl` : `${prefix}:cl:${database}`, prefix),
@@ -68,7 +68,7 @@ export class Throttle {
     if (!(cost >= 0 && cost <= Number.MAX_SAFE_INTEGER))
       throw new ThrottleArgumentError(`quantity must be from 0 to 2^53, got ${cost}`)
     const namespace = this.#namespaces[database] as Namespace
-    const verdict = this.#bytes?.checkOneSync(
+    const verdict = this.#memory?.checkBytesSync(
       namespace,
       bytes,
       starts[1] as number,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
-import type { HeaderDecision, HeaderStyle } from "../middleware/headers/headers.js"
+import type { HeaderStyle } from "../header-style.js"
+import type { HeaderDecision } from "../middleware/headers/headers.js"
 import { headerWriter } from "../middleware/headers/headers.js"
 import { ManualClock } from "../testing/manual-clock.js"
 import { Pauses, requestedPauseMs } from "./api-pauses.js"

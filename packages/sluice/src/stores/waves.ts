@@ -1,20 +1,22 @@
+// Plans which checks of a list may run at the same time, so that every check sees the charges of the checks before it.
+
 import type { Check, Outcome } from "./store.js"
 
-/** Checks that may run at once without one of them seeing less than if they ran one by one. Numbers are places in the list. */
+/** Checks that may run at the same time, by their index in the list. */
 export interface Wave {
-  /** By node: the checks it decides alone. It runs them in this order. */
+  /** By node: the checks that it decides alone, in the order in which it must run them. */
   readonly alone: Map<number, number[]>
-  /** Checks over several nodes. No two of them, and none above, share a key. */
+  /** Checks over several nodes. None of them shares a key with another check of the wave. */
   readonly across: number[]
 }
 
 /**
- * Cuts a list of checks into waves. Checks of one key keep their order: within a node it does so itself, and a check over
- * several nodes waits for those before it on any of its keys. All checks of unrelated keys go in the first wave.
+ * Cuts a list of checks into waves. Checks of one key keep their order: a node runs its own checks in order, and a check over
+ * several nodes waits for the earlier checks on any of its keys. Checks of unrelated keys are all in the first wave.
  */
 export function planWaves(checks: readonly Check[], nodeOf: (key: string) => number): Wave[] {
   const waves: Wave[] = []
-  /** The last check on each key: its wave, and whether it was one over several nodes. */
+  /** The last check on each key: its wave, and whether it is over several nodes. */
   const last = new Map<string, { wave: number; across: boolean }>()
   checks.forEach(({ charges }, index) => {
     const keys = new Set(charges.map((charge) => charge.key))
@@ -34,7 +36,7 @@ export function planWaves(checks: readonly Check[], nodeOf: (key: string) => num
   return waves
 }
 
-/** Makes the checks of each wave at once, in order, and one wave after the other. */
+/** Runs the checks wave by wave, those of one wave at the same time. */
 export async function checkInWaves<C extends Check>(
   checks: readonly C[],
   waves: readonly (readonly number[])[] | undefined,

@@ -2,6 +2,7 @@
 
 import type { Decision } from "../../decision.js"
 import { SluiceError } from "../../errors.js"
+import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
 import { type CompiledLimit, compileLimits, type LimiterOptions } from "../../limiter-options.js"
 import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
@@ -12,7 +13,6 @@ import type { AnsweredRequest } from "../../rules/engine/response-charge.js"
 import type { RuleDecision } from "../../rules/engine/rule-decision.js"
 import type { RuleRequest } from "../../rules/engine/rule-request.js"
 import type { Degraded, Store } from "../../stores/store.js"
-import { HEADER_STYLES, type HeaderStyle } from "../headers/headers.js"
 import type { KeyBy } from "./request-key.js"
 
 /** The decision about a request. One by a rule engine also says which rule decided, and why. */

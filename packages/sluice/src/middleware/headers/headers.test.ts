@@ -1,9 +1,10 @@
 import { parseRateLimit } from "ratelimit-header-parser"
 import { parseList } from "structured-headers"
 import { describe, expect, it } from "vitest"
+import type { HeaderStyle } from "../../header-style.js"
 import { createLimiter } from "../../limiter.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { type HeaderDecision, type HeaderOptions, type HeaderStyle, headerWriter } from "./headers.js"
+import { type HeaderDecision, type HeaderOptions, headerWriter } from "./headers.js"
 
 const policies = [
   { name: "per-minute", quota: 50, windowMs: 60_000 },

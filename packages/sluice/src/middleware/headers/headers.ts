@@ -4,8 +4,6 @@ import { HEADER_STYLES, type HeaderPolicy, type HeaderStyle } from "../../header
 import { checkOneOf } from "../../options.js"
 import { base64, sfInteger, sfString, wholeSeconds } from "./structured-field.js"
 
-export { HEADER_STYLES, type HeaderPolicy, type HeaderStyle }
-
 /** What headers show of the decision on one limit. */
 export interface HeaderLimit {
   readonly limit: number

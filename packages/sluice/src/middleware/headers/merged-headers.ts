@@ -1,6 +1,7 @@
 // Several middlewares may limit one request. The headers of its response show the limits of all of them.
 
-import type { HeaderDecision, HeaderLimit, HeaderPolicy } from "./headers.js"
+import type { HeaderPolicy } from "../../header-style.js"
+import type { HeaderDecision, HeaderLimit } from "./headers.js"
 
 type Policies = readonly HeaderPolicy[]
 

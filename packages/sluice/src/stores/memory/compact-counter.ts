@@ -1,7 +1,7 @@
-// The sliding window counter with one bucket, on three cells instead of four: its two counts nearly always fit half a
-// double each. A slot is then 32 bytes, half a cache line. While a key stays in one bucket, which is nearly always, the
-// formulas need no loops either; everything else is left to algorithms/sliding-window-counter.ts, on the state widened.
-// A property test holds the two together.
+// The sliding window counter with one bucket, in three cells instead of four: each of its two counts fits half a double. A slot
+// then takes 32 bytes, half a cache line. While a key stays in one bucket, which is the usual case, the formulas need no loops.
+// Everything else converts the state and leaves it to algorithms/sliding-window-counter.ts. A property test holds both to the
+// same answers.
 //
 // State: [start of the newest bucket, bucket length when it was written, previous count × 2^26 + current count].
 
@@ -14,29 +14,29 @@ const SIZE = 1
 const COUNTS = 2
 
 const HALF = 2 ** 26
-const MOST = HALF - 1
-/** The largest limit in this form. A clock that is set back adds both counts of a state up, each time by one limit at most. */
-const LARGEST_LIMIT = 2 ** 22
-/** The most that both counts may add up to after a charge without asking. */
-const MOST_CHARGED = 2 ** 25
+const MAX_COUNT = HALF - 1
+/** The largest limit in this form. Each time a clock is set back, both counts are added up and grow by one limit at most. */
+const MAX_LIMIT = 2 ** 22
+/** The largest sum of both counts after a charge without a decision. */
+const MAX_CHARGED = 2 ** 25
 
 /** Whether the counts of this policy fit. */
 export function isCompact(policy: Policy): boolean {
   const { algorithm, buckets, limit } = policy
-  return algorithm.name === "sliding-window-counter" && buckets === 1 && limit <= LARGEST_LIMIT
+  return algorithm.name === "sliding-window-counter" && buckets === 1 && limit <= MAX_LIMIT
 }
 
-/** Whether a state has room for a charge that nobody asked about: only those have no limit of their own. */
+/** Whether a charge without a decision fits. Only such charges may exceed the limit. */
 export function fitsCompactCounter(cells: Float64Array, at: number, cost: number): boolean {
   const counts = cells[at + COUNTS] as number
   const previous = (counts / HALF) | 0
-  return previous + (counts - previous * HALF) + cost <= MOST_CHARGED
+  return previous + (counts - previous * HALF) + cost <= MAX_CHARGED
 }
 
-/** The state as the full algorithm takes it, while it does. */
+/** Holds a state in the form of the full algorithm. */
 const wide = new Float64Array(4)
 
-/** The full state of a compact one, for `algorithms/sliding-window-counter.ts`. */
+/** Converts a compact state to the form of the full algorithm. */
 export function widen(cells: Float64Array, at: number, to: Float64Array, toAt: number): void {
   const counts = cells[at + COUNTS] as number
   const previous = (counts / HALF) | 0
@@ -46,11 +46,11 @@ export function widen(cells: Float64Array, at: number, to: Float64Array, toAt: n
   to[toAt + 3] = previous
 }
 
-/** `wide` again in three cells. Only a clock that was set back eight times over goes beyond, and stays above every limit. */
+/** Converts `wide` to three cells. Only a clock that is set back eight times clips a count, which then still exceeds any limit. */
 function narrow(cells: Float64Array, at: number): void {
   cells[at + START] = wide[0] as number
   cells[at + SIZE] = wide[1] as number
-  cells[at + COUNTS] = Math.min(wide[3] as number, MOST) * HALF + Math.min(wide[2] as number, MOST)
+  cells[at + COUNTS] = Math.min(wide[3] as number, MAX_COUNT) * HALF + Math.min(wide[2] as number, MAX_COUNT)
 }
 
 function widened(cells: Float64Array, at: number): Float64Array {
@@ -58,10 +58,7 @@ function widened(cells: Float64Array, at: number): Float64Array {
   return wide
 }
 
-/**
- * In one piece, with what is rare apart: the engine inlines only so many bytes of code, whether they run or not, and what it
- * leaves out it hands every number boxed. How long things count is `offsetForRoom`, where it is known that room is missing.
- */
+/** The waits are those of `offsetForRoom` in sliding-window-counter.ts, for the case that room is missing. */
 function check(
   policy: Policy,
   cells: Float64Array,
@@ -79,7 +76,6 @@ function check(
   }
   const counts = cells[at + COUNTS] as number
   const previous = (counts / HALF) | 0
-  // Stays a double: it is divided by, and turning it into 32 bits and back makes that wait.
   const current = counts - previous * HALF
   const room = policy.limit - current - (previous && weighted(previous, size, offset))
   // One µs after the newest bucket has left the window.
@@ -96,14 +92,14 @@ function check(
   }
   verdict.allowed = false
   verdict.remaining = room > 0 ? room | 0 : 0
-  // The newest bucket alone is too much: it has to shrink as the previous one.
+  // The newest bucket alone exceeds the limit: the wait lasts until it is the previous one and has lost weight.
   if (current > fits) {
     verdict.retryAfter = gone - mulDivCeil(fits + 1, size, current)
     verdict.resetAfter = gone - Math.ceil(size / current)
   } else denyForPrevious(size, fits - current + 1, previous, current, offset, verdict)
 }
 
-/** The waits of a denial when the newest bucket alone would leave room. */
+/** The waits of a denial for which the previous bucket has to lose weight. */
 function denyForPrevious(
   size: number,
   missing: number,

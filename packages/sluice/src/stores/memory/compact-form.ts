@@ -1,18 +1,18 @@
-// States nearly always need less than their algorithm allows for. A table keeps the short form as long as every policy it
-// meets fits it, and is rewritten in the full form with the first one that does not.
+// Compact forms of states. A table uses the compact form as long as all of its policies fit, and is rewritten in the full form
+// when one does not.
 
 import type { Algorithm, Policy } from "../../algorithms/algorithm.js"
 import { bucketOfOneRate } from "../../algorithms/bucket.js"
 import { compactCounter, fitsCompactCounter, isCompact, widen } from "./compact-counter.js"
 
 export interface CompactForm {
-  /** The arithmetic for states in this form. */
+  /** The algorithm on states in this form. */
   readonly algorithm: Algorithm
-  /** Whether states of a policy can be kept in it. */
+  /** Whether states of a policy fit this form. */
   fits(policy: Policy): boolean
-  /** Whether a charge without asking can be kept in it, on the state at `at`. */
+  /** Whether the state at `at` still fits this form after a charge without a decision. */
   takes(cells: Float64Array, at: number, cost: number): boolean
-  /** Writes a state in the full form. */
+  /** Converts a state to the full form. */
   widen(cells: Float64Array, at: number, to: Float64Array, toAt: number): void
 }
 
@@ -23,13 +23,13 @@ const counterForm: CompactForm = {
   widen,
 }
 
-/** The short form for a table that has met one policy, if there is one. */
+/** The compact form for a table whose only policy so far is `policy`, if there is one. */
 export function compactFormOf(policy: Policy): CompactForm | undefined {
   if (isCompact(policy)) return counterForm
   return policy.token > 0 ? bucketForm(policy) : undefined
 }
 
-/** Buckets of one rate need not tell it in each of their states. */
+/** Buckets of one rate need not store the rate in every state. */
 function bucketForm({ token, leak }: Policy): CompactForm {
   const cellCount = 3
   return {

@@ -1,7 +1,7 @@
-// A 64-bit keyed hash of a storage key, in two 32-bit lanes. The key is secret and new for every process: who does not
-// know it cannot find two names that share a counter. The second lane is fed from the first, and both multipliers are
-// secret, so that a difference that cancels in one lane has already gone through an unknown product in the other.
-// Not cryptographic; about 2 ns per character, most of it reading the string.
+// A 64-bit keyed hash of a key, in two 32-bit lanes. The hash key is secret and new for every process, so that an attacker
+// cannot find two names that share a counter. The second lane takes the first as its input, and both multipliers are secret:
+// a difference that cancels out in one lane has gone through an unknown product in the other. The hash is not cryptographic. It
+// takes about 2 ns per character.
 
 export type HashKey = readonly [number, number, number, number]
 
@@ -13,46 +13,72 @@ export function randomHashKey(): HashKey {
 
 export class KeyHash {
   readonly key: HashKey
-  /** The hash of the last key, two signed words. Never both zero: that marks an empty slot. */
+  /** The last hash, as two signed words. Never both zero, because that marks an empty slot. */
   low = 0
   high = 0
-  /** The text hashed last. */
-  text: string
-  /** Where both lanes start, and their multipliers. As secret as the key. */
-  readonly a: number
-  readonly b: number
-  readonly m: number
-  readonly n: number
+  /** The text that was hashed last, or undefined if it was bytes. A caller need not hash the same text again. */
+  text: string | undefined
+  /** The start of both lanes, and their multipliers. */
+  readonly #a: number
+  readonly #b: number
+  readonly #m: number
+  readonly #n: number
 
   constructor(key: HashKey = randomHashKey()) {
     this.key = key
-    this.a = key[0]
-    this.b = key[1]
-    // Odd multipliers lose no information; a few bits set high and low keep them from being weak.
-    this.m = key[2] | 0x40000201
-    this.n = key[3] | 0x20000401
-    this.text = "?"
+    this.#a = key[0]
+    this.#b = key[1]
+    // An odd multiplier loses no information. The fixed bits rule out weak ones.
+    this.#m = key[2] | 0x40000201
+    this.#n = key[3] | 0x20000401
     this.hash("")
   }
 
-  /** Leaves the hash in `low` and `high`. Ask only if `text` is another: for several limits on one key it is there. */
+  /** Hashes a text into `low` and `high`. */
   hash(text: string): void {
     this.text = text
-    const m = this.m
-    const n = this.n
+    const m = this.#m
+    const n = this.#n
     const length = text.length
-    let a = this.a ^ length
-    // Told to be 32 bits like `a`: else the engine adds them as doubles, which takes twice as long as all the rest.
-    let b = this.b | 0
+    let a = this.#a ^ length
+    let b = this.#b | 0
     for (let i = 0; i < length; i++) {
       a = Math.imul(a ^ text.charCodeAt(i), m)
       a ^= a >>> 15
       b = Math.imul(b + a, n)
       b ^= b >>> 17
     }
-    a = Math.imul(a ^ b, 0x85ebca6b)
+    this.#finish(a, b)
+  }
+
+  /**
+   * Hashes ASCII text that a socket delivered as bytes, to the same hash as `hash` of that text. Creating a string would take
+   * longer than the check. Returns false, without a hash, if a byte is not ASCII.
+   */
+  hashBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    const m = this.#m
+    const n = this.#n
+    let a = this.#a ^ (end - start)
+    let b = this.#b | 0
+    let seen = 0
+    for (let i = start; i < end; i++) {
+      const byte = bytes[i] as number
+      seen |= byte
+      a = Math.imul(a ^ byte, m)
+      a ^= a >>> 15
+      b = Math.imul(b + a, n)
+      b ^= b >>> 17
+    }
+    if (seen > 0x7f) return false
+    this.text = undefined
+    this.#finish(a, b)
+    return true
+  }
+
+  #finish(first: number, second: number): void {
+    let a = Math.imul(first ^ second, 0x85ebca6b)
     a ^= a >>> 13
-    b = Math.imul(b + a, 0xc2b2ae35)
+    let b = Math.imul(second + a, 0xc2b2ae35)
     b ^= b >>> 16
     this.high = b
     this.low = (a | b) === 0 ? 1 : a

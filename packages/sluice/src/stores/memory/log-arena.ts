@@ -1,10 +1,10 @@
-// Where sliding logs live: blocks with room for 2, 4, 8 … entries, cut from slabs of the same size class, so that a log
-// that grows moves to the next class and leaves a block that the next log takes.
+// The memory of sliding logs: blocks with room for 2, 4, 8 … entries, cut from slabs of one size class. A log that grows moves to
+// the next class, and its old block is reused by the next log of that size.
 
 import { initLog, logCells } from "../../algorithms/sliding-window-log.js"
 
 const CLASSES = 32
-/** Doubles in a slab of small blocks: 64 KB. A larger block is a slab of its own. */
+/** Doubles in a slab of small blocks: 64 KB. A larger block has its own slab. */
 const SLAB = 8192
 
 interface SizeClass {
@@ -18,11 +18,11 @@ interface SizeClass {
 export class LogArena {
   readonly #classes: SizeClass[] = []
   bytes = 0
-  /** Where the block located last is. */
+  /** The place of the block that was located last. */
   cells: Float64Array = new Float64Array(0)
   at = 0
 
-  /** Takes a block with room for 2^sizeClass entries and returns its reference, never 0. */
+  /** Allocates a block with room for 2^sizeClass entries and returns its reference, which is never 0. */
   take(sizeClass: number): number {
     const size = this.#classOf(sizeClass)
     let index = size.free.pop()
@@ -40,11 +40,12 @@ export class LogArena {
     return reference
   }
 
+  /** Frees a block. */
   give(reference: number): void {
     const size = this.#classOf(reference % CLASSES)
     size.free.push(Math.floor(reference / CLASSES) - 1)
     if (size.free.length === size.used) {
-      // Nothing of this size is left: the slabs go back to the system.
+      // No block of this size is in use, so the slabs are freed.
       for (const slab of size.slabs) this.bytes -= slab.byteLength
       size.slabs.length = 0
       size.free.length = 0
@@ -52,7 +53,7 @@ export class LogArena {
     }
   }
 
-  /** The same log in a block of twice the room. */
+  /** Moves a log into a block of twice the size and returns the new reference. */
   grow(reference: number): number {
     this.locate(reference)
     const { cells, at } = this

@@ -1,11 +1,11 @@
-// One open-addressing hash table over a single buffer: each slot is the 64-bit hash followed by its cells, so that a
-// look-up touches one cache line, and the garbage collector has nothing to walk. The system hands out such a buffer without
-// touching it, so that making a large one takes no longer than a small one.
+// An open-addressing hash table in a single buffer. A slot is the 64-bit hash followed by its cells, so a lookup touches one
+// cache line, and the garbage collector has nothing to traverse. The system provides large zeroed buffers lazily, so creating one
+// takes no longer than creating a small one.
 
 import { gcd } from "../../algorithms/exact.js"
 
 const TO_UNIT = 2 ** -32
-/** Slots that a sweep looks at in a row. Capacities are multiples of it. */
+/** Adjacent slots that a sweep examines. Capacities are multiples of it. */
 const BLOCK = 16
 
 export class Segment {
@@ -31,17 +31,17 @@ export class Segment {
     return this.cells.byteLength
   }
 
-  /** Where in `cells` those of a slot start. */
+  /** The index in `cells` at which the state of a slot starts. */
   at(slot: number): number {
     return slot * this.stride + 1
   }
 
-  /** The slot of a hash, or -1. Slots below `floor` are no longer this segment's: they were moved to a larger one. */
+  /** The slot of a hash, or -1. Slots below `floor` have been moved to another segment. */
   find(low: number, high: number, floor: number): number {
     const { capacity, words } = this
     const wordStride = this.stride * 2
     let slot = this.#home(high)
-    // An entry pushed beyond the floor by others is in the run that reaches over it.
+    // An entry whose home is below the floor may be in the run that starts there.
     if (slot < floor) slot = floor
     for (;;) {
       const word = slot * wordStride
@@ -54,7 +54,7 @@ export class Segment {
     }
   }
 
-  /** Takes the first empty slot for a hash that is not here, its cells all zero. */
+  /** Puts a hash that the segment does not have into the first empty slot. Its cells are zero. */
   take(low: number, high: number): number {
     let slot = this.#home(high)
     while (!this.isEmpty(slot)) if (++slot === this.capacity) slot = 0
@@ -77,7 +77,7 @@ export class Segment {
     return this.words[slot * this.stride * 2 + 1] as number
   }
 
-  /** Empties a slot and moves later entries of its run up, so that no tombstones gather. */
+  /** Empties a slot and moves later entries of its run up, so that no tombstones are needed. */
   erase(slot: number, floor: number): void {
     const { capacity } = this
     let hole = slot
@@ -95,7 +95,7 @@ export class Segment {
     this.words.fill(0, hole * wordStride, (hole + 1) * wordStride)
   }
 
-  /** Word by word: a hash read as a double might come back as another NaN. */
+  /** Copies words, because a hash that is read as a double could be written as another NaN. */
   #copy(from: number, to: number): void {
     const { words } = this
     const wordStride = this.stride * 2
@@ -103,9 +103,8 @@ export class Segment {
   }
 
   /**
-   * The slot a sweep looks at in its step `step`, of `capacity` in a round. A sweep that went front to back would leave
-   * the slots behind it empty and those before it overfull, and runs there would grow very long; leaping from block to
-   * block by the golden section thins the table out evenly.
+   * The slot that a sweep examines in its step `step`, of `capacity` in a round. A sweep from front to back would empty the slots
+   * behind it while new keys make long runs before it. Jumping from block to block by the golden ratio thins the table out evenly.
    */
   slotOfStep(step: number): number {
     const block = Math.floor(step / BLOCK)
@@ -113,8 +112,8 @@ export class Segment {
   }
 
   /**
-   * The slot a hash would like. Scaling instead of masking allows any capacity, and keeps the order of hashes: moving to a
-   * larger segment reads and writes memory front to back.
+   * The first slot to try for a hash. Scaling instead of masking allows any capacity and keeps the order of hashes, so that a move
+   * to a larger segment reads and writes memory from front to back.
    */
   #home(high: number): number {
     return ((high >>> 0) * TO_UNIT * this.capacity) | 0

@@ -1,8 +1,8 @@
-// Saves the counters to a file and loads them, so that a restart does not hand everybody a fresh limit.
+// Saves the counters to a file and loads them, so that a restart does not reset the limits.
 //
-// The file: a line of magic and version, a line of JSON about the tables, their states as doubles, and a SHA-256 of all
-// before it. Each state is its hash (two words), the number of its cells, and the cells. The secret hash key is inside,
-// hence mode 0600.
+// The file: a line with magic and version, a line of JSON that describes the tables, their states as doubles, and a SHA-256 of
+// everything before it. Each state is its hash (two words), the number of its cells, and the cells. The file contains the secret
+// hash key and therefore has mode 0600.
 
 import { fileProblem, replaceFile, sweepDrafts } from "../../atomic-file.js"
 import { SluiceError } from "../../errors.js"
@@ -32,14 +32,14 @@ interface Header {
 const sha256 = (bytes: Uint8Array) =>
   process.getBuiltinModule("node:crypto").createHash("sha256").update(bytes).digest()
 
-/** Where a memory store keeps its counters while it is not running. */
+/** Where a memory store saves its counters. */
 export interface Snapshot {
-  /** Fills the tables and returns their hash key; undefined when there is nothing saved yet. */
+  /** Fills the tables and returns their hash key. Undefined if nothing is saved. */
   read(tables: Tables, now: number): HashKey | undefined
   write(tables: Tables, hashKey: HashKey, now: number): void
 }
 
-/** Keeps the counters in a file: `memoryStore({ snapshot: fileSnapshot("/var/lib/app/limits") })`. */
+/** Saves the counters in a file: `memoryStore({ snapshot: fileSnapshot("/var/lib/app/limits") })`. */
 export function fileSnapshot(path: string): Snapshot {
   checkType(path ?? "", "fileSnapshot", "a file path", (value) => typeof value === "string" && value !== "")
   return {
@@ -95,7 +95,7 @@ function restore(tables: Tables, header: Header, states: Float64Array, now: numb
     for (let key = 0; key < saved.keys; key++) {
       const cells = states[at + 2] as number
       const state = states.subarray(at + STATE_HEADER, at + STATE_HEADER + cells)
-      // A smaller store than before keeps the keys that are being limited.
+      // If the store is smaller than before, keys in heavy use stay.
       if (tables.keys < tables.maxKeys || tables.makeRoom(1, now)) {
         table.restore(states[at] as number, states[at + 1] as number, state, tables.maxKeys)
       }
@@ -114,7 +114,7 @@ function readIfThere(path: string): Buffer | undefined {
   }
 }
 
-/** Checks a file as a whole before any of it is believed. */
+/** Checks the whole file before any of it is used. */
 function open(path: string, content: Buffer): { header: Header; states: Float64Array } {
   const bad = (expected: string) => new SluiceError("SNAPSHOT_INVALID", { place: path, expected })
   if (content.toString("latin1", 0, MAGIC.length) !== MAGIC) throw bad("is not a snapshot of this version")
@@ -124,6 +124,6 @@ function open(path: string, content: Buffer): { header: Header; states: Float64A
   const end = body.indexOf(10, MAGIC.length)
   const header = JSON.parse(body.toString("utf8", MAGIC.length, end)) as Header
   if (header.hashKey.length !== 4) throw bad("has no hash key")
-  // Copied, because the states do not start at a multiple of eight.
+  // A copy, because the states do not start at a multiple of eight bytes.
   return { header, states: new Float64Array(new Uint8Array(body.subarray(end + 1)).buffer) }
 }

@@ -1,5 +1,5 @@
-// The counters of one namespace. Grows in small steps: while a larger segment fills, the old one is emptied a few slots per
-// check, so that no single check pays for the growth.
+// The counters of one namespace. A table grows in small steps: it moves a few slots per check from the old segment to a larger
+// one, so that no single check pays for the growth.
 
 import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
@@ -11,20 +11,20 @@ import { LogArena } from "./log-arena.js"
 import { Segment } from "./segment.js"
 
 const FIRST_CAPACITY = 16
-/** Share of slots that may be taken. Above it, runs of linear probing get long. */
+/** The largest share of slots in use. Above it, linear probing makes long runs. */
 const MAX_LOAD = 0.85
-/** Small tables double; large ones grow by a quarter, which keeps a key at 32 bytes ÷ 0.68 at the worst. */
+/** Smaller tables double. Larger ones grow by a quarter, so that a key of 32 bytes takes at most 32 ÷ 0.68 bytes. */
 const DOUBLE_BELOW = 65_536
-/** Slots moved per check while growing. A quarter more slots needs at least 5 per insert to be done in time. */
+/** Slots moved per check while growing. To finish before the next growth, at least 5 per new key are needed. */
 const MOVED_PER_CHECK = 16
 
-/** Slots looked at for expired keys per new key. */
+/** Slots examined for expired keys per new key. */
 const SWEPT_PER_INSERT = 4
 
-/** Slots drawn at random in search of a key that may go, before walking. */
-const DRAWN = 64
+/** Slots that an eviction tries at random before it walks from slot to slot. */
+const RANDOM_TRIES = 64
 
-/** Who keeps count over all tables. */
+/** Counts over all tables of a store. */
 export interface TableOwner {
   keys: number
   blocks: number
@@ -33,41 +33,41 @@ export interface TableOwner {
 
 export class Table {
   owner: TableOwner
-  /** The policy in use here. */
+  /** The policy of the last call. */
   policy: Policy
-  /** The arithmetic for the states as they are kept here. */
+  /** Works on states in the form in which this table keeps them. */
   algorithm: Algorithm
-  /** Where the state found or inserted last is. */
+  /** The place of the state that was found or inserted last. */
   cells: Float64Array
   at = 0
   /**
-   * The hash whose state that is, so that a check of the same key, as in a flood from one client, need not look for it. Zero
-   * when the state may have moved, while states move, and for logs.
+   * The hash of the key at that place, so that a repeated check of one key needs no lookup. Zero if the state may have moved,
+   * while the table grows, and for logs.
    */
   low = 0
   high = 0
   count = 0
 
-  /** Cells per slot: the state itself, or one reference into the arena of logs. */
+  /** Cells per slot: those of the state, or one reference to a log in the arena. */
   #slotCells: number
   readonly #arena: LogArena | undefined
-  /** The short form that states are kept in, as long as all fit it. */
+  /** The compact form of the states, as long as every state fits it. */
   #form: CompactForm | undefined
   #segment: Segment
-  /** The segment being emptied, and how far. Slots below the frontier have moved. */
+  /** The segment that is being moved. Slots below the frontier have moved already. */
   #old: Segment | undefined
   #frontier = 0
   #found: Segment
   #slot = -1
-  /** Where the sweep for expired keys is. */
-  #hand = 0
-  /** The least that any policy met here holds: what may be dropped must be idle for all. */
-  #leastCapacity: number
+  /** The position of the sweep for expired keys. */
+  #sweepStep = 0
+  /** The smallest capacity of any policy used here: a key is evicted only if it is idle under all of them. */
+  #minCapacity: number
 
   constructor(owner: TableOwner, policy: Policy) {
     this.owner = owner
     this.policy = policy
-    this.#leastCapacity = policy.capacity
+    this.#minCapacity = policy.capacity
     this.#form = compactFormOf(policy)
     this.algorithm = this.#form?.algorithm ?? policy.algorithm
     this.#arena = policy.algorithm.name === "sliding-window-log" ? new LogArena() : undefined
@@ -86,14 +86,14 @@ export class Table {
     return this.#segment.bytes + (this.#old?.bytes ?? 0) + (this.#arena?.bytes ?? 0)
   }
 
-  /** Another policy is in use from now on. */
-  meet(policy: Policy): void {
+  /** Sets the policy of the following calls. */
+  setPolicy(policy: Policy): void {
     this.policy = policy
-    if (policy.capacity < this.#leastCapacity) this.#leastCapacity = policy.capacity
+    if (policy.capacity < this.#minCapacity) this.#minCapacity = policy.capacity
     if (this.#form?.fits(policy) === false) this.#widen(policy)
   }
 
-  /** Decides on the state of a hash, and charges it if allowed. False when there is none. */
+  /** Decides on the state of a hash, and charges it if allowed. False if there is no state. */
   check({ low, high }: KeyHash, policy: Policy, cost: number, now: number, verdict: Verdict): boolean {
     if (!this.find(low, high)) return false
     if (this.#arena === undefined) {
@@ -109,7 +109,7 @@ export class Table {
     return true
   }
 
-  /** Points `cells` and `at` to the state of a hash. False when there is none. */
+  /** Points `cells` and `at` to the state of a hash. False if there is none. */
   find(low: number, high: number): boolean {
     if (this.#old !== undefined) {
       this.#move(MOVED_PER_CHECK)
@@ -125,11 +125,11 @@ export class Table {
     return true
   }
 
-  /** Adds a hash that `find` did not find, with a state never used. */
-  insert(low: number, high: number, now: number, mostKeys: number): void {
-    // Each new key looks at some old ones: a table that is in use tidies itself.
+  /** Adds a hash that the table does not have, with an empty state. */
+  insert(low: number, high: number, now: number, maxKeys: number): void {
+    // Every new key pays for examining a few old ones.
     this.sweep(SWEPT_PER_INSERT, now)
-    if (this.count + 1 > this.#segment.capacity * MAX_LOAD) this.#resize(this.#larger(mostKeys))
+    if (this.count + 1 > this.#segment.capacity * MAX_LOAD) this.#resize(this.#larger(maxKeys))
     const segment = this.#segment
     const slot = segment.take(low, high)
     if (this.#arena !== undefined) segment.cells[segment.at(slot)] = this.#arena.take(1)
@@ -137,12 +137,12 @@ export class Table {
     this.#point(segment, slot)
   }
 
-  /** Decides on the state found. */
+  /** Decides on the state that was found last. */
   decide(policy: Policy, cost: number, now: number, verdict: Verdict): void {
     this.algorithm.decide(policy, this.cells, this.at, cost, now, verdict)
   }
 
-  /** Charges the state found. */
+  /** Charges the state that was found last. */
   charge(policy: Policy, cost: number, now: number): void {
     if (this.#arena !== undefined) this.#makeRoom(policy, now)
     else if (this.#form?.takes(this.cells, this.at, cost) === false) this.#widenHere(policy)
@@ -150,47 +150,46 @@ export class Table {
   }
 
   refund(policy: Policy, cost: number, now: number): void {
-    // A key with nothing charged stays as it is, expired or not.
+    // A state without charges stays unchanged.
     if (this.algorithm.used(policy, this.cells, this.at, now) === 0) return
     this.algorithm.refund(policy, this.cells, this.at, cost, now)
   }
 
-  /** Before a charge: a sliding log may need room for one more entry. */
+  /** Makes room for one more entry of a sliding log. */
   #makeRoom(policy: Policy, now: number): void {
     if (logIsFull(this.cells, this.at)) settleLog(policy, this.cells, this.at, now)
     if (logIsFull(this.cells, this.at)) this.#growLog()
   }
 
-  /** Forgets the key found last. */
+  /** Removes the key that was found last. */
   remove(): void {
     this.#erase(this.#found, this.#slot)
   }
 
-  /** Looks at the next slots and forgets keys whose state has expired. */
+  /** Examines the next slots and removes keys whose state has expired. */
   sweep(slots: number, now: number): void {
     if (this.#old !== undefined) this.#move(slots)
     if (this.#old !== undefined) return
     const segment = this.#segment
     for (let left = slots; left > 0; left--) {
-      if (this.#hand >= segment.capacity) this.#hand = 0
-      const slot = segment.slotOfStep(this.#hand)
-      // Erasing moves a later entry into this slot: it is looked at next.
+      if (this.#sweepStep >= segment.capacity) this.#sweepStep = 0
+      const slot = segment.slotOfStep(this.#sweepStep)
+      // Erasing may move a later entry into this slot, so this slot is examined again.
       if (!segment.isEmpty(slot) && this.#hasExpired(segment, slot, now)) this.#erase(segment, slot)
-      else this.#hand++
+      else this.#sweepStep++
     }
   }
 
   /**
-   * Forgets one key whose state has expired or that is idle; one at its limit or more than half used stays. Returns after
-   * how many slots it was found, or 0. Draws slots at random: walking on from one would take the first of every run, and
-   * what remains would grow into ever longer runs. Only when hardly any may go does it walk.
+   * Removes one key that has expired or is at most half used. Returns how many slots were examined, or 0 if no key was removed.
+   * Tries slots at random first: walking would remove the first key of every run, and the rest would grow into ever longer runs.
    */
   evict(slots: number, now: number): number {
     if (this.#old !== undefined) this.#finishMove()
     const segment = this.#segment
     let slot = 0
     for (let looked = 1; looked <= slots; looked++) {
-      slot = looked <= DRAWN ? randomBelow(segment.capacity) : (slot + 1) % segment.capacity
+      slot = looked <= RANDOM_TRIES ? randomBelow(segment.capacity) : (slot + 1) % segment.capacity
       if (segment.isEmpty(slot)) continue
       if (this.#hasExpired(segment, slot, now) || this.#isIdle(now)) {
         this.#erase(segment, slot)
@@ -200,14 +199,14 @@ export class Table {
     return 0
   }
 
-  /** Gives memory back after most keys have gone. */
+  /** Shrinks the table after most keys have been removed. */
   shrink(): void {
     if (this.#old !== undefined || this.#segment.capacity <= FIRST_CAPACITY) return
     if (this.count > this.#segment.capacity * 0.2) return
     this.#resize(Math.max(FIRST_CAPACITY, Math.ceil((this.count * 2) / MAX_LOAD)))
   }
 
-  /** Calls back with every state not yet expired, in its full form. */
+  /** Calls back with every state that has not expired. */
   forEach(now: number, visit: (low: number, high: number, state: Float64Array) => void): void {
     this.#finishMove()
     const segment = this.#segment
@@ -218,10 +217,10 @@ export class Table {
     }
   }
 
-  /** Puts a state back that `forEach` gave. */
-  restore(low: number, high: number, state: Float64Array, mostKeys: number): void {
+  /** Inserts a state that `forEach` passed to its callback. */
+  restore(low: number, high: number, state: Float64Array, maxKeys: number): void {
     if (this.#arena === undefined && state.length > this.#slotCells) this.#widen(this.policy)
-    this.insert(low, high, 0, mostKeys)
+    this.insert(low, high, 0, maxKeys)
     if (this.#arena === undefined) {
       this.cells.set(state, this.at)
       return
@@ -242,7 +241,7 @@ export class Table {
     this.#slot = slot
     this.cells = segment.cells
     this.at = segment.at(slot)
-    this.#lose()
+    this.#forgetPlace()
     const arena = this.#arena
     if (arena === undefined) return
     arena.locate(this.cells[this.at] as number)
@@ -250,8 +249,8 @@ export class Table {
     this.at = arena.at
   }
 
-  /** What was found last may be elsewhere from now on. */
-  #lose(): void {
+  /** Forgets the place of the last key, because states may move. */
+  #forgetPlace(): void {
     this.low = 0
     this.high = 0
   }
@@ -261,15 +260,15 @@ export class Table {
     return this.algorithm.expiresAt(this.policy, this.cells, this.at) <= now
   }
 
-  /** Whether the state pointed to is at most half used. */
+  /** Whether the state that was found last is at most half used. */
   #isIdle(now: number): boolean {
-    return this.algorithm.used(this.policy, this.cells, this.at, now) * 2 <= this.#leastCapacity
+    return this.algorithm.used(this.policy, this.cells, this.at, now) * 2 <= this.#minCapacity
   }
 
   #erase(segment: Segment, slot: number): void {
     if (this.#arena !== undefined) this.#arena.give(segment.cells[segment.at(slot)] as number)
     segment.erase(slot, segment === this.#old ? this.#frontier : 0)
-    this.#lose()
+    this.#forgetPlace()
     this.#counted(-1)
   }
 
@@ -279,25 +278,25 @@ export class Table {
     if (isBlock(this.policy)) this.owner.blocks += keys
   }
 
-  #larger(mostKeys: number): number {
+  #larger(maxKeys: number): number {
     const capacity = this.#segment.capacity
     const wanted = capacity < DOUBLE_BELOW ? capacity * 2 : Math.ceil(capacity * 1.25)
-    // The last step ends at the cap: a full store has no slots that can never be used.
-    const needed = Math.ceil((mostKeys + 1) / MAX_LOAD)
+    // The last growth ends at what `maxKeys` needs, so that a full store has no unusable slots.
+    const needed = Math.ceil((maxKeys + 1) / MAX_LOAD)
     return Math.max(capacity + 1, Math.min(wanted, needed))
   }
 
   #resize(capacity: number): void {
     this.#finishMove()
     this.#old = this.#segment
-    this.#lose()
+    this.#forgetPlace()
     this.#frontier = 0
-    this.#hand = 0
+    this.#sweepStep = 0
     this.#segment = new Segment(capacity, this.#slotCells)
     this.owner.slots += this.#segment.capacity - this.#old.capacity
   }
 
-  /** Something beyond the compact form came along: rewrites the table once, all at once. Rare enough for one pause. */
+  /** Rewrites all states in their full form at once, because one does not fit the compact form. Rare enough for one pause. */
   #widen(policy: Policy): void {
     this.#finishMove()
     this.algorithm = policy.algorithm
@@ -307,7 +306,7 @@ export class Table {
     this.#form = undefined
   }
 
-  /** The same, and points to the state found again. */
+  /** `#widen`, then points to the same state again. */
   #widenHere(policy: Policy): void {
     const low = this.#found.low(this.#slot)
     const high = this.#found.high(this.#slot)
@@ -323,7 +322,7 @@ export class Table {
     const old = this.#old as Segment
     const segment = this.#segment
     let end = Math.min(this.#frontier + slots, old.capacity)
-    // Whole runs: one that reaches over the end of the segment goes on at its front, and is looked for from the back.
+    // Moves whole runs, so that `find` in the old segment never starts inside a run that has partly moved.
     while (end < old.capacity && !old.isEmpty(end)) end++
     for (let slot = this.#frontier; slot < end; slot++) {
       if (old.isEmpty(slot)) continue

@@ -1,37 +1,38 @@
-// All counters of a memory store: one table per namespace, held together by one bound on the number of keys.
+// All counters of a memory store: one table per namespace, and one bound on the number of keys.
 
 import type { Policy } from "../../algorithms/algorithm.js"
 import type { Namespace } from "../store.js"
 import { Table } from "./table.js"
 
-/** Slots looked at for a key that may go before a new key is refused: at most about 0.1 ms. */
+/** Slots that are examined for a key to evict before a new key is refused: at most about 0.1 ms. */
 const SEARCH = 8_192
-/** The same, once a whole round has found nothing. */
+/** The same, after a whole round has found nothing. */
 const SEARCH_WHEN_SATURATED = 64
-/** One in so many slots of a table gives a key before the next table's turn. */
-const GIVEN_SHARE = 64
-/** Slots looked at per round of tidying: about 1 ms. */
+/** A table evicts one key per this many slots before it is the next table's turn. */
+const SLOTS_PER_EVICTION = 64
+/** Slots examined per call of `tidy`: about 1 ms. */
 const TIDY = 65_536
 
-/** The owner of a table that was dropped: no namespace's handle leads to it any more. */
-const NOBODY = { keys: 0, blocks: 0, slots: 0 }
+/** The owner of a table that was removed. It differs from every store, so a namespace's handle to the table is ignored. */
+const NO_OWNER = { keys: 0, blocks: 0, slots: 0 }
 
 export class Tables {
   readonly maxKeys: number
-  /** Keys held, those of them that are blocks, and slots there are: kept up to date by the tables. */
+  /** The number of keys, of blocks among them, and of slots. The tables keep them up to date. */
   keys = 0
   blocks = 0
   slots = 0
-  /** Keys dropped to make room for new ones. */
+  /** Keys evicted to make room for new ones. */
   evicted = 0
   readonly #byNamespace = new Map<string, Table>()
-  /** The same tables in a row, for the hand that looks for keys that may go. */
-  #row: Table[] = []
-  #hand = 0
-  /** Keys the table at the hand has given in a row. */
-  #given = 0
-  /** Slots looked at since the last key that could go. */
-  #fruitless = 0
+  /** The same tables as a list, for eviction and tidying. */
+  #list: Table[] = []
+  /** The position in the list. */
+  #position = 0
+  /** Keys that the table at this position has evicted since its turn began. */
+  #evictedHere = 0
+  /** Slots examined since the last key was evicted. */
+  #examined = 0
 
   constructor(maxKeys: number) {
     this.maxKeys = maxKeys
@@ -39,7 +40,7 @@ export class Tables {
 
   get bytes(): number {
     let bytes = 0
-    for (const table of this.#row) bytes += table.bytes
+    for (const table of this.#list) bytes += table.bytes
     return bytes
   }
 
@@ -52,7 +53,7 @@ export class Tables {
     if (table?.owner !== this) {
       table = this.named(namespace.name, policy)
       namespace.handle = table
-    } else if (table.policy !== policy) table.meet(policy)
+    } else if (table.policy !== policy) table.setPolicy(policy)
     return table
   }
 
@@ -67,40 +68,40 @@ export class Tables {
     if (table === undefined) {
       table = new Table(this, policy)
       this.#byNamespace.set(name, table)
-      this.#row.push(table)
+      this.#list.push(table)
     }
-    if (table.policy !== policy) table.meet(policy)
+    if (table.policy !== policy) table.setPolicy(policy)
     return table
   }
 
-  /** Whether `wanted` more keys fit, after dropping keys that may go if need be. */
+  /** Whether `wanted` more keys fit. Evicts keys if necessary. */
   makeRoom(wanted: number, now: number): boolean {
     let over = this.keys + wanted - this.maxKeys
-    let search = this.#fruitless >= this.slots ? SEARCH_WHEN_SATURATED : SEARCH
+    let search = this.#examined >= this.slots ? SEARCH_WHEN_SATURATED : SEARCH
     while (over > 0 && search > 0) {
-      const table = this.#row[this.#hand % this.#row.length] as Table
+      const table = this.#list[this.#position % this.#list.length] as Table
       const step = Math.min(search, table.slots)
       const looked = table.evict(step, now)
       search -= looked || step
-      this.#fruitless = looked === 0 ? this.#fruitless + step : 0
+      this.#examined = looked === 0 ? this.#examined + step : 0
       if (looked > 0) {
         over--
         this.evicted++
       }
-      // Each table gives in proportion to its size.
-      if (looked === 0 || ++this.#given * GIVEN_SHARE > table.slots) {
-        this.#hand++
-        this.#given = 0
+      // Tables evict in proportion to their size.
+      if (looked === 0 || ++this.#evictedHere * SLOTS_PER_EVICTION > table.slots) {
+        this.#position++
+        this.#evictedHere = 0
       }
     }
     return over <= 0
   }
 
-  /** Drops expired keys and empty tables, and gives memory back. Returns whether any key is left. */
+  /** Removes expired keys and empty tables, and shrinks the others. Returns whether any key is left. */
   tidy(now: number): boolean {
     let budget = TIDY
-    for (let i = this.#row.length; i > 0 && budget > 0; i--) {
-      const table = this.#row[this.#hand++ % this.#row.length] as Table
+    for (let i = this.#list.length; i > 0 && budget > 0; i--) {
+      const table = this.#list[this.#position++ % this.#list.length] as Table
       const step = Math.min(budget, table.slots)
       table.sweep(step, now)
       table.shrink()
@@ -109,10 +110,10 @@ export class Tables {
     for (const [name, table] of this.#byNamespace) {
       if (table.count > 0) continue
       this.slots -= table.slots
-      table.owner = NOBODY
+      table.owner = NO_OWNER
       this.#byNamespace.delete(name)
     }
-    if (this.#row.length > this.#byNamespace.size) this.#row = [...this.#byNamespace.values()]
+    if (this.#list.length > this.#byNamespace.size) this.#list = [...this.#byNamespace.values()]
     return this.keys > 0
   }
 }

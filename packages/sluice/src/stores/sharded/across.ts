@@ -1,52 +1,51 @@
-// One check over several places that cannot decide together: nodes of a ring, slots of a Cluster. All charges or none, in
+// One check over several places that cannot decide together: nodes of a ring, or slots of a Cluster. It charges all or none, in
 // three steps:
 //
-//   1. a dry run everywhere. One place denies: the check is denied, and nothing was touched.
-//   2. a check everywhere. All allow: done.
-//   3. else what the others took is given back, and the check is denied by those that denied.
+//   1. A dry run in every place. If one place denies, the check is denied and nothing was charged.
+//   2. A check in every place. If all allow, the check is allowed.
+//   3. Otherwise the places that allowed refund their charges, and the check is denied.
 //
-// No lock is held between the steps, so this can be observed:
+// No lock is held between the steps. The consequences are:
 //
-// - Between 2 and 3 a check that ends denied holds units for one round trip. Others may be denied for their sake, and told
-//   to wait for them (or, by a bucket that queues, be held behind them). Two checks that want the same last units in two
-//   places may deny each other; they are never both admitted.
-// - Nobody is admitted beyond a limit, because every place decides by itself on everything it holds, these units included,
-//   and no more is given back than this check took. A refund cannot tell units apart, though. If by the time it arrives
-//   some of these units have left by themselves (the bucket drained, the window ended, somebody reset the key), it takes
-//   as many of others instead; if newer ones came, it takes those, and the ones left go sooner by the time it took. Both are
-//   bounded by this check's cost and one round trip. Where the key resets within a round trip, the units are left to go.
-// - A crash between 2 and 3, or a refund that fails, leaves at most this check's cost charged until it expires.
-// - A place that fails in 1 fails the check, with nothing charged. One that fails in 2 fails it after the others were given
-//   theirs back. If that failure is ambiguous, at most this check's cost stays charged there until it expires: giving back
-//   what was perhaps never taken would take units of others.
-// - A place that decides by itself when its server fails (`degraded`) is taken at its word. What it admitted that way is not
-//   given back: it may have charged nothing, or something elsewhere.
-// - Every step has the deadline of its place, so a check over several places may take two of them, or three with a refund.
-// - With an explicit time all places decide at that time. Without, each uses its own clock; durations in a verdict count
-//   from the time of its place, and the outcome's `now` is the latest of them.
+// - Between steps 2 and 3, a check that will be denied holds units for one round trip. Other checks may be denied because of them
+//   (or delayed by a bucket that queues). Two checks that want the same last units in two places may deny each other; they are
+//   never both allowed.
+// - No limit is exceeded, because every place decides on everything it holds, these units included, and a refund gives back no
+//   more than this check took. A refund cannot distinguish units, though. If some of these units have expired before the refund
+//   arrives, it takes as many of other requests; if newer units came, it takes those first, so the others expire sooner. Both
+//   effects are bounded by the cost of this check and one round trip. If a key resets within one round trip, nothing is refunded.
+// - A crash between steps 2 and 3, or a refund that fails, leaves at most the cost of this check charged until it expires.
+// - If a place fails in step 1, the check fails with nothing charged. If a place fails in step 2, the check fails after the others
+//   have refunded. If that failure is ambiguous, at most the cost of this check stays charged there until it expires: a refund of
+//   units that were perhaps never charged would take units of others.
+// - If a place decides locally because its server fails (`degraded`), its decision counts. It is not refunded, because it may have
+//   charged nothing, or something elsewhere.
+// - Every step has the deadline of its place, so a check over several places may take two deadlines, or three with a refund.
+// - With an explicit time, all places decide at that time. Without one, each uses its own clock: durations in a verdict count from
+//   the time of its place, and the outcome's `now` is the latest of them.
 
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import type { Charge, Degraded, Outcome, Store } from "../store.js"
 
-/** What decides some charges together: a store, or one slot of a Cluster. */
+/** Decides charges together: a store, or one slot of a Cluster. */
 export type Place = Pick<Store, "decide" | "check" | "refund">
 
-/** The charges of a call that belong to one place. */
+/** The charges of one call that belong to one place. */
 export interface Group<P = Place> {
   readonly place: P
   readonly charges: readonly Charge[]
-  /** Where each of them stands in the call. */
+  /** The index of each charge in the call. */
   readonly positions: readonly number[]
 }
 
-/** The time and what decides when a place cannot, as every call is told them. */
+/** The arguments that every call to a place gets. */
 type Terms = readonly [at: number | undefined, onStoreFailure: Degraded | undefined]
 
-/** Which way a decision went wrong first, when several places say different things. */
+/** If places degraded in different ways, the outcome shows the first of these. */
 const GRAVEST_FIRST: readonly Degraded[] = ["deny", "allow", "local"]
 
-/** The charges by place, each place once, in order. Places are told apart by identity. */
+/** Groups charges by place, in order. Places are compared by identity. */
 export function groupCharges<P>(charges: readonly Charge[], placeOf: (charge: Charge) => P): Group<P>[] {
   const groups = new Map<P, { place: P; charges: Charge[]; positions: number[] }>()
   charges.forEach((charge, position) => {
@@ -61,7 +60,7 @@ export function groupCharges<P>(charges: readonly Charge[], placeOf: (charge: Ch
   return [...groups.values()]
 }
 
-/** Charges every group, or none. At least one group; a single one takes one round trip, several take two. */
+/** Charges every group, or none. Takes at least one group. One group takes one round trip, several take two. */
 export async function checkAcross(
   groups: readonly Group[],
   at?: number,
@@ -86,11 +85,11 @@ export async function checkAcross(
 
   await Promise.all(groups.map((group, i) => giveBack(group, seen[i] as Outcome, taken[i], terms)))
   if (taken.includes(undefined)) throw gravest(results)
-  // Who would have passed tells what the dry run saw: nothing of this check is charged there now.
+  // Places that allowed the check show the result of the dry run, because their charges were refunded.
   return merge(groups, taken.map((outcome, i) => (outcome?.allowed ? seen[i] : outcome)) as Outcome[])
 }
 
-/** Decides every group and charges nothing. At least one group. */
+/** Decides every group and charges nothing. Takes at least one group. */
 export async function decideAcross(
   groups: readonly Group[],
   at?: number,
@@ -102,13 +101,13 @@ export async function decideAcross(
   return merge(groups, await Promise.all(groups.map((group) => decide(group, terms))))
 }
 
-/** Waits for all of them, whatever happens to some, then throws the gravest failure if there was one. */
+/** Waits for all calls, even if some fail, then throws the gravest failure. */
 export async function allDone(calls: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(calls)
   if (results.some((result) => result.status === "rejected")) throw gravest(results)
 }
 
-/** The failure to tell of: one after which something may be charged all the same, else the first. */
+/** The failure to throw: an ambiguous one, after which something may be charged, else the first. */
 function gravest(results: readonly PromiseSettledResult<unknown>[]): unknown {
   const reasons = results.flatMap((result) =>
     result.status === "rejected" ? [result.reason as unknown] : [],
@@ -116,7 +115,7 @@ function gravest(results: readonly PromiseSettledResult<unknown>[]): unknown {
   return reasons.find((reason) => reason instanceof StoreFailure && reason.ambiguous) ?? reasons[0]
 }
 
-// Async, so that a place that throws instead of rejecting does not leave the calls before it alone.
+// Async, so that a place that throws instead of rejecting does not leave earlier calls unhandled.
 async function decide(group: Group, terms: Terms): Promise<Outcome> {
   return group.place.decide(group.charges, ...terms)
 }
@@ -129,12 +128,12 @@ function isAllowed(outcome: Outcome): boolean {
   return outcome.allowed
 }
 
-/** Whether a check takes anything here. Looking was done by the dry run. */
+/** Whether a check charges anything here. If not, the dry run was enough. */
 function pays(group: Group): boolean {
   return group.charges.some((charge) => charge.cost > 0)
 }
 
-/** Gives back what a group is known to have taken. A refund that fails leaves it charged until it expires. */
+/** Refunds what a group is known to have charged. If the refund fails, the charge stays until it expires. */
 async function giveBack(
   group: Group,
   seen: Outcome,
@@ -142,7 +141,7 @@ async function giveBack(
   terms: Terms,
 ): Promise<void> {
   if (!taken?.allowed || taken.degraded !== undefined) return
-  // From the dry run to the check was one round trip by the place's own clock; the refund will take another.
+  // By the clock of the place, one round trip passed between dry run and check. The refund takes another.
   const roundTrip = seen.degraded === undefined ? taken.now - seen.now : 0
   const charges = group.charges.filter(
     (charge, i) => charge.cost > 0 && (taken.verdicts[i] as Verdict).resetAfter > roundTrip,
@@ -151,7 +150,7 @@ async function giveBack(
   try {
     await group.place.refund(charges, ...terms)
   } catch {
-    // The decision is made, and the place has counted its failure.
+    // The decision stands, and the place has counted its failure.
   }
 }
 
@@ -160,9 +159,8 @@ function deniesStale(outcome: Outcome): boolean {
 }
 
 /**
- * A state written in other terms (see `Verdict.stale`) is brought to this time by a denied check, not by a dry run:
- * without this it would be denied anew for ever. Should it be admitted by now, that is given back. Where the check would
- * have passed nobody waits for it; the next one that passes does it.
+ * Settles a stale state (see `Verdict.stale`) that denied the dry run. Only a check settles a state; without it, the state would
+ * deny every following dry run. If the check is allowed by now, its charge is refunded.
  */
 async function settle(group: Group, terms: Terms): Promise<void> {
   try {

@@ -8,7 +8,7 @@ import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
 import { HashRing, VIRTUAL_NODES } from "./hash-ring.js"
 
 export interface ShardedNode {
-  /** What the node is known by in the whole fleet, usually its host and port. Another name is another node. */
+  /** The name of the node in the whole fleet, usually its host and port. A node with another name is another node. */
   name: string
   store: Store
   /** Its share of the keys, compared with the others. Default: 1. */
@@ -16,19 +16,20 @@ export interface ShardedNode {
 }
 
 export interface ShardedStoreOptions {
-  /** Points on the ring for a node of weight 1. The same in the whole fleet. Default: 512. */
+  /** Points on the ring of a node of weight 1. The whole fleet must use the same number. Default: 512. */
   virtualNodes?: number
 }
 
 const isStore = hasMethods("check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close")
-const HEAVIEST = 100
-const MOST_VIRTUAL_NODES = 16_384
+const MAX_WEIGHT = 100
+const MAX_VIRTUAL_NODES = 16_384
 
 /**
- * A store spread over several, which know nothing of each other. Each key lives on one of them, found by consistent hashing
- * of its name; a node that joins or leaves moves its share of the keys and no others. Those start anew on their new node.
+ * Creates a store that spreads keys over several independent stores. Consistent hashing of the key selects its node. When a node
+ * joins or leaves, only its share of the keys moves; those keys start without charges on their new node.
  *
- * Plain stores are named "0", "1", … by their place: give every instance the same order and add new ones at the end.
+ * Stores that are passed without a name are named "0", "1", … by position. Pass them in the same order on every instance, and add
+ * new ones at the end.
  */
 export function shardedStore(
   nodes: readonly ShardedNode[] | readonly Store[],
@@ -38,9 +39,9 @@ export function shardedStore(
 }
 
 /**
- * A check whose charges share a key is decided by one node, in one round trip. One over several nodes takes two, and is
- * all-or-nothing in the way that across.ts tells. A node that fails concerns the checks that touch it and no others: nodes
- * made by `redisStore` then decide by `onStoreFailure`.
+ * One node decides a check whose charges have the same key, in one round trip. A check over several nodes takes two round trips,
+ * and is all-or-nothing as across.ts describes. A failing node affects only the checks on its keys; nodes created by
+ * `redisStore` then decide by `onStoreFailure`.
  */
 export class ShardedStore implements Store {
   readonly #nodes: readonly ShardedNode[]
@@ -52,14 +53,14 @@ export class ShardedStore implements Store {
     checkType(
       options.virtualNodes,
       "shardedStore.virtualNodes",
-      `an integer from 1 to ${MOST_VIRTUAL_NODES}`,
-      (n) => Number.isInteger(n) && (n as number) >= 1 && (n as number) <= MOST_VIRTUAL_NODES,
+      `an integer from 1 to ${MAX_VIRTUAL_NODES}`,
+      (n) => Number.isInteger(n) && (n as number) >= 1 && (n as number) <= MAX_VIRTUAL_NODES,
     )
     this.#nodes = readNodes(nodes)
     this.#ring = new HashRing(this.#nodes, options.virtualNodes ?? VIRTUAL_NODES)
   }
 
-  /** The name of the node that a key lives on. */
+  /** The name of the node that has the key. */
   nodeOf(key: string): string {
     return (this.#nodes[this.#ring.locate(key)] as ShardedNode).name
   }
@@ -73,7 +74,7 @@ export class ShardedStore implements Store {
   }
 
   /**
-   * Each node gets its checks in one call; checks over several nodes wait for those before them on the same keys. Checks of
+   * Sends each node its checks in one call. A check over several nodes waits for earlier checks on the same keys. Checks of
    * unrelated keys may be decided in another order.
    */
   async checkMany(checks: readonly Check[], onStoreFailure?: Degraded): Promise<Outcome[]> {
@@ -96,7 +97,7 @@ export class ShardedStore implements Store {
     return outcomes
   }
 
-  /** A check over several nodes takes two steps, and others on its keys must not pass it. */
+  /** A check over several nodes takes two steps, and later checks on its keys must wait for both. */
   wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
     const waves = planWaves(checks, (key) => this.#ring.locate(key))
     if (waves.every(({ across }) => across.length === 0)) return undefined
@@ -119,17 +120,17 @@ export class ShardedStore implements Store {
     return this.#nodes.some(({ store }) => store.mayBlock(namespace))
   }
 
-  /** The most that any node knows of: one that was away may have lost count. */
+  /** The largest number that any node knows, because a node that was away may have missed some instances. */
   get instances(): number {
     return Math.max(...this.#nodes.map(({ store }) => store.instances ?? 1))
   }
 
-  /** The breakers of all nodes that have any. */
+  /** The states of the breakers of all nodes. */
   get breakers(): BreakerState[] {
     return this.#nodes.flatMap(({ store }) => (store as { breakers?: BreakerState[] }).breakers ?? [])
   }
 
-  /** Closes every node, also when some of them fail to. */
+  /** Closes every node, even if some fail to close. */
   async close(): Promise<void> {
     this.#closed = true
     const results = await Promise.allSettled(this.#nodes.map(async ({ store }) => store.close()))
@@ -145,7 +146,7 @@ export class ShardedStore implements Store {
     }
   }
 
-  /** One call to every node concerned. One that fails does not keep the others from theirs. */
+  /** Calls every node that has one of the charges, even if some calls fail. */
   async #onEach(
     charges: readonly Charge[],
     call: (store: Store, own: readonly Charge[]) => Promise<void>,
@@ -156,7 +157,7 @@ export class ShardedStore implements Store {
   #group(charges: readonly Charge[]): Group<Store>[] {
     this.#assertOpen()
     const first = charges[0]
-    // Nearly always: several limits on one key. Without charges any node will do.
+    // The usual case: several limits on one key. A check without charges may go to any node.
     if (first === undefined || charges.every((charge) => charge.key === first.key)) {
       const store = this.#storeAt(first === undefined ? 0 : this.#ring.locate(first.key))
       return [{ place: store, charges, positions: [...charges.keys()] }]
@@ -225,8 +226,8 @@ function readNode(node: unknown, place: string): ShardedNode {
   checkType(
     weight,
     `${place}.weight`,
-    `a number above 0 and up to ${HEAVIEST}`,
-    (v) => typeof v === "number" && v > 0 && v <= HEAVIEST,
+    `a number above 0 and up to ${MAX_WEIGHT}`,
+    (v) => typeof v === "number" && v > 0 && v <= MAX_WEIGHT,
   )
   return { name, store, weight: weight ?? 1 }
 }
