@@ -47,7 +47,7 @@ it(`forwards nothing malformed of ${INPUTS} generated inputs, and answers none o
   const bad: string[] = []
   const statuses = new Map<string, number>()
   let started = 0
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (started < INPUTS) {
       started++
       const input = generators.http(random)
@@ -59,7 +59,7 @@ it(`forwards nothing malformed of ${INPUTS} generated inputs, and answers none o
       }
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
   const counts = [...statuses].map(([status, times]) => `${status} × ${times}`).join(", ")
   process.stdout.write(`gateway: ${counts}\n`)
   expect(bad.slice(0, 3)).toEqual([])

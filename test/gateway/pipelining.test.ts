@@ -1,12 +1,10 @@
-// Requests that a client sends ahead of their answers, on a connection that `node:http` reads: one is under way at a time, and
-// nothing that stands behind a refused one is ever passed on.
+// Pipelined requests: one of a connection is under way at a time, and nothing behind a refused one is ever forwarded.
 
 import type { ServerResponse } from "node:http"
 import { describe, expect, it } from "vitest"
 import { eventually } from "../support/eventually.js"
 import { dial, exchange, openBackend, openGateway } from "./bed.js"
 
-/** Not plain, so `node:http` reads it. */
 const ahead = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nTE: x\r\n\r\n`
 const ADMIN = "POST /admin HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
 

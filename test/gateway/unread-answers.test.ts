@@ -24,7 +24,7 @@ const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 it.each([
   ["to plain requests", plain, false],
-  ["to requests that node:http reads", "GET / HTTP/1.1\r\nHost: a\r\nTE: x\r\n\r\n", false],
+  ["to requests with TE", "GET / HTTP/1.1\r\nHost: a\r\nTE: x\r\n\r\n", false],
   ["over TLS", plain, true],
 ])(
   "a client that never reads its denials is cut off: %s",

@@ -13,7 +13,7 @@ const SEED = Number(process.env.SLUICE_SEED ?? Math.floor(Math.random() * 2 ** 3
 const RUNS = Number(process.env.SLUICE_RUNS ?? 1)
 const INPUTS = { http: 5_000, control: 1_500, grpc: 5_000, resp: 1_500 } as const
 const AT_ONCE = 16
-const LONGEST_STALL_MS = 50
+const MAX_STALL_MS = 50
 /** Of HTTP/1, and of gRPC, whose headers the service writes out; between name and value there is a length. */
 const STATUS = /(?:HTTP\/1\.1 |grpc-status.)(\d+)/gs
 const GRPC_INVALID = "3"
@@ -105,7 +105,7 @@ describe.each(Object.keys(INPUTS) as (keyof typeof INPUTS)[])("the %s port", (na
   const count = INPUTS[name] * RUNS
 
   it(
-    `answers ${count} malformed inputs without a crash, a 5xx or a stall over ${LONGEST_STALL_MS} ms`,
+    `answers ${count} malformed inputs without a crash, a 5xx or a stall over ${MAX_STALL_MS} ms`,
     async () => {
       const port = portOf(addresses[name])
       const random = randomOf(SEED ^ name.length)
@@ -113,7 +113,7 @@ describe.each(Object.keys(INPUTS) as (keyof typeof INPUTS)[])("the %s port", (na
       const bad: string[] = []
       const statuses = new Map<string, number>()
       let next = 0
-      const lane = async (): Promise<void> => {
+      const worker = async (): Promise<void> => {
         for (let i = next++; i < count; i = next++) {
           const input = inputs[i] as Buffer
           const { text, isHeld } = await converse(port, input)
@@ -126,13 +126,13 @@ describe.each(Object.keys(INPUTS) as (keyof typeof INPUTS)[])("the %s port", (na
           }
         }
       }
-      await Promise.all(Array.from({ length: AT_ONCE }, lane))
+      await Promise.all(Array.from({ length: AT_ONCE }, worker))
       const { stallMs, errors } = await ask<{ stallMs: number; errors: string[] }>({})
       const counts = [...statuses].map(([status, times]) => `${status} × ${times}`).join(", ")
       process.stdout.write(`${name}: ${counts || "no status"}; longest stall ${stallMs.toFixed(1)} ms\n`)
       expect(bad.slice(0, 3)).toEqual([])
       expect(errors.slice(0, 3)).toEqual([])
-      expect(stallMs).toBeLessThan(LONGEST_STALL_MS)
+      expect(stallMs).toBeLessThan(MAX_STALL_MS)
       // Many got as far as being told what is wrong with them.
       if (name === "http" || name === "control") expect(statuses.get("400")).toBeGreaterThan(count / 10)
       if (name === "grpc") expect(statuses.get(GRPC_INVALID)).toBeGreaterThan(count / 100)

@@ -1,22 +1,22 @@
-// Who may use the check API. Programs that reach it may ask; what gives back or forgets charges needs more.
+// Who may use the check API. Any program that reaches it may check; refund and reset need more.
 
 import { SluiceError } from "sluice"
 import { checkLocal, checkPage, type SentRequest } from "../http/origin.js"
 import { bearerToken, type TokenSpec, Tokens } from "../http/tokens.js"
 
 export interface AccessOptions {
-  /** Tokens of programs. With any, refund and reset need one. */
+  /** Tokens of programs. If there are any, refund and reset need one. */
   readonly tokens?: readonly TokenSpec[]
   /** Whether checks need a token too. */
   readonly requireToken?: boolean
-  /** Names that pages of the service's own are served under. */
+  /** Host names under which the service's own pages are served. */
   readonly allowedHosts?: readonly string[]
 }
 
 export class Access {
   readonly #tokens: Tokens<TokenSpec>
   readonly #allowedHosts: readonly string[]
-  /** Whether every question needs a token. */
+  /** Whether every request needs a token. */
   readonly requiresToken: boolean
 
   constructor({ tokens = [], requireToken = false, allowedHosts = [] }: AccessOptions) {
@@ -25,13 +25,13 @@ export class Access {
     this.requiresToken = requireToken
   }
 
-  /** Throws unless this request may ask for a decision. */
+  /** Throws unless the sender of this request may check. */
   admit(request: SentRequest): void {
     checkPage(request, this.#allowedHosts)
     if (this.requiresToken) this.#checkToken(request)
   }
 
-  /** Throws unless this request may give back or forget charges: with a token, or from this machine where there are none. */
+  /** Throws unless the sender may refund and reset: with a token, or from this machine if there are no tokens. */
   admitChange(request: SentRequest): void {
     checkPage(request, this.#allowedHosts)
     if (this.#tokens.isEmpty) checkLocal(request, "http.tokens")
@@ -41,7 +41,7 @@ export class Access {
   #checkToken({ headers: { authorization } }: SentRequest): void {
     const token = authorization === undefined ? undefined : bearerToken(authorization)
     if (token !== undefined && this.#tokens.find(token) !== undefined) return
-    // What was sent is never shown: it may be a right token, misspelled.
+    // The error never shows the value: it may be a token with a typo.
     throw new SluiceError("TOKEN_REQUIRED", {
       place: "authorization",
       expected:

@@ -1,5 +1,5 @@
-// `ANY /v1/auth`: whether a proxy may let a request through. nginx `auth_request`, Traefik ForwardAuth and Caddy
-// `forward_auth` all ask with the headers of the request and take a 2xx for yes.
+// `ANY /v1/auth`: answers the auth subrequests of nginx (`auth_request`), Traefik (ForwardAuth) and Caddy (`forward_auth`). They
+// send the headers of the client's request, and let it pass on a 2xx.
 
 import { deniedAnswer } from "sluice/internal"
 import type { RuleDecision } from "sluice/rules"
@@ -12,7 +12,7 @@ export function authRoute(core: Core, trustedProxies: readonly string[] | undefi
   const readForwarded = forwardedReader(core, trustedProxies)
   return ({ request, query }) => {
     const asked = readForwarded(request)
-    // Caddy keeps the client's query unless it is told another: then no word of it is meant for us.
+    // Caddy keeps the client's query by default. Its parameters are not for this route then.
     const isClients = query !== "" && asked.path?.endsWith(`?${query}`) === true
     const deny = isClients ? undefined : statusParameter(query, "deny")
     const decision = ask(core, "auth", asked)
@@ -22,7 +22,7 @@ export function authRoute(core: Core, trustedProxies: readonly string[] | undefi
   }
 }
 
-/** `deny` comes before what the rule says: nginx knows 401 and 403 only, and takes anything else for a failure of ours. */
+/** `deny` overrides the status of the rule: nginx understands 401 and 403 only, and treats any other as an error. */
 function authAnswer(decision: RuleDecision, deny: number | undefined): Answer {
   const headers = decisionHeaders(decision)
   if (decision.allowed) return { status: 200, type: "text/plain", body: "", headers }

@@ -21,7 +21,7 @@ export function batchRoute(core: Core, maxChecks: number): JsonRoute {
         results += (i === 0 ? "" : ",") + (resultOf(core, checks[i], i) as string)
       return jsonAnswer(`{"results":[${results}]}`)
     }
-    // All in one tick, so that a shared store takes them in as few calls as it can.
+    // All in one tick, so that the store can batch them into few calls.
     const results = checks.map((check, i) => resultOf(core, check, i))
     return Promise.all(results).then((made) => jsonAnswer(`{"results":[${made.join(",")}]}`))
   }
@@ -64,7 +64,7 @@ function resultOf(core: Core, check: unknown, index: number): string | Promise<s
   }
 }
 
-/** What is said of a mistake in each place, for batches as long as there were so far. */
+/** `checks[0]`, `checks[1]`, … as errors name them, for the longest batch so far. */
 const places: string[] = []
 
 function placeOf(index: number): string {

@@ -1,5 +1,4 @@
-// The routes about a single question. A decision is a 200 whichever way it went, unless the caller wants to see it in the
-// status.
+// The routes that answer one question. The status is 200 for allowed and denied alike, unless the caller asks for another one.
 
 import type { RuleDecision } from "sluice/rules"
 import type { Core } from "../core.js"
@@ -16,7 +15,7 @@ import {
 } from "./question.js"
 import { type JsonRoute, noParameters, statusParameter } from "./route.js"
 
-/** `POST /v1/check`: decides, and charges if it may pass. */
+/** `POST /v1/check`: decides, and charges if allowed. */
 export function checkRoute(core: Core): JsonRoute {
   return (query, body) => {
     const status = statusParameter(query, "status")
@@ -32,7 +31,7 @@ export function peekRoute(core: Core): JsonRoute {
   }
 }
 
-/** `POST /v1/refund`: gives back what a key was charged, and answers how it stands then. */
+/** `POST /v1/refund`: refunds a charge, and answers the state of the key after it. */
 export function refundRoute(core: Core): JsonRoute {
   return async (query, body) => {
     noParameters(query)
@@ -42,7 +41,7 @@ export function refundRoute(core: Core): JsonRoute {
   }
 }
 
-/** `POST /v1/reset`: forgets what a key was charged, and answers how it stands then. */
+/** `POST /v1/reset`: resets a key, and answers its state after it. */
 export function resetRoute(core: Core): JsonRoute {
   return async (query, body) => {
     noParameters(query)
@@ -52,7 +51,7 @@ export function resetRoute(core: Core): JsonRoute {
   }
 }
 
-/** `POST /v1/explain`: every rule and why it has a say or not. Charges nothing. */
+/** `POST /v1/explain`: which rules match a request, and why the others do not. Charges nothing. */
 export function explainRoute(core: Core): JsonRoute {
   return async (query, body) => {
     noParameters(query)

@@ -1,5 +1,5 @@
-// The request that a proxy asks about, from the headers of its question. They are believed only from a proxy that is
-// trusted: anybody else could ask in another client's name and use up its limits.
+// Reads the request that a proxy asks about from the headers of its auth subrequest. Only a trusted proxy is believed: anybody
+// else could ask in another client's name and use up its limits.
 
 import type { IncomingHttpHeaders } from "node:http"
 import { SluiceError } from "sluice"
@@ -11,7 +11,7 @@ import type { Http1Request } from "../http1/request.js"
 
 export type ReadForwarded = (request: Http1Request) => RuleRequest
 
-/** `trustedProxies`: believed besides those that the rule set names. */
+/** `trustedProxies` are trusted besides those that the rule set names. */
 export function forwardedReader(core: Core, trustedProxies: readonly string[] = []): ReadForwarded {
   const ours = trust(trustedProxies, "trustedProxies", undefined)
   let document: RuleSetDocument | undefined
@@ -56,7 +56,7 @@ function read(request: Http1Request, theirs: TrustedProxies, ours: TrustedProxie
     method: facts.method ?? request.method,
     host: facts.host ?? headers.host,
     path: facts.uri ?? pathMissing(),
-    // The application sees the path as it came, and may take dots for something else than we do.
+    // The application receives the original path, and may resolve dot segments differently.
     dotSegments: "refuse" as const,
   }
   // Where the rule set trusts the proxy, the engine reads the address, the user and the tier from the headers itself.
@@ -66,14 +66,14 @@ function read(request: Http1Request, theirs: TrustedProxies, ours: TrustedProxie
   return { ...asked, headers: others, rawHeaders, ip: facts.ip }
 }
 
-/** IPv4 through an IPv6 socket is IPv4. */
+/** An IPv4 address, also where it is mapped into IPv6. */
 function peerAddress(peer: string | undefined): string {
   return peer === undefined ? "" : peer.startsWith("::ffff:") ? peer.slice("::ffff:".length) : peer
 }
 
 /**
- * Proxies write one of two names and pass a client's other one on. If both are there and differ, one of them may be the
- * client's, who would choose the rules he meets.
+ * The value of one of two headers. Proxies set one and pass the client's other one on. If they differ, one may be the client's,
+ * who could choose the rules that way.
  */
 function agreed(headers: IncomingHttpHeaders, name: string, other: string): string | undefined {
   const value = once(headers, name)
@@ -87,7 +87,7 @@ function agreed(headers: IncomingHttpHeaders, name: string, other: string): stri
   return value ?? otherValue
 }
 
-/** Which of two a proxy has written is not known. No method and no path has a blank in it, so a list shows by that. */
+/** A header that must occur once. Methods and paths contain no blank, so a joined list shows by `, `. */
 function once(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = joined(headers[name])
   if (value?.includes(", ") !== true) return value

@@ -1,4 +1,4 @@
-// What a caller asks: about a request that it describes, or about one rule and a key by name.
+// Reads a question from a body: about a request that it describes, or about one rule and a key by name.
 
 import { SluiceError } from "sluice"
 import type { KeyCheckOptions, RuleCheckOptions, RuleDecision, RuleRequest } from "sluice/rules"
@@ -25,15 +25,15 @@ const REQUEST_FIELDS = [
 const KEY_FIELDS = ["rule", "key", "tier"]
 const CHARGE_FIELDS = ["cost", "at"]
 
-/** As much as the head of a request may have. A path of 240,000 characters took 18 ms to bring into one form. */
-const LONGEST_TEXT = 16_384
-const MOST_HEADERS = 1_000
-const MOST_DESCRIPTORS = 256
+/** As long as the head of a request may be. It took 18 ms to make a path of 240,000 characters canonical. */
+const MAX_TEXT_LENGTH = 16_384
+const MAX_HEADERS = 1_000
+const MAX_DESCRIPTORS = 256
 
 type Body = Record<string, unknown>
 type Reader = (value: unknown, place: string) => unknown
 
-/** The reader of a field. A list of cases: looking three names up in a map took as long as all else about a question. */
+/** The reader of a field. */
 function readerOf(name: string): Reader | undefined {
   switch (name) {
     case "method":
@@ -53,7 +53,7 @@ function readerOf(name: string): Reader | undefined {
       return headers
     case "descriptors":
       return descriptors
-    // The engine says what is wrong with a number; here only what JSON has and numbers are not.
+    // The engine checks the value of a number; here only its type is checked.
     case "cost":
     case "at":
       return number
@@ -62,26 +62,26 @@ function readerOf(name: string): Reader | undefined {
   }
 }
 
-/** Reads a question in place: the object that JSON made is the request. Throws what is wrong with it. */
+/** Checks a question in place: the parsed object becomes the request. Throws BODY_* errors. */
 export function readQuestion(body: Body, place: string): Question {
   for (const name in body) {
     const reader = readerOf(name)
     if (reader === undefined) throw unknownField(name, place, knownTo(body))
     const value = body[name]
     if (reader !== text) body[name] = reader(value, placeOf(place, name))
-    else if (typeof value !== "string" || value.length > LONGEST_TEXT) text(value, placeOf(place, name))
+    else if (typeof value !== "string" || value.length > MAX_TEXT_LENGTH) text(value, placeOf(place, name))
   }
   if (body.key !== undefined || body.rule !== undefined) checkKeyQuestion(body, place)
   return body as unknown as Question
 }
 
-/** One that only looks: it has no cost. */
+/** Reads a question that charges nothing: it may have no cost. */
 export function readLook(body: Body, place: string): Question {
   if ("cost" in body) throw unknownField("cost", place, without(knownTo(body), "cost"))
   return readQuestion(body, place)
 }
 
-/** One about a rule and a key, and nothing else. */
+/** Reads a question about a rule and a key, with these fields only. */
 export function readKey(body: Body, place: string, fields: readonly string[]): AskedKey {
   for (const name in body) if (!fields.includes(name)) throw unknownField(name, place, fields)
   for (const name of ["rule", "key"]) {
@@ -91,7 +91,7 @@ export function readKey(body: Body, place: string, fields: readonly string[]): A
   return readQuestion(body, place) as AskedKey
 }
 
-/** One about a request, and nothing else. */
+/** Reads a question about a request, not about a rule and a key. */
 export function readRequest(body: Body, place: string): AskedRequest {
   const fields = [...REQUEST_FIELDS, ...CHARGE_FIELDS]
   for (const name in body) if (!fields.includes(name)) throw unknownField(name, place, fields)
@@ -102,7 +102,7 @@ function isAboutKey(question: Question): question is AskedKey {
   return "key" in question
 }
 
-/** The decision, and a promise of it only where the store needs one. */
+/** Decides. Returns a promise only where the store needs one. */
 export function decide(
   core: Core,
   protocol: Protocol,
@@ -133,7 +133,7 @@ function checkKeyQuestion(body: Body, place: string): void {
   }
 }
 
-/** Which fields a caller may have meant. */
+/** The fields to name in an error. */
 function knownTo(body: Body): readonly string[] {
   const about = "key" in body || "rule" in body ? KEY_FIELDS : ["rule", "key", ...REQUEST_FIELDS]
   return [...about, ...CHARGE_FIELDS]
@@ -144,8 +144,8 @@ function without(fields: readonly string[], name: string): readonly string[] {
 }
 
 function text(value: unknown, place: string): unknown {
-  if (typeof value === "string" && value.length <= LONGEST_TEXT) return value
-  throw invalid(place, `must be text of at most ${LONGEST_TEXT} characters`, value)
+  if (typeof value === "string" && value.length <= MAX_TEXT_LENGTH) return value
+  throw invalid(place, `must be text of at most ${MAX_TEXT_LENGTH} characters`, value)
 }
 
 function number(value: unknown, place: string): unknown {
@@ -153,14 +153,14 @@ function number(value: unknown, place: string): unknown {
   return value
 }
 
-/** Names in lower case, as rules have them. On an object without a prototype: a name may be anything. */
+/** Headers by lower-case name. The object has no prototype, because a name may be anything. */
 function headers(value: unknown, place: string): Readonly<Record<string, string | readonly string[]>> {
   if (!isObject(value)) throw invalid(place, "must be an object of names and texts", value)
   const lower: Record<string, string | readonly string[]> = Object.create(null)
   let several: Map<string, string[]> | undefined
   let count = 0
   for (const name in value) {
-    if (++count > MOST_HEADERS) throw invalid(place, `may have ${MOST_HEADERS} names at most`, value)
+    if (++count > MAX_HEADERS) throw invalid(place, `may have ${MAX_HEADERS} names at most`, value)
     const given = value[name]
     if (!isHeaderValue(given))
       throw invalid(`${place}[${shown(name)}]`, "must be text or a list of texts", given)
@@ -168,7 +168,7 @@ function headers(value: unknown, place: string): Readonly<Record<string, string 
     const before = lower[key]
     if (before === undefined) lower[key] = given
     else {
-      // A list of our own from the second name on: copying it for each name took time by the square of their number.
+      // One list per name, which grows: copying it for each value would take quadratic time.
       const list = several?.get(key) ?? (typeof before === "string" ? [before] : [...before])
       for (const one of typeof given === "string" ? [given] : given) list.push(one)
       several ??= new Map()
@@ -185,8 +185,8 @@ function isHeaderValue(value: unknown): value is string | string[] {
 }
 
 function descriptors(value: unknown, place: string): unknown {
-  if (!Array.isArray(value) || value.length > MOST_DESCRIPTORS)
-    throw invalid(place, `must be a list of at most ${MOST_DESCRIPTORS} descriptors`, value)
+  if (!Array.isArray(value) || value.length > MAX_DESCRIPTORS)
+    throw invalid(place, `must be a list of at most ${MAX_DESCRIPTORS} descriptors`, value)
   value.forEach((descriptor: unknown, i) => {
     const at = `${place}[${i}]`
     if (!isObject(descriptor) || !Array.isArray(descriptor.entries))

@@ -11,7 +11,7 @@ export function tooLarge(maxBytes: number): SluiceError {
   return new SluiceError("BODY_TOO_LARGE", { place: "body", expected: `may have ${maxBytes} bytes at most` })
 }
 
-/** The body as a JSON object. Whose fields they are is for others to say. */
+/** Parses the body as a JSON object. Does not check its fields. */
 export function parseObject(body: Buffer, example: string): Record<string, unknown> {
   const value = parseJson(body)
   if (typeof value === "object" && value !== null && !Array.isArray(value))
@@ -25,7 +25,7 @@ export function parseObject(body: Buffer, example: string): Record<string, unkno
 
 export function parseJson(body: Buffer): unknown {
   const text = body.toString("utf8")
-  // Bytes that are no text all read as the same character, and two keys would be one.
+  // Invalid bytes all decode to U+FFFD, so that two different keys would become one.
   if (text.includes("\uFFFD") && !isUtf8(body)) throw notJson("it is not UTF-8")
   try {
     return JSON.parse(text)

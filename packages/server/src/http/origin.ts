@@ -1,5 +1,5 @@
-// A page of another site, open in the browser of somebody who may use this API, must not use it for them. Nothing here is
-// kept in cookies, but without tokens whoever runs on this machine is believed, and the browser does.
+// A page of another site, open in a user's browser, must not use this API for them. There are no cookies here, but without tokens
+// every program on this machine is trusted, and that includes the browser.
 
 import type { IncomingHttpHeaders } from "node:http"
 import { isIP } from "node:net"
@@ -13,22 +13,21 @@ export interface SentRequest {
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
 
-/** Refuses what a page of another site sends. */
+/** Throws for a request that a page of another site sends. */
 export function checkOrigin({ headers, method }: SentRequest): void {
   const { origin, host } = headers
   if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
     throw refused("origin", "must be that of this service", origin)
   const site = headers["sec-fetch-site"]
   if (site !== "cross-site" && site !== "same-site") return
-  // Following a link to a page is fine.
+  // Following a link to a page is allowed.
   if (headers["sec-fetch-mode"] === "navigate" && (method === "GET" || method === "HEAD")) return
   throw refused("sec-fetch-site", "must be same-origin", site)
 }
 
 /**
- * Refuses what does not come from this machine itself, for when that is all there is to go by. The name in `host` is looked
- * at because a site can have its name resolve to 127.0.0.1 once its page is loaded (DNS rebinding): for the browser it is
- * still the same site.
+ * Throws for a request that does not come from this machine, for use where there are no tokens. Checks the Host header too: a site
+ * can make its name resolve to 127.0.0.1 after its page is loaded (DNS rebinding), and stays the same site for the browser.
  */
 export function checkLocal({ headers, socket }: SentRequest, tokens = "tokens"): void {
   const { host = "" } = headers
@@ -46,9 +45,8 @@ export function checkLocal({ headers, socket }: SentRequest, tokens = "tokens"):
 }
 
 /**
- * Refuses what a page in a browser sends to the check API, unless the page is this service's own. Programs send none of
- * these headers, and whatever name they use for the service is right. (`sec-fetch-mode` is no sign of a page: Node's own
- * `fetch` sends it.)
+ * Throws for a request that a page in a browser sends to the check API, unless the page is the service's own. Programs send none
+ * of these headers, and may use any name for the service. (`sec-fetch-mode` does not indicate a page: Node's `fetch` sends it.)
  */
 export function checkPage(request: SentRequest, allowedHosts: readonly string[]): void {
   const { origin, referer, host = "", "sec-fetch-site": site } = request.headers
@@ -56,7 +54,7 @@ export function checkPage(request: SentRequest, allowedHosts: readonly string[])
   checkOrigin(request)
   if (origin === undefined && referer !== undefined && hostOf(referer) !== host.toLowerCase())
     throw refused("referer", "must be a page of this service", referer)
-  // A site whose name resolves to this machine once its page is loaded is the same origin for the browser.
+  // DNS rebinding: such a site is the same origin for the browser.
   const name = host.replace(/:\d*$/, "").toLowerCase()
   if (isLoopback(name) || isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 || allowedHosts.includes(name)) return
   throw refused(
@@ -66,7 +64,7 @@ export function checkPage(request: SentRequest, allowedHosts: readonly string[])
   )
 }
 
-/** What proxies add. Some add nothing, so that none of them is no proof. */
+/** Headers that proxies add. Their absence proves nothing: some proxies add none. */
 const FORWARDED = [
   "forwarded",
   "via",

@@ -1,9 +1,9 @@
-// What a caller is told whose request cannot be answered with a decision.
+// The problem details for a request that failed.
 
 import { type ErrorCode, SluiceError } from "sluice"
 import { errorProblem, type Problem, problemOf } from "sluice/http"
 
-/** Everything else is a mistake in what was asked: 400. */
+/** All other codes are mistakes of the caller: 400. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
   TOKEN_REQUIRED: 401,
   ORIGIN_REFUSED: 403,

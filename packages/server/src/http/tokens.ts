@@ -7,7 +7,7 @@ import { SluiceError } from "sluice"
 
 /** A token as the configuration has it: in clear, or its hash. */
 export interface TokenSpec {
-  /** Who it belongs to, for the history of the rules and the audit log. */
+  /** The owner, for the rule history and the audit log. */
   readonly name: string
   readonly token?: string | undefined
   /** `sha256:` and 64 hexadecimal digits, or the digits alone, as sha256sum prints them. */
@@ -35,7 +35,7 @@ export function hashToken(token: string): string {
 export class Tokens<Spec extends TokenSpec> {
   readonly #known: readonly Known<Spec>[]
 
-  /** `place` is where they come from, for errors: `control.tokens`. */
+  /** `place` is the setting that holds them, for errors: `control.tokens`. */
   constructor(specs: readonly Spec[], place: string) {
     this.#known = specs.map((spec, i) => ({ spec, digest: readDigest(spec, `${place}[${i}]`) }))
   }
@@ -44,7 +44,7 @@ export class Tokens<Spec extends TokenSpec> {
     return this.#known.length === 0
   }
 
-  /** Whose token it is. Takes as long for any token: every one is compared, to its end. */
+  /** The owner of a token. Takes constant time: it compares with every token, to the end. */
   find(token: string): Spec | undefined {
     const digest = digestOf(token)
     let found: Spec | undefined
@@ -68,7 +68,7 @@ function digestOf(token: string): Buffer {
 function readDigest({ token, hash }: Pick<TokenSpec, "token" | "hash">, place: string): Buffer {
   if (token !== undefined) {
     if (token.length >= SHORTEST) return digestOf(token)
-    // Neither is shown: it is a secret, or meant to be one.
+    // The error shows neither: each is a secret, or meant to be one.
     throw new SluiceError("TOKEN_INVALID", {
       place: `${place}.token`,
       expected: `must have at least ${SHORTEST} characters; openssl rand -hex 32 makes a good one`,

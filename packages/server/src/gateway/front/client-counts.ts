@@ -1,4 +1,4 @@
-/** How many of something each client has, and whether it may have another. */
+/** Counts something per client, up to a maximum. */
 export class ClientCounts {
   readonly #max: number
   readonly #counts = new Map<string, number>()
@@ -7,7 +7,7 @@ export class ClientCounts {
     this.#max = max
   }
 
-  /** False when the client has as many as it may. Each that is true is followed by one `leave`. */
+  /** Returns false when the client has reached the maximum. Call `leave` once for each true. */
   enter(client: string): boolean {
     const count = this.#counts.get(client) ?? 0
     if (count >= this.#max) return false

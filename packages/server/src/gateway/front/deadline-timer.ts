@@ -1,13 +1,13 @@
-// The deadlines of one exchange. Nearly every exchange is over long before any of them, so marking progress costs a look at the
-// clock and no more: whether it is time is found out when the shortest could be over. Until then all that have the same wait on
-// one timer; only what takes longer has a timer of its own.
+// The deadlines of one exchange. Nearly every exchange ends long before them, so marking progress only reads the clock. The
+// exchanges of a route share one timer for the first check, when the shortest deadline could have passed. Only exchanges that
+// last longer get a timer of their own.
 
 import { MAX_TIMEOUT_MS, type TimeoutEntry, Timeouts } from "sluice/internal"
 import type { Deadlines } from "../routes/route.js"
 
 export type Deadline = "headers" | "bodyIdle" | "total"
 
-/** Of each route one. */
+/** One for each route. */
 const lists = new WeakMap<Deadlines, Timeouts>()
 
 function listOf(deadlines: Deadlines, ms: number): Timeouts {
@@ -26,11 +26,11 @@ export class DeadlineTimer implements TimeoutEntry {
   readonly #deadlines: Deadlines
   readonly #expired: (deadline: Deadline) => void
   readonly #startedAt: number
-  /** The longest that may pass without a look: a phase that starts in between may have a shorter deadline. */
+  /** The longest time between two checks: a phase that starts in between may have a shorter deadline. */
   readonly #shortest: number
   #phase: "headers" | "bodyIdle" | undefined
   #markedAt: number
-  /** Where it waits for the first look. */
+  /** The shared timer of the first check. */
   #list: Timeouts | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -46,13 +46,13 @@ export class DeadlineTimer implements TimeoutEntry {
     this.#list.add(this, now)
   }
 
-  /** What is waited for from now on. */
+  /** Starts a phase. */
   enter(phase: "headers" | "bodyIdle" | undefined, now: number): void {
     this.#phase = phase
     this.#markedAt = now
   }
 
-  /** Something moved. */
+  /** Progress in the current phase. */
   mark(): void {
     this.#markedAt = performance.now()
   }
@@ -68,7 +68,7 @@ export class DeadlineTimer implements TimeoutEntry {
     this.#timer = ms === Infinity ? undefined : setTimeout(() => this.expire(), Math.min(ms, MAX_TIMEOUT_MS))
   }
 
-  /** Looks whether it is time. */
+  /** Checks whether a deadline has passed. */
   expire(): void {
     this.#list = undefined
     const now = performance.now()

@@ -1,4 +1,4 @@
-// A request that may pass, and its answer: sent to a target of its upstream, and its answer to the client as it comes.
+// Forwards one admitted request to a target of its upstream, and streams the answer back to the client.
 
 import type { Route } from "../routes/route.js"
 import type { AnswerHead } from "../upstream/answer-head.js"
@@ -18,7 +18,7 @@ import { type BodyFraming, bodyFraming, expectsContinue, hostFor, requestHead } 
 import { Upload, UploadPace } from "./upload.js"
 
 const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
-/** Targets that are tried. Nothing was sent to one that refused the connection, so any request may go to another. */
+/** Targets tried for one request. A target that refused the connection has received nothing, so another one may be tried. */
 const MAX_TARGETS = 3
 
 export class Exchange implements Exchanging, Taker {
@@ -36,12 +36,12 @@ export class Exchange implements Exchanging, Taker {
   #targets = 0
   #connection: Connection | undefined
   #upload: Upload | undefined
-  /** Where it counts as an upload that has sent nothing. */
+  /** Counts this request while its body has not started to arrive. */
   #silent: SilentUploads | undefined
   #sentAt = 0
   #isOver = false
 
-  /** `path`: canonical, with its query, as the upstream is to see it. */
+  /** `path` is the canonical path with its query, as the upstream receives it. */
   constructor(
     context: RequestContext,
     answer: ClientAnswer,
@@ -68,14 +68,14 @@ export class Exchange implements Exchanging, Taker {
   start(): void {
     const framing = this.#framing
     const isBodiless = framing === "none" || framing === 0
-    // Who waits for leave to send wants to hear from the upstream first.
+    // A client that expects 100-continue waits for the upstream's word before it sends its body.
     if (isBodiless || this.#request.body !== undefined || expectsContinue(this.#request)) {
       this.#pick()
       return
     }
-    // Who sends chunks may want to hear from the upstream first.
+    // A client that sends chunks may wait for the upstream's answer before it sends the first one.
     if (framing === "chunked" && this.#pickSilently()) return
-    // Others get a connection when there is something to send on it.
+    // All others get an upstream connection when the first bytes of the body arrive.
     this.#timer.enter("bodyIdle", performance.now())
     this.#openUpload(true)
   }
@@ -86,7 +86,7 @@ export class Exchange implements Exchanging, Taker {
     else this.#use(target, "any")
   }
 
-  /** Takes a connection before there is something to send, if that is still open to anybody. */
+  /** Takes a connection before the body starts to arrive. Returns false when too many uploads do so already. */
   #pickSilently(): boolean {
     const target = this.#route.upstream.pick()
     if (target === undefined || !target.pool.silentUploads.enter()) return false
@@ -100,7 +100,7 @@ export class Exchange implements Exchanging, Taker {
     this.#silent = undefined
   }
 
-  /** The client has its answer, or has gone. */
+  /** The client has its answer, or has disconnected. */
   abandon(): void {
     this.#timer.stop()
     if (!this.#isOver) this.#leave("answered")
@@ -150,7 +150,7 @@ export class Exchange implements Exchanging, Taker {
       return
     }
     this.#timer.enter("bodyIdle", now)
-    // The first piece of the body is usually here already: it goes out with the head.
+    // The first piece of the body has usually arrived: it is sent together with the head.
     connection.socket.cork()
     connection.write(head)
     process.nextTick(uncork, connection)
@@ -180,7 +180,7 @@ export class Exchange implements Exchanging, Taker {
     return upload
   }
 
-  /** A body that came with its head, and goes out with it. */
+  /** Sends a body that arrived with its head in one write. */
   #send(connection: Connection, head: string, body: Buffer): void {
     this.#context.bytesIn += body.length
     connection.socket.cork()
@@ -210,7 +210,7 @@ export class Exchange implements Exchanging, Taker {
   }
 
   switched(): void {
-    // Never asked for: the parser has refused it.
+    // The parser refuses a 101 answer that was not asked for.
   }
 
   headed(head: AnswerHead): void {
@@ -225,22 +225,22 @@ export class Exchange implements Exchanging, Taker {
     if (!this.#relay.body(bytes)) this.#connection?.socket.pause()
   }
 
-  /** Everything that has come goes out: whoever streams wants it now. */
+  /** Nothing more has arrived for now: writes out everything that has, for clients that read a stream. */
   paused(): void {
-    // A head that comes byte by byte is late all the same.
+    // A part of a head does not extend the deadline.
     if (!this.#relay.hasHead) return
     this.#timer.mark()
     if (!this.#relay.flush()) this.#connection?.socket.pause()
   }
 
   ended(trailers: readonly string[]): void {
-    // An upstream may answer without reading all. Nobody reads the rest then.
+    // An upstream may answer before it has read the whole request. The rest is dropped then.
     const isRead = this.#upload === undefined
     this.#upload?.stop()
     this.#upload = undefined
     this.#relay.end(trailers, isRead)
     this.#over("answered")
-    // The upstream is done. The client still has to take what is left, and not for ever.
+    // The client still has to receive the rest of the answer, within the deadline.
     this.#timer.enter("bodyIdle", performance.now())
   }
 
@@ -260,8 +260,8 @@ export class Exchange implements Exchanging, Taker {
   }
 
   /**
-   * The upstream may end a connection that it takes for idle while our request is on its way to it. Then nothing has come
-   * back, and what changes nothing when done twice, and can be sent again whole, is sent again: once, since then on a new one.
+   * Whether the request is sent once more, on a new connection. An upstream may close an idle connection while a request is on
+   * its way. If no byte of an answer has arrived, an idempotent request without a body is safe to repeat.
    */
   #mayRetry(connection: Connection): boolean {
     const isReused = connection.uses > 1
@@ -295,7 +295,7 @@ export class Exchange implements Exchanging, Taker {
     if (origin !== undefined) this.#onFailure?.({ origin, problem, error })
   }
 
-  /** In place of the upstream's answer; where that has begun, all that is left is to cut it. */
+  /** Answers in place of the upstream, or cuts the answer if it has begun. */
   #answer(problem: GatewayProblem): void {
     const context = this.#context
     context.error = problem
@@ -305,7 +305,7 @@ export class Exchange implements Exchanging, Taker {
     else answerProblem(context, this.#clientAnswer, problem)
   }
 
-  /** Done with the upstream, before its answer was over. */
+  /** Gives up the upstream connection before its answer is complete. */
   #leave(outcome: "answered" | "failed"): void {
     const connection = this.#connection
     const target = this.#target

@@ -1,26 +1,26 @@
-// What the upstream is told of the client: X-Forwarded-*, Forwarded and Via. Set anew from what is known; only what a trusted
-// proxy said of those before it is kept.
+// Tells the upstream who the client is: X-Forwarded-* and Forwarded. The gateway writes these headers itself, and keeps only
+// what a trusted proxy said of the hops before it.
 
 import type { Socket } from "node:net"
 import { clientIp, forwardedFacts, ipKey, type TrustedProxies } from "sluice/http"
 import type { ClientRequest } from "./client-request.js"
 
 export interface Origin {
-  /** Who is connected. */
+  /** The address that is connected. */
   readonly peer: string | undefined
-  /** Who asked, by the trusted proxies. */
+  /** The client's address, as the trusted proxies report it. */
   readonly clientIp: string | undefined
-  /** Who that counts as, where what one client may have is bounded: an IPv6 address as its network. */
+  /** The client for limits per client: an IPv6 address counts as its network. */
   readonly client: string
   readonly isFromProxy: boolean
   /** Header lines, each with its end. */
   readonly lines: string
 }
 
-/** Who is connected. */
+/** The other end of a connection. */
 interface Peer {
   readonly ip: string
-  /** What was last said of it, and the host that was asked: nearly every client asks for one only. */
+  /** The last host that it asked for, and the origin made for it: nearly every client asks for one host only. */
   host: string
   origin: Origin | undefined
 }
@@ -62,7 +62,7 @@ export function originOf(request: ClientRequest, host: string, trusted: TrustedP
   const ip = facts.ip ?? peer
   const chain = ip === peer ? [peer] : [ip, peer]
   const isForwarded = trusted.header === "forwarded"
-  // The header that the proxies keep is appended to. The other one is the client's, and written anew.
+  // The gateway appends to the header that the proxies use. It replaces the other one, which is the client's.
   const kept = isForwarded ? source.forwarded : source.xForwardedFor
   const first = element(ip, facts.host ?? host, facts.proto ?? proto)
   const xForwardedFor = isForwarded || kept === undefined ? chain.join(", ") : `${kept}, ${peer}`
@@ -86,11 +86,10 @@ function lines(peer: string, host: string, proto: string): string {
 function write(xForwardedFor: string, host: string, proto: string, forwarded: string): string {
   const hostLine = host === "" ? "" : `x-forwarded-host: ${host}\r\n`
   const forLine = `x-forwarded-for: ${xForwardedFor}\r\n`
-  // Joined, so that it is one piece in every head it goes into.
   return [forLine, hostLine, "x-forwarded-proto: ", proto, "\r\nforwarded: ", forwarded, "\r\n"].join("")
 }
 
-/** One hop in `Forwarded`. Whatever has a colon must be quoted. */
+/** One hop in `Forwarded`. A value with a colon must be quoted. */
 function element(ip: string, host: string, proto: string): string {
   const hostPair = host === "" ? "" : `;host=${host.includes(":") ? `"${host}"` : host}`
   return `for=${node(ip)}${hostPair};proto=${proto}`

@@ -1,4 +1,4 @@
-// The front handler: one request from its arrival to a denial, or to the upstream that answers it.
+// The front handler: takes a request from its arrival to a denial, or to the upstream that answers it.
 
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { Socket } from "node:net"
@@ -23,18 +23,18 @@ import { EarlyBytes, endWith, endWithProblem, Upgrade } from "./upgrade.js"
 
 export interface GatewayOptions {
   readonly routes: RouteTable
-  /** Without it nothing is limited. */
+  /** Without it no request is limited. */
   readonly limiting?: Limiting | undefined
   readonly watch?: GatewayWatch | undefined
-  /** Headers of one request. More are refused, and never left out. Default: 128. */
+  /** Headers of one request over HTTP/2; a request with more is refused. Default: 128. */
   readonly maxHeaders?: number | undefined
   /** Upgraded connections open at once. Default: 10,000. */
   readonly maxUpgrades?: number | undefined
-  /** The part of those that one client may have, from 0 to 1, and at least one. Default: 1, all of them. */
+  /** The share of those that one client may have, from 0 to 1, but at least one. Default: 1. */
   readonly clientShare?: number | undefined
-  /** Told why an upstream gave no answer, for the log. */
+  /** Called when an upstream gave no answer, for the log. */
   readonly onUpstreamFailure?: OnUpstreamFailure | undefined
-  /** Told of what should never happen: a mistake of ours. */
+  /** Called for failures of the gateway itself. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
@@ -52,7 +52,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return new Front(options)
 }
 
-/** How one request is answered by us, and passed on: differs between a request and an upgrade. */
+/** How the gateway answers a request, and forwards it. Requests and upgrades differ in this. */
 interface Way {
   refuse(problem: GatewayProblem): void
   deny(admission: Admission): void
@@ -120,7 +120,7 @@ class Front implements Gateway {
       context.status = status
       context.bytesOut = bytes
     }
-    // A body would be read as the other protocol, or as another request.
+    // The body would be read as the other protocol, or as another request.
     const framing = bodyFraming(request)
     if (framing !== "none" && framing !== 0) {
       refuse("REQUEST_INVALID")
@@ -153,7 +153,7 @@ class Front implements Gateway {
     })
   }
 
-  /** Those who watch must not bring down what they watch. */
+  /** A failure of the access log or the metrics must not fail the request. */
   over(context: RequestContext, now = performance.now()): void {
     try {
       context.over(now)
@@ -170,7 +170,7 @@ class Front implements Gateway {
     }
   }
 
-  /** A mistake of ours. */
+  /** Answers 500: the gateway itself failed. */
   #failed(way: Way, error: unknown): void {
     this.#options.onError?.(error)
     way.refuse("INTERNAL")
@@ -230,7 +230,7 @@ class Front implements Gateway {
   #admit(context: RequestContext, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
     context.admission = admission
     if (gone.isGone) {
-      // Nothing is left to be done for it, but its place in a queue must be freed.
+      // The client has disconnected. Only its place in the delay queue has to be freed.
       if (admission.delayMs > 0) void admission.delay(AbortSignal.abort())
     } else if (!admission.allowed) way.deny(admission)
     else if (admission.delayMs === 0) forward()
@@ -249,7 +249,7 @@ class Front implements Gateway {
   }
 }
 
-/** A request that is answered as one: not an upgrade. */
+/** A request that is not an upgrade. */
 class Call implements Way {
   readonly #front: Front
   readonly #context: RequestContext
@@ -294,7 +294,7 @@ class Call implements Way {
   }
 }
 
-/** Whether the client has gone; a signal only for who asks for one. */
+/** Whether the client has disconnected. The signal is made when it is asked for. */
 class Gone {
   #controller: AbortController | undefined
   isGone = false
@@ -310,5 +310,5 @@ class Gone {
   }
 }
 
-/** A denial without an answer of its own cannot be; if it were, the client would still be told that it is one. */
+/** The answer to a denial that brings none, which should not happen. */
 const noAnswer = { status: 429, contentType: "text/plain", body: "" }

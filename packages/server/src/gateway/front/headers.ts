@@ -2,16 +2,16 @@
 
 import type { AnswerHead } from "../upstream/answer-head.js"
 
-/** Goes through as it came. */
+/** Passed on. */
 export const PASS = 0
-/** Belongs to one connection, or is written anew: never goes through. */
+/** For one connection only, or written by the gateway: never passed on. */
 const DROP = 1
-/** Says who asked, and what: goes through only from a proxy that is trusted. */
+/** Claims who the client is: passed on only from a trusted proxy. */
 export const CLAIM = 2
-/** Names another method than the one that was limited: goes through only where the route says so. */
+/** Names another method than the one that was limited: passed on only where the route allows it. */
 export const METHOD_OVERRIDE = 3
 
-/** RFC 9110, 7.6.1, and those that were so before it. `te` and `trailer` come back where they hold. */
+/** Hop-by-hop by RFC 9110, 7.6.1, or by its predecessors. The gateway writes `te` and `trailer` itself where they apply. */
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",
@@ -37,7 +37,7 @@ const REWRITTEN = [
   "x-forwarded-proto",
 ]
 
-/** Some frameworks serve the path or method in these in place of the one that was limited. */
+/** Some frameworks serve the path or method in these headers instead of the one that was limited. */
 const OTHER_TARGETS = [
   "x-original-url",
   "x-original-uri",
@@ -69,31 +69,31 @@ for (const name of METHOD_OVERRIDES) requestKinds.set(name, METHOD_OVERRIDE)
 
 const answerKinds = new Map<string, number>(HOP_BY_HOP.map((name) => [name, DROP]))
 
-/** Clients send the same few names over and over, but may invent as many as they like. */
-const MOST_REMEMBERED = 1_000
+/** Clients mostly send the same few names, but may send any number of others. */
+const MAX_REMEMBERED = 1_000
 
-/** Kinds by names as they are spelled, remembered because making each lower-case takes longer than finding it. */
+/** Returns the kind of a header by its name in any spelling. Remembers the spellings that it has seen. */
 type KindOf = (name: string) => number
 
 function kindOfWith(kinds: ReadonlyMap<string, number>, normal: (name: string) => string): KindOf {
   const remembered = new Map<string, number>()
-  // Most names are told from all of these by their length.
+  // Most names have another length than all of these.
   const lengths = new Set([...kinds.keys()].map((name) => name.length))
   return (name) => {
     if (!lengths.has(name.length)) return PASS
     const known = remembered.get(name)
     if (known !== undefined) return known
     const kind = kinds.get(normal(name)) ?? PASS
-    if (remembered.size < MOST_REMEMBERED) remembered.set(name, kind)
+    if (remembered.size < MAX_REMEMBERED) remembered.set(name, kind)
     return kind
   }
 }
 
-/** `X_Forwarded_For` is the same variable as `X-Forwarded-For` to CGI, WSGI and PHP. */
+/** CGI, WSGI and PHP turn `X_Forwarded_For` and `X-Forwarded-For` into the same variable. */
 export const requestKind = kindOfWith(requestKinds, (name) => name.toLowerCase().replaceAll("_", "-"))
 const answerKind = kindOfWith(answerKinds, (name) => name.toLowerCase())
 
-/** Fields that must not come after the body, when it is too late to heed them (RFC 9110, 6.5.1). */
+/** Fields that are not allowed in trailers (RFC 9110, 6.5.1). */
 const NEVER_TRAILING = new Set([
   ...HOP_BY_HOP,
   ...REWRITTEN,
@@ -101,7 +101,7 @@ const NEVER_TRAILING = new Set([
   ...["content-type", "max-forwards", "pragma", "range", "age", "date", "expires", "location", "retry-after"],
 ])
 
-/** Those fields of a trailer that may be passed on: name, value, name, value. */
+/** Returns the trailers that may be passed on: name, value, name, value. */
 export function passedTrailers(trailers: readonly string[]): string[] {
   const passed: string[] = []
   for (let i = 0; i < trailers.length; i += 2) {
@@ -114,15 +114,15 @@ export function passedTrailers(trailers: readonly string[]): string[] {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Names that a Connection header declares to be of this connection only. They name no header that frames a message. */
+/** The names in a Connection header: those headers are for this connection only. */
 export function namedInConnection(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === "" || /^(?:keep-alive|close)$/i.test(connection)) return NONE
   return new Set(connection.split(",").map((word) => word.trim().toLowerCase()))
 }
 
 /**
- * `own`: headers of ours in lower case, which take the place of the upstream's of the same name. A list of the caller's own:
- * those of the upstream are added to it.
+ * Returns the headers for the client: `own`, with lower-case names, and those of the upstream that have no other value in `own`.
+ * Adds to the list `own`.
  */
 export function answerHeaders(head: AnswerHead, own: string[]): string[] {
   const { headers } = head
@@ -135,7 +135,7 @@ export function answerHeaders(head: AnswerHead, own: string[]): string[] {
   return own
 }
 
-/** Whether a header of the upstream goes to the client, of an answer with this status, beside ours of these names. */
+/** Whether a header of an upstream's answer is passed on, beside the gateway's own of these names. */
 function isPassed(
   name: string,
   status: number,
@@ -145,7 +145,7 @@ function isPassed(
   if (answerKind(name) !== PASS) return false
   if (names.length > 0 && isOneOf(names, name)) return false
   if (named.size > 0 && named.has(name.toLowerCase()) && !isFraming(name)) return false
-  // RFC 9110, 8.6: an answer without content, and an interim one, has no length of it either.
+  // RFC 9110, 8.6: interim answers and 204 have no Content-Length.
   return (status !== 204 && status >= 200) || !isFraming(name)
 }
 
@@ -161,7 +161,7 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return false
 }
 
-/** By lower-case name, several lines joined by a comma. */
+/** Headers by lower-case name. Several lines of one name are joined by a comma. */
 export function byName(headers: readonly string[]): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
   for (let i = 0; i < headers.length; i += 2) {

@@ -13,9 +13,9 @@ import { type ClientAnswer, type WholeAnswer, wholeHeaders } from "./client-answ
 import { answerHeaders } from "./headers.js"
 import type { OwnHeaders } from "./limiting.js"
 
-/** How long a client may go on sending a request that is answered before it is asked to stop. */
+/** How long a client may go on sending a request that is answered before its stream is closed. */
 const LINGER_MS = 2_000
-/** A stream is looked at after so long, and then ever more seldom, until its last frame is written. */
+/** A stream is polled after this time, then at growing intervals, until its last frame is written. */
 const FIRST_LOOK_MS = 2
 const LAST_LOOK_MS = 500
 
@@ -33,9 +33,9 @@ export class Http2Answer implements ClientAnswer {
   whole(answer: WholeAnswer, own: OwnHeaders | undefined): void {
     const stream = this.#stream
     if (stream.destroyed || stream.headersSent) return
-    // Not by the response: that ends a stream with trailers, after two more turns of the event loop.
+    // The compatibility response would end the stream with trailers, after two more turns of the event loop.
     stream.respond({ ":status": answer.status, ...grouped(wholeHeaders(answer, own)) })
-    // The answer to HEAD has ended with its head.
+    // The answer to HEAD ends with its head.
     if (!stream.writableEnded) stream.end(answer.body)
     this.#dropRest()
   }
@@ -53,7 +53,7 @@ export class Http2Answer implements ClientAnswer {
   }
 
   flush(): void {
-    // The types know it of node:http only.
+    // The method exists, but the types of node:http2 do not declare it.
     ;(this.#response as unknown as ServerResponse).flushHeaders()
   }
 
@@ -78,8 +78,8 @@ export class Http2Answer implements ClientAnswer {
   }
 
   /**
-   * Reads and drops what the client still sends of its request. A client that has understood stops. One that goes on is asked
-   * to stop, but not before its answer has ended: clients take an answer that is reset before END_STREAM for one that was cut.
+   * Reads and drops the rest of the request. A client that goes on sending has its stream closed, but not before its answer has
+   * ended: clients take an answer that is reset before END_STREAM for one that was cut.
    */
   #dropRest(): void {
     const request = this.#request
@@ -103,7 +103,7 @@ export class Http2Answer implements ClientAnswer {
   }
 }
 
-/** Calls `then` when the last frame of our side is written, for which there is no event. Not when the stream closes before. */
+/** Calls `then` when the last frame is written, for which node:http2 has no event. Never calls it if the stream closes first. */
 function onceEnded(stream: ServerHttp2Stream, then: () => void): void {
   let wait = FIRST_LOOK_MS
   const look = (): void => {
@@ -119,7 +119,7 @@ function onceEnded(stream: ServerHttp2Stream, then: () => void): void {
   else stream.once("finish", look)
 }
 
-/** As `node:http2` wants them. Only cookies may come on several lines; all else is a list, or was said twice by mistake. */
+/** Headers as an object for node:http2. Only Set-Cookie keeps several lines; others are joined by a comma. */
 function grouped(headers: readonly string[]): Record<string, string | string[]> {
   const found: Record<string, string | string[]> = Object.create(null)
   for (let i = 0; i < headers.length; i += 2) {

@@ -1,4 +1,4 @@
-// An upstream's answer on its way to the client, no faster than the client takes it.
+// Passes an upstream's answer on to the client, no faster than the client receives it.
 
 import type { AnswerHead } from "../upstream/answer-head.js"
 import type { ClientAnswer } from "./client-answer.js"
@@ -12,13 +12,13 @@ export class Relay {
   readonly #answer: ClientAnswer
   readonly #drained: () => void
   #head: AnswerHead | undefined
-  /** A piece of the body that waits for what else comes with it, so that a small answer goes out in one write. */
+  /** The last piece of the body. It waits for the next one, so that a small answer is sent in one write. */
   #piece: Buffer | undefined
   #isHeadWritten = false
   #hearsDrain = false
   #awaitsClient = false
 
-  /** `drained`: more may be written. */
+  /** `drained` is called when more may be written. */
   constructor(context: RequestContext, answer: ClientAnswer, drained: () => void) {
     this.#context = context
     this.#request = context.request
@@ -30,12 +30,12 @@ export class Relay {
     return this.#head !== undefined
   }
 
-  /** From here on no other answer can be given. */
+  /** Whether the head is written: no other answer can be given then. */
   get isHeadWritten(): boolean {
     return this.#isHeadWritten
   }
 
-  /** Whether the client has to take what it has before more is written. */
+  /** Whether the client has to receive what was written before more is. */
   get awaitsClient(): boolean {
     return this.#awaitsClient
   }
@@ -44,14 +44,14 @@ export class Relay {
     this.#head = head
   }
 
-  /** False when the client has to take what it has before more is read. */
+  /** Returns false when the client has to receive what was written before more is read. */
   body(bytes: Buffer): boolean {
     const hasRoom = this.#piece === undefined || this.flush()
     this.#piece = bytes
     return hasRoom
   }
 
-  /** Everything that has come goes out. False as above. */
+  /** Writes everything that has arrived. Returns false as `body` does. */
   flush(): boolean {
     const piece = this.#piece
     const answer = this.#answer
@@ -74,7 +74,7 @@ export class Relay {
     this.#drained()
   }
 
-  /** `isRead`: whether the upstream has read the whole request. */
+  /** `isRead` is whether the upstream has read the whole request. */
   end(trailers: readonly string[], isRead: boolean): void {
     const context = this.#context
     const piece = this.#piece
@@ -86,7 +86,7 @@ export class Relay {
     this.#answer.end(piece, passed, isRead)
   }
 
-  /** `length`: of the whole body, where it is all here. */
+  /** `length` is that of the whole body, where all of it has arrived. */
   #writeHead(length: number | undefined): void {
     const head = this.#head as AnswerHead
     const context = this.#context

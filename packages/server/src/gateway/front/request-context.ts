@@ -1,4 +1,4 @@
-// One request on its way through the gateway, and what is told of it once it is over.
+// What is known of one request on its way through the gateway, and the event for the access log and metrics at its end.
 
 import type { RuleDecision } from "sluice/rules"
 import type { Route } from "../routes/route.js"
@@ -6,43 +6,43 @@ import type { Target } from "../upstream/upstream.js"
 import type { ClientRequest } from "./client-request.js"
 import type { Admission } from "./limiting.js"
 
-/** One request through the gateway, once it is over: its last byte is out, or somebody hung up. */
+/** A request that is over: its last byte is sent, or the client or the upstream disconnected. */
 export interface Forwarded {
-  /** Undefined when none matched. */
+  /** Undefined when no route matched. */
   readonly route: Route | undefined
-  /** Undefined when it never came to that: denied, refused, no route, no target. */
+  /** Undefined when the request was not forwarded. */
   readonly target: Target | undefined
   readonly method: string
   readonly host: string | undefined
-  /** Canonical, without the query: a query may hold anything. As it came where it was refused. */
+  /** The canonical path without the query, which may hold secrets; the path as sent where it was refused. */
   readonly path: string
   /** `1.1`, `2.0` */
   readonly httpVersion: string
-  /** By the trusted proxies, where there are any. */
+  /** As the trusted proxies report it, where there are any. */
   readonly clientIp: string | undefined
   readonly referer: string | undefined
   readonly userAgent: string | undefined
-  /** What the client was told; 499 when it went away before it was told anything, 101 for an upgrade. */
+  /** The status of the answer; 499 when the client disconnected before it, 101 for an upgrade. */
   readonly status: number
-  /** Of bodies, in bytes. */
+  /** The lengths of the bodies. */
   readonly bytesIn: number
   readonly bytesOut: number
   readonly durationMs: number
-  /** From the moment it was sent to the target until the head of its answer. */
+  /** From sending the request to the target until the head of its answer. */
   readonly upstreamMs: number | undefined
-  /** How long a queueing limit held it. */
+  /** How long the delay queue held the request. */
   readonly queuedMs: number
   readonly decision: RuleDecision | undefined
-  /** Why the upstream gave no answer, or only half of one: an error code of the gateway. Few and fixed: it is a label. */
+  /** An error code of the gateway where the upstream gave no answer, or not all of one. A metrics label: the set is fixed. */
   readonly error: string | undefined
 }
 
-/** Who is told of what passes the gateway: access log and metrics. */
+/** Receives an event for each request that is over: access log and metrics. */
 export interface GatewayWatch {
   ended(event: Forwarded): void
 }
 
-/** The client had gone before it was told anything. nginx has this number for it. */
+/** The client disconnected before it was answered. nginx uses this number. */
 const CLIENT_GONE = 499
 
 export class RequestContext {
@@ -61,7 +61,7 @@ export class RequestContext {
   upstreamMs: number | undefined
   queuedMs = 0
   error: string | undefined
-  /** Of the upstream's answer, by lower-case name; only where the admission wants to know them. */
+  /** The headers of the upstream's answer by lower-case name; set only where the admission needs them. */
   answerHeaders: Record<string, string> | undefined
   answerTrailers: Record<string, string> | undefined
   #isOver = false
@@ -72,17 +72,17 @@ export class RequestContext {
     this.#watch = watch
   }
 
-  /** Headers of ours on the answer, whoever gives it. A list of the caller's own. */
+  /** The rate limit headers for the answer, as a new list. */
   ownHeaders(): string[] {
     return [...(this.admission?.headers ?? [])]
   }
 
-  /** Its last byte is out, or somebody hung up: now, by `performance.now()`. Only the first call counts. */
+  /** Ends the request. `now` is by `performance.now()`. Only the first call counts. */
   over(now: number): void {
     if (this.#isOver) return
     this.#isOver = true
     const { admission, request, status } = this
-    // Who left before any answer has had what he asked for, for all that anybody knows: the charge stays.
+    // The upstream may have done the work for a client that disconnected before the answer: the charge stays.
     if (admission?.mustSettle === true && admission.allowed && status !== CLIENT_GONE)
       admission.settle(status, this.answerHeaders, this.answerTrailers)
     this.#watch?.ended({

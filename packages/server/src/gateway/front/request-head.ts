@@ -1,4 +1,4 @@
-// The head of a request as its upstream gets it: its framing written anew, nothing in it that is for this connection only.
+// Writes the head of a request for its upstream: with new framing, and without headers that are for the client's connection.
 
 import type { AcceptedPath } from "sluice/http"
 import type { Route } from "../routes/route.js"
@@ -7,7 +7,7 @@ import { type ClientRequest, isHttp2 } from "./client-request.js"
 import type { Origin } from "./forwarded-headers.js"
 import { CLAIM, METHOD_OVERRIDE, namedInConnection, PASS, requestKind } from "./headers.js"
 
-/** How the body of a request is framed: nothing, so many bytes, or in chunks. */
+/** How the body of a request is framed: no body, chunks, or a number of bytes. */
 export type BodyFraming = "none" | "chunked" | number
 
 export function bodyFraming(request: ClientRequest): BodyFraming {
@@ -15,7 +15,7 @@ export function bodyFraming(request: ClientRequest): BodyFraming {
   if (headers["transfer-encoding"] !== undefined) return "chunked"
   const length = headers["content-length"]
   if (length !== undefined) return Number(length)
-  // In HTTP/2 a body need not be announced.
+  // HTTP/2 does not announce a body.
   if (!isHttp2(request)) return "none"
   const { stream } = request as unknown as { stream: { endAfterHeaders: boolean } }
   return stream.endAfterHeaders ? "none" : "chunked"
@@ -28,7 +28,7 @@ export interface RequestHead {
   readonly host: string
   readonly origin: Origin
   readonly framing: BodyFraming
-  /** Whether the upstream may be told to do something else than the method says. */
+  /** Whether headers that override the method are passed on. */
   readonly passesMethodOverride?: boolean | undefined
   /** The protocol to switch to. */
   readonly upgrade?: string | undefined
@@ -45,7 +45,7 @@ export function requestHead(parts: RequestHead): string {
     const kind = requestKind(name)
     if (kind !== PASS && !isLetThrough(kind, origin, passesMethodOverride)) continue
     if (named.size > 0 && named.has(name.toLowerCase())) continue
-    // HTTP/2 has names of its own that start with a colon, and may send cookies one by one.
+    // Pseudo-headers of HTTP/2 start with a colon. It may send each cookie in a header of its own.
     if (isNew && (name.startsWith(":") || name === "cookie")) continue
     head += `${name}: ${rawHeaders[i + 1]}\r\n`
   }
@@ -65,13 +65,13 @@ function isLetThrough(kind: number, origin: Origin, passesMethodOverride = false
   return kind === METHOD_OVERRIDE ? passesMethodOverride : kind === CLAIM && origin.isFromProxy
 }
 
-/** HTTP/1.0 knows no interim answers. */
+/** HTTP/1.0 has no interim answers. */
 export function expectsContinue({ headers, httpVersionMinor, httpVersionMajor }: ClientRequest): boolean {
   const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
   return headers.expect !== undefined && !isOld && headers.expect.toLowerCase() === "100-continue"
 }
 
-/** The only one that RFC 9110 knows is `100-continue`. */
+/** RFC 9110 defines `100-continue` only. */
 export function hasUnknownExpectation({ headers }: ClientRequest): boolean {
   return headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue"
 }
@@ -80,17 +80,17 @@ function takesTrailers(te: string | string[] | undefined): boolean {
   return te !== undefined && /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(String(te))
 }
 
-/** The Host that the upstream sees. */
+/** The Host header for the upstream. */
 export function hostFor({ keepHost }: Route, { origin }: Target, host: string | undefined): string {
   return keepHost && host !== undefined && host !== "" ? host : origin.slice(origin.indexOf("//") + 2)
 }
 
-/** What the upstream is asked for. `prefix` is cut off in front. */
+/** The path and query for the upstream, without `prefix`. */
 export function forwardedPath({ path, query }: AcceptedPath, prefix: string | undefined): string {
   return withQuery(prefix === undefined ? path : stripped(path, prefix), query)
 }
 
-/** `/api` from `/api/x`, never from `/apix`. */
+/** Removes `/api` from `/api/x`, but not from `/apix`. */
 function stripped(path: string, prefix: string): string {
   const root = prefix.endsWith("/") ? prefix.slice(0, -1) : prefix
   if (!path.startsWith(root) || (path.length > root.length && path[root.length] !== "/")) return path

@@ -1,4 +1,4 @@
-// WebSocket and other upgrades: the upstream is asked to switch, and from then on bytes go both ways as they come.
+// WebSocket and other upgrades: asks the upstream to switch protocols, then passes bytes on in both directions.
 
 import type { Duplex } from "node:stream"
 import { PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
@@ -72,7 +72,7 @@ export class Upgrade implements Exchanging, Taker {
     target.pool.take(this, { connectMs: this.#route.deadlines.connect, kind: "alone" })
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   abandon(): void {
     if (!this.#isOver) this.#over("answered")
   }
@@ -82,7 +82,7 @@ export class Upgrade implements Exchanging, Taker {
   }
 
   connected(connection: Connection): void {
-    // It cannot be called off while it is being opened.
+    // A connection that is being opened cannot be cancelled.
     if (this.#isOver) {
       connection.drop()
       return
@@ -127,10 +127,10 @@ export class Upgrade implements Exchanging, Taker {
     })
   }
 
-  /** The upstream does not switch: its answer goes to the client, and the connection ends with it. */
+  /** The upstream does not switch: the client gets its answer, and the connection ends with it. */
   headed(head: AnswerHead): void {
     this.#timer.enter("bodyIdle", performance.now())
-    // Its chunks are undone, so only the end of the connection can say where it ends.
+    // The chunks are decoded, so only the end of the connection shows where the body ends.
     this.#answered(head, ["connection", "close"])
   }
 
@@ -150,15 +150,15 @@ export class Upgrade implements Exchanging, Taker {
   }
 
   informed(): void {
-    // Nobody asked for it.
+    // Interim answers are not passed on.
   }
 
   paused(): void {
-    // Everything has gone out as it came.
+    // Everything is written as it arrives.
   }
 
   drained(): void {
-    // The head is all that was written.
+    // Only the head was written.
   }
 
   failed(error: Error): void {
@@ -217,12 +217,12 @@ function protocolOf({ headers }: AnswerHead): string {
   return ""
 }
 
-/** More than a protocol's first words; nobody has said yet that they may be sent. */
+/** More than the first message of any protocol. The client should not send yet. */
 const MAX_EARLY_BYTES = 65_536
 
 /**
- * What a client sends on an upgraded socket before the upstream has switched. It is read all along, since a socket that nobody
- * reads does not tell that its client has gone.
+ * Holds what a client sends before the upstream has switched. The socket is read meanwhile, because a socket that is not read
+ * does not report that its client has disconnected.
  */
 export class EarlyBytes {
   readonly #socket: Duplex
@@ -236,7 +236,7 @@ export class EarlyBytes {
     socket.on("data", this.#onData).on("end", this.#onEnd)
   }
 
-  /** Whoever calls it reads the socket from now on, after these. */
+  /** Returns the bytes, and stops reading: the caller reads the socket from here on. */
   take(): Buffer {
     this.#socket.off("data", this.#onData).off("end", this.#onEnd)
     return Buffer.concat(this.#pieces)
@@ -258,7 +258,7 @@ interface TunnelWatch {
   toClient(bytes: number): void
 }
 
-/** Joins two sockets until either ends: bytes go through as they come, no faster than the other side takes them. */
+/** Pipes two sockets into each other until either ends, no faster than the other side receives. */
 function join(client: Duplex, upstream: Duplex, watch: TunnelWatch): void {
   pump(client, upstream, watch.toUpstream)
   pump(upstream, client, watch.toClient)
@@ -271,13 +271,13 @@ function pump(from: Duplex, to: Duplex, moved: (bytes: number) => void): void {
   })
   from.resume()
   to.on("drain", () => from.resume())
-  // What was said last still arrives: the other side is told of the end after it.
+  // The other side receives the last bytes before it is told of the end.
   from.on("end", () => to.end())
   from.on("error", () => to.destroy())
   from.on("close", () => (to.writableEnded ? undefined : to.destroy()))
 }
 
-/** A whole answer, and the end of the connection. Answers how many bytes its body has. */
+/** Writes a whole answer and ends the connection. Returns the length of the body. */
 export function endWith(
   socket: Duplex,
   status: number,

@@ -1,5 +1,5 @@
-// The body of a request on its way to the upstream, no faster than the upstream takes it, and no slower than a client may send
-// it. Most are read from before there is a connection to the upstream: who sends nothing needs none.
+// Passes the body of a request on to the upstream, no faster than the upstream receives it. A client that sends too slowly is
+// cut off. Reading starts before there is an upstream connection: a client that sends nothing occupies none.
 
 import { type TimeoutEntry, Timeouts } from "sluice/internal"
 import type { UploadRate } from "../routes/route.js"
@@ -9,17 +9,17 @@ import { passedTrailers } from "./headers.js"
 import type { BodyFraming } from "./request-head.js"
 
 export interface UploadWatch {
-  /** Something is there to be sent, or the body is empty. Told once, and only before there is a connection. */
+  /** The first bytes have arrived, or the body is empty. Called once, and only before there is a connection. */
   begun(): void
   moved(bytes: number): void
   sent(): void
-  /** The client sent more or less than it had announced. */
+  /** The client sent more or less than its Content-Length. */
   miscounted(): void
-  /** The client sends less than it must. */
+  /** The client sends more slowly than the route allows. */
   tooSlow(): void
 }
 
-/** How often uploads are looked at. */
+/** Checks the pace of all uploads at this interval. */
 const looks = new Timeouts(500)
 
 export class Upload implements TimeoutEntry {
@@ -31,12 +31,12 @@ export class Upload implements TimeoutEntry {
   #pace: UploadPace | undefined
   readonly #watch: UploadWatch
   #connection: Connection | undefined
-  /** What came before there was a connection. */
+  /** Bytes that arrived before there was a connection. */
   #first: Buffer | undefined
   #hasEnded = false
   #bytes = 0
   #isWaiting = false
-  /** Whether the client was told that it may send. */
+  /** Whether the client may send: it did not ask first, or has received 100 Continue. */
   #isInvited = true
   #isStopped = false
   #isLookedAt = false
@@ -48,7 +48,7 @@ export class Upload implements TimeoutEntry {
     this.#watch = watch
   }
 
-  /** Reads until something is there. A client that waits to be invited is not slow. */
+  /** Reads until the first bytes arrive. A client that waits for 100 Continue is not slow. */
   open(isInvited: boolean): void {
     this.#isInvited = isInvited
     if (!isInvited) this.#pace?.pause(performance.now())
@@ -56,7 +56,7 @@ export class Upload implements TimeoutEntry {
     this.#body.on("data", this.#onData).on("end", this.#onEnd)
   }
 
-  /** Sends what there is, and what comes. */
+  /** Sends what has arrived, and then the rest as it arrives. */
   start(connection: Connection): void {
     const first = this.#first
     this.#connection = connection
@@ -67,19 +67,19 @@ export class Upload implements TimeoutEntry {
     else if (!this.#isWaiting) this.#goOn()
   }
 
-  /** The client has been told to go on. */
+  /** The client has received 100 Continue. */
   invited(): void {
     this.#isInvited = true
     if (!this.#isWaiting) this.#pace?.resume(performance.now())
   }
 
-  /** The upstream answers already: the two talk with each other, as slowly as they like. */
+  /** The upstream has begun to answer: from here on the upload has no minimum rate. */
   answered(): void {
     this.#pace = undefined
     this.#lookNoMore()
   }
 
-  /** Whether the upstream has to take what it has before more is read. */
+  /** Whether the upstream has to receive what was written before more is read. */
   get isWaiting(): boolean {
     return this.#isWaiting
   }
@@ -90,7 +90,7 @@ export class Upload implements TimeoutEntry {
     this.#goOn()
   }
 
-  /** Reads no more. */
+  /** Stops reading. */
   stop(): void {
     this.#isStopped = true
     this.#lookNoMore()
@@ -98,7 +98,7 @@ export class Upload implements TimeoutEntry {
     this.#body.pause()
   }
 
-  /** Time for a look at how fast it is. */
+  /** Checks the pace. */
   expire(): void {
     this.#isLookedAt = false
     if (this.#pace?.isTooSlow(performance.now()) === true) this.#watch.tooSlow()
@@ -193,14 +193,14 @@ function uncork(connection: Connection): void {
 }
 
 /**
- * Whether a client sends its body fast enough. Every byte gains it time, and waiting for it takes that time away; only so much
- * can be saved up, so that a body that came fast at first may pause later, but not for ever.
+ * Whether a client sends its body fast enough. Each byte adds to the time that the client may take, and waiting for the client
+ * uses it up. The time is capped, so that a body that arrives fast at first may pause later, but not for ever.
  */
 export class UploadPace {
   readonly #msPerByte: number
   readonly #mostMs: number
   #leftMs: number
-  /** Since when we wait for the client. Undefined while we do not. */
+  /** Since when the client is waited for. Undefined while it is not. */
   #since: number | undefined
 
   constructor({ bytesPerSecond, graceMs }: UploadRate, mostMs: number, now: number) {
@@ -215,7 +215,7 @@ export class UploadPace {
     if (this.#since !== undefined) this.#since = now
   }
 
-  /** It is the upstream that is waited for. */
+  /** The upstream, not the client, is waited for now. */
   pause(now: number): void {
     this.#leftMs = this.#leftAt(now)
     this.#since = undefined

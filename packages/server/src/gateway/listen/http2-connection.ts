@@ -1,4 +1,4 @@
-// One client that speaks HTTP/2: how long it may be idle, and when it is given up.
+// The deadlines of one HTTP/2 connection.
 
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2"
 import type { Http2Socket } from "./http2-socket.js"
@@ -8,11 +8,11 @@ export interface Http2Patience {
   readonly headTimeoutMs: number
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number
-  /** How long a client may receive nothing of an answer that is there. */
+  /** How long a client may receive nothing of an answer that is ready. */
   readonly answerIdleMs: number
 }
 
-/** An answer that waits until the client makes room for it. */
+/** An answer that waits for the client's flow-control window. */
 interface Blocked {
   readonly since: number
   readonly unsent: number
@@ -29,7 +29,7 @@ export class Http2Connection {
     this.session = session
     this.#socket = socket
     this.#patience = patience
-    // What clients do wrong in HTTP/2 ends their connection, and is no concern of ours.
+    // A protocol error of the client ends its connection; there is nothing to report.
     session.on("error", () => {})
     // `node:http2` has sent GOAWAY for an error. RFC 9113, 5.4.1: then the connection is closed.
     socket.on("unread", () => this.#end())
@@ -40,19 +40,19 @@ export class Http2Connection {
     })
     session.on("stream", (stream) => {
       this.#streams.set(stream, undefined)
-      // What goes wrong with a stream is told by its end.
+      // The end of a stream reports its errors.
       stream.on("error", () => {})
       stream.on("close", () => this.#streams.delete(stream))
     })
   }
 
-  /** Now and then. */
+  /** Checks the deadlines. Called at an interval. */
   look(now: number): void {
     if (this.#socket.stalledMs(now) >= this.#patience.answerIdleMs) this.#end()
     else for (const [stream, blocked] of this.#streams) this.#lookAt(stream, blocked, now)
   }
 
-  /** Gives up an answer that is there as a whole, and that the client makes no room for. */
+  /** Cancels a complete answer for which the client opens no window. */
   #lookAt(stream: ServerHttp2Stream, blocked: Blocked | undefined, now: number): void {
     const unsent = stream.writableLength
     if (!stream.writableEnded || unsent === 0) {
@@ -66,7 +66,7 @@ export class Http2Connection {
     this.#socket.destroy()
   }
 
-  /** Nothing has come or gone for long. */
+  /** The connection has been silent for the time-out. */
   #idle(): void {
     const { session } = this
     if (!this.#isKnown) session.destroy()
@@ -77,8 +77,8 @@ export class Http2Connection {
 const MAX_STREAM_ID = 2 ** 31 - 1
 
 /**
- * Tells a client to go elsewhere, in two steps as RFC 9113 advises: one that is told only once may lose the requests that
- * crossed the message. It has seen the first when it answers the ping behind it.
+ * Sends GOAWAY in two steps, as RFC 9113 advises: with one step a client could lose requests that it sends meanwhile. The client
+ * has seen the first step when it answers the ping behind it.
  */
 export function sayGoodbye(session: ServerHttp2Session, lastCallMs: number): void {
   if (session.closed || session.destroyed) return

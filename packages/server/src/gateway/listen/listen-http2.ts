@@ -18,15 +18,15 @@ import type { GatewayListenerOptions } from "./listen.js"
 /** The connections of a port whose clients chose HTTP/2. */
 export interface Http2Side {
   take(socket: TLSSocket): void
-  /** Tells clients to go elsewhere; what is under way goes on. */
+  /** Sends GOAWAY to all clients. Requests under way finish. */
   sayGoodbye(lastCallMs: number): void
 }
 
-/** Requests at once on one connection. */
+/** Concurrent requests on one connection. */
 const MAX_STREAMS_PER_CONNECTION = 250
-/** How often connections are looked at, for answers that nobody takes. */
+/** Interval of the check for answers that a client does not receive. */
 const LOOK_MS = 250
-/** As long as a body may stall where nothing else is said. */
+/** How long a client may receive nothing of an answer, where nothing else is configured. */
 const ANSWER_IDLE_MS = 60_000
 
 export function createHttp2(options: GatewayListenerOptions): Http2Side {
@@ -49,7 +49,7 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
     maxOutstandingPings: 4,
     maxSessionInvalidFrames: 100,
     maxSessionRejectedStreams: 100,
-    // In MB, of frames and headers that wait to be sent or read. A body waits in its stream.
+    // In MB, for frames and headers that wait to be sent or read. Bodies wait in their streams.
     maxSessionMemory: 16,
     unknownProtocolTimeout: 1_000,
     Http2ServerRequest: requestsOf(peers),
@@ -84,7 +84,7 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
   return {
     take(socket) {
       taken = new Http2Socket(socket)
-      // The session is made before this returns.
+      // node:http2 creates the session before this call returns.
       server.emit("connection", taken)
     },
     sayGoodbye(lastCallMs) {
@@ -95,8 +95,8 @@ export function createHttp2(options: GatewayListenerOptions): Http2Side {
 }
 
 /**
- * Requests whose socket is the client's own. That of their session is made by `node:http2` for a stream that is no socket, and
- * knows no address.
+ * A request class whose `socket` is the client's TLS socket. The one that node:http2 makes for a stream that is not a socket has
+ * no address.
  */
 function requestsOf(peers: WeakMap<Http2Session, Socket>): typeof Http2ServerRequest {
   class PeerRequest extends Http2ServerRequest {}
@@ -109,7 +109,7 @@ function requestsOf(peers: WeakMap<Http2Session, Socket>): typeof Http2ServerReq
   return PeerRequest
 }
 
-/** Clients are told how much is taken, and not held to it by Node before they have said that they know. */
+/** The size of a head. Node enforces the limit only after the client has acknowledged the settings. */
 function headBytes({ rawHeaders }: Http2ServerRequest): number {
   let bytes = 0
   for (const text of rawHeaders) bytes += text.length
@@ -124,19 +124,19 @@ function refuseHead(request: Http2ServerRequest, response: Http2ServerResponse):
 }
 
 /**
- * Requests under way on all HTTP/2 connections of a port. Each takes about 11 KB, whether it waits for its body or for room to
- * be answered. More than the upstreams take, with those that may wait for them.
+ * Requests under way on all HTTP/2 connections of a port. Each holds about 11 KB. The number is higher than what the upstreams
+ * take together with the requests that may wait for them.
  */
 const MAX_STREAMS = 16_384
-/** Of one client. */
+/** The same for one client. */
 const MAX_STREAMS_EACH = MAX_STREAMS / 2
 
-/** Bounds what all HTTP/2 clients of a port can make it hold together. */
+/** Bounds the requests of all HTTP/2 clients of a port together. */
 class Http2Streams {
   readonly #clients = new ClientCounts(MAX_STREAMS_EACH)
   #open = 0
 
-  /** Refuses a request that is one too many: its client may send it again. Returns whether it may go on. */
+  /** Returns false for a request beyond the bound, which it refuses with REFUSED_STREAM: the client may send it again. */
   admit({ socket, stream }: Http2ServerRequest): boolean {
     // A connection that has just ended has no socket.
     const client = ipKey(socket?.remoteAddress ?? "") ?? ""
