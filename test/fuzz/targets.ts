@@ -9,7 +9,7 @@ import { configSchema } from "../../packages/server/src/config/schema.js"
 import { createControlPlane } from "../../packages/server/src/control/index.js"
 import type { Core } from "../../packages/server/src/core.js"
 import { startGateway } from "../../packages/server/src/gateway/start-gateway.js"
-import { startHttp } from "../../packages/server/src/service/http-listener.js"
+import { startHttp } from "../../packages/server/src/service/serving/control-listener.js"
 import { openPlainServer, type Seen } from "./plain-server.js"
 
 const RULES = `

@@ -5,7 +5,7 @@ import { testCore } from "./core.test-support.js"
 import { startHttp2 } from "./http2/index.js"
 import { acceptWaiting, type Listener } from "./listener.js"
 import { startResp } from "./resp/index.js"
-import { startHttp } from "./service/http-listener.js"
+import { startHttp } from "./service/serving/control-listener.js"
 
 /** Less than the system lets wait for a server. */
 const CLIENTS = 100

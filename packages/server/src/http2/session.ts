@@ -59,6 +59,8 @@ export class Session implements Streams {
   isActive = false
   /** Whether the client has sent its SETTINGS. */
   isKnown = false
+  /** Whether the last GOAWAY was sent. */
+  isLeaving = false
   readonly #writer: FrameWriter
   readonly #options: SessionOptions
   readonly #connection: SessionConnection
@@ -67,7 +69,6 @@ export class Session implements Streams {
   #arriving: ArrivingBlock | undefined = undefined
   #taken = 0
   #lastStream = 0
-  #isLeaving = false
 
   constructor(writer: FrameWriter, options: SessionOptions, connection: SessionConnection) {
     this.#writer = writer
@@ -79,10 +80,6 @@ export class Session implements Streams {
   /** Bytes of a header block that has not arrived completely. */
   get arrivingBytes(): number {
     return this.#arriving?.length ?? 0
-  }
-
-  get isLeaving(): boolean {
-    return this.#isLeaving
   }
 
   /** Sends the settings of the server. */
@@ -102,7 +99,7 @@ export class Session implements Streams {
 
   /** Sends the last GOAWAY. Earlier requests are still answered, unless this is an error. */
   leave(code: ErrorCode = "NO_ERROR", message?: string): void {
-    this.#isLeaving = true
+    this.isLeaving = true
     this.#writer.goAway(this.#lastStream, code, message)
   }
 
@@ -218,7 +215,10 @@ export class Session implements Streams {
       this.#fail(stream, "PROTOCOL_ERROR")
     else if (!isLast) {
       if (end > start) stream.reader?.data(bytes.subarray(start, end))
-      if (!stream.isOver && stream.taken > FIRST_WINDOW / 2) this.#openStreamWindow(stream)
+      if (!stream.isOver && stream.taken > FIRST_WINDOW / 2) {
+        this.#writer.windowUpdate(id, stream.taken)
+        stream.taken = 0
+      }
     } else if (this.#ends(stream)) {
       // `clientHasEnded` is set before, so that the reader can answer with the last bytes.
       if (end > start) stream.reader?.data(bytes.subarray(start, end))
@@ -275,7 +275,7 @@ export class Session implements Streams {
   #request(id: number, head: RequestHead, endsStream: boolean): void {
     this.#lastStream = id
     if (!head.isRequest) this.#refuse(id, "PROTOCOL_ERROR")
-    else if (this.#isLeaving || this.streams.size >= this.#options.maxStreams)
+    else if (this.isLeaving || this.streams.size >= this.#options.maxStreams)
       this.#refuse(id, "REFUSED_STREAM")
     else {
       const stream = new Stream(id, this.outgoing, head.contentLength)
@@ -390,11 +390,6 @@ export class Session implements Streams {
     this.guard.reset()
     this.#writer.resetStream(id, code)
     this.#reset.add(id)
-  }
-
-  #openStreamWindow(stream: Stream): void {
-    this.#writer.windowUpdate(stream.id, stream.taken)
-    stream.taken = 0
   }
 }
 

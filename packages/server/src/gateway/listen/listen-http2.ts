@@ -9,11 +9,11 @@ import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { ipKey, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
 import { ClientCounts } from "../front/client-counts.js"
+import type { Gateway } from "../front/gateway.js"
 import { Http2Answer } from "../front/http2-answer.js"
 import { gatewayProblem } from "../front/problems.js"
 import { Http2Connection, sayGoodbye } from "./http2-connection.js"
 import { Http2Socket } from "./http2-socket.js"
-import type { GatewayListenerOptions } from "./listen.js"
 
 /** The connections of a port whose clients chose HTTP/2. */
 export interface Http2Side {
@@ -22,14 +22,27 @@ export interface Http2Side {
   sayGoodbye(lastCallMs: number): void
 }
 
-/** Concurrent requests on one connection. */
+export interface Http2SideOptions {
+  readonly gateway: Pick<Gateway, "handleHttp2">
+  /** How long the head of a request may take to arrive. 0 means for ever. */
+  readonly headTimeoutMs: number
+  /** How long an idle connection is kept. */
+  readonly keepAliveMs: number
+  readonly maxHeaderBytes: number
+  /** The most headers of one request. */
+  readonly maxHeaders?: number | undefined
+  /** How long a client may receive nothing of an answer that is there. Default: one minute. */
+  readonly answerIdleMs?: number | undefined
+}
+
+/** The most concurrent requests on one connection. */
 const MAX_STREAMS_PER_CONNECTION = 250
 /** Interval of the check for answers that a client does not receive. */
 const LOOK_MS = 250
 /** How long a client may receive nothing of an answer, where nothing else is configured. */
 const ANSWER_IDLE_MS = 60_000
 
-export function createHttp2(options: GatewayListenerOptions): Http2Side {
+export function createHttp2(options: Http2SideOptions): Http2Side {
   const { gateway, headTimeoutMs, keepAliveMs, maxHeaderBytes, answerIdleMs = ANSWER_IDLE_MS } = options
   const patience = { headTimeoutMs, keepAliveMs, answerIdleMs }
   const connections = new Set<Http2Connection>()

@@ -9,7 +9,7 @@ import type { Core } from "../../core.js"
 import { inheritedSocket, type Listener } from "../../listener.js"
 import type { WatchHub } from "../../telemetry/index.js"
 import { VERSION } from "../../version.js"
-import { startHttp } from "../http-listener.js"
+import { startHttp } from "./control-listener.js"
 import type { Readiness } from "./readiness.js"
 
 export type PlaneName = "http" | "grpc" | "resp" | "control" | "gateway"

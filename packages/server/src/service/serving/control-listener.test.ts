@@ -4,9 +4,9 @@ import { connect, type Socket } from "node:net"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { afterEach, describe, expect, it } from "vitest"
-import { eventually } from "../../../../test/support/eventually.js"
-import type { Listener } from "../listener.js"
-import { type HttpListenerOptions, startHttp } from "./http-listener.js"
+import { eventually } from "../../../../../test/support/eventually.js"
+import type { Listener } from "../../listener.js"
+import { type HttpListenerOptions, startHttp } from "./control-listener.js"
 
 const hello: RequestListener = (_request, response) => void response.end("hello")
 const listeners: Listener[] = []

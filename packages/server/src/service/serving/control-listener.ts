@@ -4,8 +4,8 @@ import { once } from "node:events"
 import { createServer, type RequestListener, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { UnreadAnswers } from "../http1/unread-answers.js"
-import { addressOf, drain, type Listener } from "../listener.js"
+import { UnreadAnswers } from "../../http1/unread-answers.js"
+import { addressOf, drain, type Listener } from "../../listener.js"
 
 export interface HttpListenerOptions {
   readonly host: string

@@ -1,0 +1,47 @@
+// The layers of each package, lowest first. A file imports from its own layer or from a lower one, never from a higher one.
+//
+// A pattern is a file or a folder below src. The longest pattern that fits a file decides.
+
+export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  sluice: [
+    ["algorithms", "errors.ts", "kind.ts"],
+    [
+      "atomic-file.ts",
+      "call-options.ts",
+      "clock.ts",
+      "duration.ts",
+      "header-style.ts",
+      "notify.ts",
+      "options.ts",
+      "policy.ts",
+      "slot-queue.ts",
+      "timeouts.ts",
+    ],
+    ["stores", "refund.ts", "decision.ts"],
+    ["limiter.ts", "limiter-options.ts", "wait-queue.ts", "request"],
+    ["rules/language", "rules/match"],
+    ["rules/engine", "rules/sources", "rules/import"],
+    ["middleware/headers"],
+    ["middleware/core"],
+    ["middleware", "outgoing"],
+    ["index.ts", "http.ts", "internal.ts", "rules/index.ts", "rules/internal.ts", "testing"],
+  ],
+  server: [
+    [
+      "certificates.ts",
+      "config",
+      "core.ts",
+      "errors.ts",
+      "held-bytes.ts",
+      "listener.ts",
+      "node-internals.ts",
+      "version.ts",
+    ],
+    ["http", "rule-work"],
+    ["http1", "http2", "telemetry"],
+    ["check-api", "envoy", "resp", "replay"],
+    ["control", "gateway", "record"],
+    ["service"],
+    ["index.ts", "main.ts"],
+  ],
+}
