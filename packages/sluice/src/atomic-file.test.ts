@@ -79,7 +79,7 @@ describe("sweepDrafts", () => {
     expect(readdirSync(folder).sort()).toEqual([".other.1@elsewhere.0123456789abcdef.draft", ".state.notes"])
   })
 
-  it("is done by who keeps counters in a file, and by who keeps a copy of the rules", async () => {
+  it("happens when a store loads its snapshot and when an engine loads its copy of the rules", async () => {
     leftBy(deadPid())
     await memoryStore({ snapshot: fileSnapshot(file) }).close()
     expect(readdirSync(folder)).toEqual(["state"])

@@ -23,14 +23,14 @@ function burst(): void {
 }
 
 describe("systemClock", () => {
-  it("tells the system's time", () => {
+  it("returns the system's time", () => {
     const before = Date.now()
     const now = systemClock.now()
     expect(now).toBeGreaterThanOrEqual(before - 1)
     expect(now).toBeLessThanOrEqual(Date.now())
   })
 
-  it("reads the time anew for a lone call, however long the turn", () => {
+  it("reads the clock for every single call, however long the turn of the event loop", () => {
     for (let i = 0; i < 5; i++) {
       busyFor(2)
       const before = Date.now()

@@ -64,7 +64,7 @@ describe("a decision on several limits", () => {
     })
   })
 
-  it("names the limit with the longest wait and holds nobody who was denied", () => {
+  it("names the limit with the longest wait, and has no delay for a denied request", () => {
     const verdicts = [
       verdict({ allowed: false, retryAfter: 5_000 }),
       verdict({ allowed: false, retryAfter: 7_000, delay: 1_000 }),

@@ -13,7 +13,7 @@ function limiterWith(options: LimiterOptions) {
 }
 
 describe("peek", () => {
-  it("looks and charges nothing", async () => {
+  it("decides and charges nothing", async () => {
     const { limiter } = limiterWith({ limit: 2, window: "1m" })
     for (let i = 0; i < 5; i++)
       expect(await limiter.peek("key")).toMatchObject({ allowed: true, remaining: 2 })
@@ -29,7 +29,7 @@ describe("peek", () => {
 })
 
 describe("refund", () => {
-  it("gives back one unless told, and returns what is left", async () => {
+  it("gives back 1 by default, and returns what is left", async () => {
     const { limiter } = limiterWith({ limit: 5, window: "1m" })
     await limiter.check("key", { cost: 4 })
     expect(await limiter.refund("key")).toMatchObject({ allowed: true, remaining: 2 })
@@ -163,7 +163,7 @@ describe("block", () => {
     expect(await limiter.check("bad")).toMatchObject({ allowed: true, remaining: 4 })
   })
 
-  it("can be set anew, and ended", async () => {
+  it("can be set again, and ended", async () => {
     const { limiter } = limiterWith({ limit: 5, window: "1h" })
     await limiter.block("bad", "1h")
     await limiter.block("bad", "1s")

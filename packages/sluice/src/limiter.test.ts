@@ -26,7 +26,7 @@ function withoutSync(store: Store): Store {
 }
 
 describe("check", () => {
-  it("is a sliding window counter in memory unless told otherwise", async () => {
+  it("is a sliding window counter in memory by default", async () => {
     const { clock, limiter } = limiterWith({ limit: 100, window: "1m" })
     const first = await limiter.check("user:42", { cost: 80 })
     expect(first).toEqual<Decision>({
@@ -65,7 +65,7 @@ describe("check", () => {
     expect((await limiter.check("user:42")).deniedBy).toBe("login")
   })
 
-  it("tells times as milliseconds, exact to a microsecond", async () => {
+  it("returns milliseconds, exact to a microsecond", async () => {
     const { clock, limiter } = limiterWith({ algorithm: "token-bucket", limit: 7, window: "1s", burst: 1 })
     await limiter.check("key")
     const { retryAfterMs, resetAt } = await limiter.check("key")
@@ -83,7 +83,7 @@ describe("check", () => {
     expect(decision).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, remaining: 5 })
   })
 
-  it("goes by the clock of the machine when it has no other", async () => {
+  it("uses the clock of the machine by default", async () => {
     const limiter = createLimiter({ limit: 1, window: "1h", algorithm: "sliding-window-log" })
     const before = Date.now()
     const { resetAt } = await limiter.check("key")
@@ -92,7 +92,7 @@ describe("check", () => {
     await limiter.close()
   })
 
-  it("goes by its own clock on a store that has another", async () => {
+  it("uses its own clock on a store that has another", async () => {
     const store = memoryStore({ clock: new ManualClock() })
     const { clock, limiter } = limiterWith({ algorithm: "fixed-window", limit: 1, window: "1m", store })
     expect((await limiter.check("key")).allowed).toBe(true)
@@ -143,7 +143,7 @@ describe("options", () => {
     expect((await limiter.check("key")).allowed).toBe(true)
   })
 
-  it("overflow: queue tells each request how long to be held", async () => {
+  it("overflow: queue returns how long to hold each request", async () => {
     const { limiter } = limiterWith({
       algorithm: "leaky-bucket",
       limit: 10,
@@ -170,7 +170,7 @@ describe("options", () => {
     expect((await other.check("key")).remaining).toBe(9)
   })
 
-  it("a limit that was raised in the code goes on counting what it counted", async () => {
+  it("a limit that was raised in the code keeps its counts", async () => {
     const store = memoryStore({ clock: new ManualClock() })
     await createLimiter({ store, limit: 10, window: "1m" }).check("key", { cost: 10 })
     const raised = createLimiter({ store, limit: 15, window: "1m" })
@@ -218,7 +218,7 @@ describe("options of one call", () => {
     expect((await limiter.peek("key")).remaining).toBe(7)
   })
 
-  it("at goes before the clock", async () => {
+  it("at overrides the clock", async () => {
     const { clock, limiter } = limiterWith({ algorithm: "fixed-window", limit: 1, window: "1m" })
     await limiter.check("key")
     expect((await limiter.check("key")).allowed).toBe(false)

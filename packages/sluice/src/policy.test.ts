@@ -17,7 +17,7 @@ const names = Object.keys(algorithms) as AlgorithmName[]
 const tenYears = "3652.5d"
 
 describe("compilePolicy", () => {
-  it("is a sliding window counter of one bucket unless told otherwise", () => {
+  it("is a sliding window counter of one bucket by default", () => {
     expect(compilePolicy({ limit: 100, window: "1m" }, "")).toMatchObject({
       algorithm: algorithms["sliding-window-counter"],
       limit: 100,
@@ -221,7 +221,7 @@ describe("overridePolicy", () => {
     expect(policy).toMatchObject({ limit: 10, capacity: 10 })
   })
 
-  it("keeps a burst of its own, and lets a default one follow the limit", () => {
+  it("keeps an explicit burst, and a default burst follows the limit", () => {
     const byDefault = compilePolicy({ algorithm: "token-bucket", limit: 10, window: "1s" }, "")
     expect(overridePolicy(bucket, 20, undefined)).toMatchObject({
       limit: 20,

@@ -107,7 +107,7 @@ describe("a limiter", () => {
     expect(await run(program)).toBe("last line")
   })
 
-  it("keeps its process alive while somebody waits", async () => {
+  it("keeps its process alive while a request waits", async () => {
     const program = `
       const { createLimiter } = await import("./sluice.mjs")
       const limiter = createLimiter({ algorithm: "token-bucket", limit: 50, window: "1s", burst: 1 })

@@ -85,7 +85,7 @@ describe.each(WAYS)("a request that is given back %s", (_, open) => {
       expect((await engine.peek(request)).remaining).toBe(2)
     })
 
-    it("does not count any more, as long as it is remembered", async () => {
+    it("no longer counts, if its window has not ended", async () => {
       const { clock, store, own } = open()
       const limiter = createLimiter({ ...limitOf(algorithm), store, ...own })
       const quick = await limiter.check("key")
@@ -118,7 +118,7 @@ describe.each(WAYS)("a request that is given back %s", (_, open) => {
     })
   })
 
-  it("goes back to those of several limits that remember it, and to no other", async () => {
+  it("goes back to those of several limits whose window has not ended, and to no other", async () => {
     const { clock, store, own } = open()
     const limits = [
       { name: "short", limit: 3, window: "1m", algorithm: "fixed-window" as const },

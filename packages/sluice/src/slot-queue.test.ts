@@ -4,7 +4,7 @@ import { SlotQueue } from "./slot-queue.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import { ManualClock } from "./testing/manual-clock.js"
 
-/** The same numbers for the same seed. */
+/** A generator that returns the same numbers for the same seed. */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -13,13 +13,13 @@ function randomOf(seed: number): () => number {
   }
 }
 
-/** Lets everything happen that waits for nothing but a promise. */
+/** Lets all pending promises settle. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const QUEUE = { algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "1s", burst: 20 } as const
 const SEED = Number(process.env.SLUICE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-/** Clients that come and give up at random, and when those who stayed were let through: by the order in which they came. */
+/** Clients come and give up at random. Returns when those who stayed were allowed, and in which order. */
 async function run(
   seed: number,
   ask: (clock: ManualClock, signal: AbortSignal) => Promise<unknown>,
@@ -70,7 +70,7 @@ function mostInWindow(times: readonly number[]): number {
 }
 
 describe("a queueing bucket whose clients give up", () => {
-  it(`lets no more leave in a window than its limit, and nobody before one who came earlier (SLUICE_SEED=${SEED})`, async () => {
+  it(`lets no more requests leave in a window than its limit, and none before an earlier one (SLUICE_SEED=${SEED})`, async () => {
     for (let round = 0; round < 4; round++) {
       const clock = new ManualClock()
       const limiter = createLimiter({ ...QUEUE, clock, store: memoryStore({ clock }) })

@@ -36,7 +36,7 @@ describe("wait on a leaky bucket that queues", () => {
     ])
   })
 
-  it("frees the place of a client that goes away while it is held", async () => {
+  it("frees the place of a client that gives up while it is held", async () => {
     const { clock, limiter, wait } = setUp(queue)
     const controller = new AbortController()
     void wait("a")
@@ -64,7 +64,7 @@ describe("wait on a leaky bucket that queues", () => {
 })
 
 describe("closing the limiter", () => {
-  it("rejects everyone who waits and leaves no timer", async () => {
+  it("rejects every wait and leaves no timer", async () => {
     const { clock, limiter, wait } = setUp()
     await limiter.check("one")
     await limiter.check("two")
@@ -75,7 +75,7 @@ describe("closing the limiter", () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("rejects those who are held by a queueing bucket", async () => {
+  it("rejects requests that a queueing bucket holds", async () => {
     const { clock, limiter, wait } = setUp({ algorithm: "leaky-bucket", burst: 3, overflow: "queue" })
     const waits = [wait("a"), wait("b"), wait("c")]
     await settle()
@@ -87,7 +87,7 @@ describe("closing the limiter", () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("lets nobody in line charge anything on the way out", async () => {
+  it("charges nothing for the requests that are rejected", async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const options = { store, clock, algorithm: "token-bucket", limit: 10, window: "1s", burst: 2 } as const

@@ -66,7 +66,7 @@ describe("wait", () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("lets nobody with a smaller cost overtake", async () => {
+  it("lets no request with a smaller cost overtake", async () => {
     const { limiter, passed, wait, advance } = setUp({ burst: 5 })
     await limiter.check("key", { cost: 5 })
     void wait("large", "key", { cost: 5 })
@@ -97,7 +97,7 @@ describe("wait", () => {
     ])
   })
 
-  it("asks again when somebody else took what it waited for", async () => {
+  it("checks again when another request took the units it waited for", async () => {
     const { limiter, passed, wait, advance } = setUp()
     await limiter.check("key")
     void wait("a")

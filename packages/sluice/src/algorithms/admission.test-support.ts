@@ -1,4 +1,4 @@
-// What an onlooker may ever see pass, counted from the admitted requests alone, without knowing any state.
+// Bounds on how many requests may be admitted in any span of time, counted from outside, without knowing any state.
 
 import type { AlgorithmName, Policy } from "./algorithm.js"
 import type { Scenario } from "./scenario.test-support.js"
@@ -9,7 +9,7 @@ export interface Admitted {
   readonly cost: bigint
 }
 
-/** The scenario as honest traffic: one policy, a clock that only goes forward, nothing given back. */
+/** The scenario with one policy, a clock that only moves forward, and no refunds. */
 export function forwardOnly(scenario: Scenario): Scenario {
   const steps = scenario.steps.map((step) => {
     const back = step.pause === "back" || step.pause === "far-back"
@@ -23,7 +23,7 @@ export function forwardOnly(scenario: Scenario): Scenario {
   return { ...scenario, policies: scenario.policies.slice(0, 1), steps }
 }
 
-/** Plays honest traffic and looks at what passed. Returns how many steps there were. */
+/** Plays such a scenario and checks the bounds. Returns the number of steps. */
 export function watch(scenario: Scenario): number {
   const honest = forwardOnly(scenario)
   const policy = honest.policies[0] as Policy

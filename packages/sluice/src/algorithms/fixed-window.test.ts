@@ -11,7 +11,7 @@ function firstRequest(limit: number, window = "1s"): LimitOptions {
 }
 
 describe("fixed-window", () => {
-  it("counts up to the limit and starts anew exactly on the boundary", () => {
+  it("counts up to the limit and starts again exactly at the boundary", () => {
     expectTrace(
       fixedWindow(3),
       `at        ask  answer  remaining  retry    reset
@@ -58,7 +58,7 @@ describe("fixed-window", () => {
     )
   })
 
-  it("stays in the later window when the clock goes back by up to a window", () => {
+  it("stays in the later window when the clock is set back by up to a window", () => {
     expectTrace(
       fixedWindow(2),
       `at    ask  answer  remaining  retry  reset
@@ -174,7 +174,7 @@ describe("fixed-window from the first request", () => {
     )
   })
 
-  it("keeps its window when the clock goes back by up to a window, and its count when by more", () => {
+  it("keeps its window when the clock is set back by up to a window, and only its count when by more", () => {
     expectTrace(
       firstRequest(2),
       `at       ask  answer  remaining  retry  reset

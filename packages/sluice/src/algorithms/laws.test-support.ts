@@ -1,4 +1,4 @@
-// What must hold of every algorithm after every step, whatever came before. Each law looks at a key and may try things on
+// What must hold for every algorithm after every step. Each law examines a key and may try calls on
 // copies of it; it throws when it does not hold.
 
 import type { Verdict } from "./algorithm.js"

@@ -82,7 +82,7 @@ describe("leaky-bucket as a queue", () => {
     expect(delays).toEqual([0, 142_858, 285_715, 428_572, 571_429, 714_286, 857_143])
   })
 
-  it("spaces what leaves evenly, whatever came in", () => {
+  it("lets requests leave evenly spaced, however they arrive", () => {
     const player = new Player(queue(7, 20))
     let last = Number.NEGATIVE_INFINITY
     let released = 0

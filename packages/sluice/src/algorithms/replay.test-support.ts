@@ -1,4 +1,4 @@
-// Properties whose seed is printed and whose failures come with the one command that plays them again.
+// Property tests print their seed, and with a failure the command that replays exactly that case.
 //
 //   SLUICE_SEED=…   the seed of a run (otherwise a new one each time)
 //   SLUICE_PATH=…   the failing case within it
@@ -11,7 +11,7 @@ const seed = Number(process.env.SLUICE_SEED ?? Math.floor(Math.random() * 2 ** 3
 const path = process.env.SLUICE_PATH
 const times = Number(process.env.SLUICE_RUNS ?? 1)
 
-/** Prints the seed once the file is done, whether it passed or not. */
+/** Prints the seed at the end of the file, whether its tests passed or not. */
 export function printSeed(): void {
   afterAll(() => {
     const file = testFile()

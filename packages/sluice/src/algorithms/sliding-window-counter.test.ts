@@ -85,7 +85,7 @@ describe("sliding-window-counter", () => {
     )
   })
 
-  it("stays in its newest bucket when the clock goes back by up to a window", () => {
+  it("stays in its newest bucket when the clock is set back by up to a window", () => {
     expectTrace(
       counter(10),
       `at        ask  answer  remaining  retry     reset

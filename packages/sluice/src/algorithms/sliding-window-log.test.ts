@@ -59,7 +59,7 @@ describe("sliding-window-log", () => {
     )
   })
 
-  it("charges at its own time when the clock goes back by up to a window", () => {
+  it("charges at the time of its newest entry when the clock is set back by up to a window", () => {
     expectTrace(
       slidingLog(2),
       `at    ask  answer  remaining  retry  reset

@@ -78,7 +78,7 @@ describe("token-bucket", () => {
     expect(player.check(at).allowed).toBe(true)
   })
 
-  it("stands still until the clock is back when it goes back by up to a window", () => {
+  it("does not drain until the clock has caught up when it is set back by up to a window", () => {
     expectTrace(
       tokenBucket(2),
       `at    ask  answer  remaining  retry  reset

@@ -10,7 +10,7 @@ it("stands still until it is moved", () => {
   expect(clock.now()).toBe(500)
 })
 
-it("starts at 2026 unless told otherwise", () => {
+it("starts at 2026 by default", () => {
   expect(new ManualClock().now()).toBe(Date.parse("2026-01-01T00:00:00Z"))
 })
 

@@ -5,7 +5,7 @@ interface Scheduled {
   readonly callback: () => void
 }
 
-/** A clock that stands still until it is told to move. Callbacks due on the way run in order of their time. */
+/** A clock for tests, which moves only when the test moves it. Callbacks that fall due run in the order of their times. */
 export class ManualClock implements Clock {
   #now: number
   readonly #scheduled = new Set<Scheduled>()
@@ -19,12 +19,12 @@ export class ManualClock implements Clock {
     return this.#now
   }
 
-  /** Moves forward by `ms`, fractions allowed, running what falls due. */
+  /** Moves forward by `ms`, which may be fractional, and runs the callbacks that fall due. */
   advance(ms: number): void {
     this.set(this.#now + ms)
   }
 
-  /** Jumps to a time, also backwards. */
+  /** Moves to a time, also backwards, and runs the callbacks that fall due. */
   set(now: number): void {
     for (;;) {
       let next: Scheduled | undefined
@@ -47,7 +47,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** How many callbacks wait for their time. Zero after everything was cancelled. */
+  /** How many callbacks are scheduled. */
   get pending(): number {
     return this.#scheduled.size
   }

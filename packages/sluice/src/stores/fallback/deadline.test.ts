@@ -81,7 +81,7 @@ describe("withDeadline", () => {
     ])
   })
 
-  it("swallows a late rejection that nobody asked about", async () => {
+  it("swallows a late rejection without a listener", async () => {
     const timers = new ManualClock()
     const { call, reject } = question()
     const answer = withDeadline(call, 50, { timers })

@@ -81,11 +81,11 @@ describe.each(limits)("$title by four instances", ({ limit }) => {
   const burst = Math.max(limit.limit, limit.burst ?? 0)
   /** Where the share of one unit for each is already more than twice the limit, that share is the bound. */
   const whenItGoes = Math.max(2 * burst, burst + INSTANCES)
-  /** A bucket that was not used for a while, here the shared one, gives its burst beside its rate, whatever happens. */
+  /** An idle bucket, here the shared one, allows its burst on top of its rate. */
   const drains = ["token-bucket", "leaky-bucket", "gcra"].includes(limit.algorithm as string)
   const whenItReturns = drains ? whenItGoes + INSTANCES : whenItGoes
 
-  it.each([1, 2, 3])("never exceeds its bounds when the store goes and returns (seed %d)", async (seed) => {
+  it.each([1, 2, 3])("never exceeds its bounds when the store fails and recovers (seed %d)", async (seed) => {
     const random = randomFrom(seed)
     const fleet = new Fleet(limit)
     await fleet.hammer((1 + random()) * WINDOW_MS, random)
@@ -104,7 +104,7 @@ describe.each(limits)("$title by four instances", ({ limit }) => {
     await fleet.close()
   })
 
-  it("stays within them when the store comes and goes all the time", async () => {
+  it("stays within them when the store fails and recovers all the time", async () => {
     const random = randomFrom(7)
     const fleet = new Fleet(limit)
     await fleet.hammer(WINDOW_MS, random)

@@ -54,7 +54,7 @@ class FrozenStore extends FlakyStore {
 }
 
 describe.each<Degraded>(["allow", "deny", "local"])("a frozen server with %s", (mode) => {
-  it("delays nobody beyond the deadline, few at all, and is back by itself", async () => {
+  it("delays no check beyond the deadline, delays few at all, and recovers by itself", async () => {
     const clock = new ManualClock()
     const store = new FrozenStore(clock)
     const guard = new StoreGuard(store, { clock, onStoreFailure: mode })

@@ -151,7 +151,7 @@ describe("local", () => {
     expect(only(denied).retryAfter).toBe(2.4 * second)
   })
 
-  it("goes back to shared decisions by itself", async () => {
+  it("returns to shared decisions by itself", async () => {
     const { guard, store } = setUp({ instances: 4 })
     const charge = chargesOf()
     store.failure = away
@@ -220,7 +220,7 @@ describe("local", () => {
 })
 
 describe("an explicit time", () => {
-  it("is the time of a degraded decision, whatever the clock shows", async () => {
+  it("is the time of a degraded decision, independent of the clock", async () => {
     const { clock, guard, store } = setUp()
     store.failure = away
     const charge = chargesOf({ algorithm: "fixed-window", limit: 1, window: "1m" })
@@ -246,7 +246,7 @@ describe("an explicit time", () => {
     await guard.close()
   })
 
-  it("of the last shared decision is the time its seed is charged at", async () => {
+  it("of the last shared decision is the time at which its usage is charged locally", async () => {
     const { clock, guard, store } = setUp()
     const charge = chargesOf()
     const lastYear = clock.now() * 1000 - 365 * 86_400 * second
@@ -256,19 +256,22 @@ describe("an explicit time", () => {
   })
 })
 
-describe("a seed", () => {
-  it.each(variants)("of $title starts a key with its part of what was last seen", async ({ limit }) => {
-    const { guard, store } = setUp({ instances: 2 })
-    const charge = chargesOf(limit)
-    await guard.check([charge(7)])
-    store.failure = away
-    // 7 of 10 were used: 4 of this instance's 5.
-    expect(only(await guard.check([charge(0)])).remaining).toBe(1)
-    expect((await guard.check([charge()])).allowed).toBe(true)
-    expect((await guard.check([charge()])).allowed).toBe(false)
-  })
+describe("the last known usage", () => {
+  it.each(variants)(
+    "of $title is where a local counter starts, divided by the instances",
+    async ({ limit }) => {
+      const { guard, store } = setUp({ instances: 2 })
+      const charge = chargesOf(limit)
+      await guard.check([charge(7)])
+      store.failure = away
+      // 7 of 10 were used: 4 of this instance's 5.
+      expect(only(await guard.check([charge(0)])).remaining).toBe(1)
+      expect((await guard.check([charge()])).allowed).toBe(true)
+      expect((await guard.check([charge()])).allowed).toBe(false)
+    },
+  )
 
-  it.each(variants)("of $title fades with time", async ({ limit }) => {
+  it.each(variants)("of $title expires", async ({ limit }) => {
     const { clock, guard, store } = setUp()
     const charge = chargesOf(limit)
     await guard.check([charge(CAPACITY)])
@@ -278,7 +281,7 @@ describe("a seed", () => {
   })
 
   it.each(variants.filter(({ limit }) => limit.algorithm !== "sliding-window-counter"))(
-    "of $title holds a client that keeps asking no longer than the shared count would have",
+    "of $title denies a client that keeps asking no longer than the shared counter would",
     async ({ limit }) => {
       const { clock, guard, shared, store } = setUp()
       const charge = chargesOf(limit)
@@ -298,7 +301,7 @@ describe("a seed", () => {
     },
   )
 
-  it("comes from a look too", async () => {
+  it("comes from a check of cost 0 too", async () => {
     const { guard, shared, store } = setUp()
     const charge = chargesOf()
     await shared.check([charge(80)])
@@ -346,7 +349,7 @@ describe("a seed", () => {
     expect(only(await guard.check([charge(0)])).remaining).toBe(100)
   })
 
-  it("is told apart by namespace and key", async () => {
+  it("is separate for each namespace and key", async () => {
     const { guard, store } = setUp()
     const one = chargesOf(minutely, "one")
     const other = chargesOf(minutely, "other")
@@ -407,8 +410,8 @@ describe("a seed", () => {
   })
 })
 
-describe("a store that comes and goes", () => {
-  it("does not fill the share anew each time", async () => {
+describe("a store that fails repeatedly", () => {
+  it("does not start a new share each time", async () => {
     const { guard, store } = setUp()
     const charge = chargesOf({ algorithm: "fixed-window", limit: 10, window: "1h" })
     let admitted = 0
@@ -419,7 +422,7 @@ describe("a store that comes and goes", () => {
     expect(admitted).toBe(20)
   })
 
-  it("is seeded anew when the shared count has grown meanwhile", async () => {
+  it("starts from the shared count again if that has grown meanwhile", async () => {
     const { guard, shared, store } = setUp()
     const charge = chargesOf()
     store.failure = away
@@ -469,7 +472,7 @@ describe("a list of checks", () => {
   })
 })
 
-describe("what is counted and told", () => {
+describe("counts and events", () => {
   it("failures by kind, degraded decisions by kind, and what is ambiguous", async () => {
     const { events, guard, store } = setUp()
     const charge = chargesOf()()
@@ -568,7 +571,7 @@ describe("charges that fail differently", () => {
     expect(await guard.check(charges, undefined, "allow")).toMatchObject({ allowed: true, degraded: "allow" })
   })
 
-  it("counts nothing when only looking", async () => {
+  it("charges nothing for a check of cost 0", async () => {
     const { charges, guard } = mixed("allow", "local")
     await guard.decide(charges)
     const outcome = await guard.decide(charges)

@@ -76,7 +76,7 @@ describe("a full store", () => {
     }
   })
 
-  it("does not count a look or a denial as refused", () => {
+  it("does not count a check of cost 0 or a denial as refused", () => {
     const store = memoryStore({ maxKeys: 10, clock: new ManualClock() })
     const charge = chargesOf({ limit: 10, window: "1h" })
     for (let i = 0; i < 10; i++) store.checkSync([charge(`held ${i}`, 10)])

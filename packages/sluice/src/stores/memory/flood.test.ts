@@ -7,14 +7,14 @@ import { memoryStore } from "./memory-store.js"
 
 const MAX_KEYS = 100_000
 const FLOOD = 1_000_000
-/** Clients that are limited while the flood goes on, and how many units each may have. */
+/** Clients that are being limited during the flood, and how many units each may have. */
 const SAMPLED = 1_000
 
 it("a million distinct keys stay within the cap in memory, and limited clients stay limited", async () => {
   const clock = new ManualClock()
   const store = memoryStore({ maxKeys: MAX_KEYS, clock })
   const limiter = createLimiter({ store, clock, algorithm: "token-bucket", limit: 10, window: "1h" })
-  // Under a prefix of its own: the flood itself then takes the path of a limiter without blocks.
+  // Under its own prefix, so that the flood goes through a limiter without blocks.
   const blocking = createLimiter({ store, clock, prefix: "blocking", limit: 10, window: "1h" })
   await blocking.block("blocked", "1h")
   for (let i = 0; i < SAMPLED; i++) limiter.checkSync(`sampled ${i}`, { cost: 6 + (i % 5) })

@@ -13,7 +13,7 @@ import { Table } from "./table.js"
 
 afterEach(() => void vi.useRealTimers())
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers that are the same in every run. */
 function numbersFrom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -24,7 +24,7 @@ function numbersFrom(seed: number): (below: number) => number {
   }
 }
 
-/** What the table should do: the same arithmetic, each state in an array of its own, nothing ever moved or forgotten. */
+/** A model of the table: the same arithmetic, each state in its own array, nothing ever moved or removed. */
 class Model {
   readonly #policy: Policy
   readonly #states = new Map<string, Float64Array>()
@@ -160,7 +160,7 @@ it("every key of a run over the end of a table is found while the table moves", 
   const policy = compilePolicy({ algorithm: "token-bucket", limit: 8, window: "1m" }, "growth")
   const table = new Table({ keys: 0, blocks: 0, slots: 0 }, policy)
   const now = 1_000_000
-  // All of them would like the last slot: they stand in one run, which goes on at the front.
+  // The last slot is the home of all of them: they form one run, which continues at the front.
   const high = -1
   for (let low = 1; low <= 300; low++) {
     expect(table.find(low, high)).toBe(false)

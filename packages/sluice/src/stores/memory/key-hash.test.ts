@@ -28,7 +28,7 @@ function hashesOf(key: HashKey, texts: readonly string[]): Float64Array {
 }
 
 describe("a hash", () => {
-  it("is the same for the same text and key, whatever was hashed between", () => {
+  it("is the same for the same text and key, independent of other calls", () => {
     const hash = new KeyHash(keys[0])
     const first = hashOf(hash, "user:42")
     hashOf(hash, "user:43")
@@ -42,7 +42,7 @@ describe("a hash", () => {
     expect(seen.size).toBe(keys.length + 100)
   })
 
-  it("has a key of its own for every store", () => {
+  it("has another key in every store", () => {
     expect(new KeyHash().key).not.toEqual(new KeyHash().key)
     expect(randomHashKey().every((word) => Number.isInteger(word) && (word | 0) === word)).toBe(true)
   })

@@ -174,7 +174,7 @@ describe("the timer", () => {
     }
   })
 
-  it("goes through all namespaces", () => {
+  it("covers all namespaces", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     for (let i = 0; i < 500; i++) {
@@ -245,7 +245,7 @@ describe("close", () => {
   })
 })
 
-it("namespaces keep working when two stores take turns with them", () => {
+it("namenamespaces work when two stores use them in turn", () => {
   const [one, other] = [memoryStore(), memoryStore()]
   const charge = chargesOf(minutely)
   for (let i = 1; i <= 5; i++) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { Segment } from "./segment.js"
 
-/** Words that look random and are the same in every run. */
+/** Pseudo-random words that are the same in every run. */
 function wordsFrom(seed: number): () => number {
   let state = seed
   return () => {

@@ -60,7 +60,7 @@ const variants: LimitOptions[] = [
   { algorithm: "gcra", limit: 10, window: "1m", maxBurst: 9 },
 ]
 
-/** Made anew each time, as after a restart: nothing but the names connects the two lives. */
+/** Creates new objects each time, as after a restart: only the names are the same. */
 function chargesOf(
   limit: LimitOptions,
   name = JSON.stringify(limit),
@@ -71,7 +71,7 @@ function chargesOf(
 }
 
 describe("a store that is closed and opened again", () => {
-  it("goes on deciding as one that never stopped, for every algorithm at once", async () => {
+  it("decides like a store that never stopped, for every algorithm", async () => {
     const going = memoryStore({ clock })
     let restarted = open()
     const step = (round: number) => {
@@ -324,7 +324,7 @@ describe("a file that cannot be used", () => {
     expect(store.stats.keys).toBe(0)
   })
 
-  it("is told to the process when nobody listens", async () => {
+  it("is a process warning if there is no listener", async () => {
     writeFileSync(path, "nonsense")
     const emitted = vi.spyOn(process, "emitWarning").mockImplementation(() => {})
     try {

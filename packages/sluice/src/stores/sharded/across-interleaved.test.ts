@@ -21,7 +21,7 @@ describe("many checks at once, in every order the network may choose", () => {
   const checks = fc.array(check, { minLength: 2, maxLength: 12 })
 
   interface Tally {
-    /** Per place: units of checks that were admitted, and of those whose end nobody knows. */
+    /** Per place: units of admitted checks, and of checks whose end is unknown. */
     admitted: number[]
     unknown: number[]
     left: number[]

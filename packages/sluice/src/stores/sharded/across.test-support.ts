@@ -15,7 +15,7 @@ export function stillStore(): MemoryStore {
   return memoryStore({ clock: new ManualClock(T / 1000) })
 }
 
-/** A place of its own with one key on it. */
+/** A place with one key. */
 export class Corner {
   readonly memory: Store
   place: Store

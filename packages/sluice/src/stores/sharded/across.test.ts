@@ -53,7 +53,7 @@ describe("what comes back", () => {
     for (const corner of three) expect(await corner.left(T + 5)).toBe(9)
   })
 
-  it("without a time uses each place's own clock, and tells the latest", async () => {
+  it("without a time uses each place's own clock, and returns the latest", async () => {
     const [early, late] = [new ManualClock(1_000_000), new ManualClock(9_000_000)]
     const groups = together([
       new Corner("a", minutely, memoryStore({ clock: late })),
@@ -65,7 +65,7 @@ describe("what comes back", () => {
     expect(verdicts.map((verdict) => verdict.resetAfter)).toEqual([60e6, 20e6])
   })
 
-  it("goes straight to the place when there is only one", async () => {
+  it("calls a single place once", async () => {
     const corner = new Corner("a")
     const calls = corner.record()
     await checkAcross(together([corner]), T)
@@ -74,7 +74,7 @@ describe("what comes back", () => {
     expect(calls).toEqual(["check", "decide"])
   })
 
-  it("only looks where nothing is to be charged", async () => {
+  it("makes only a dry run where nothing is charged", async () => {
     const [payer, watched] = corners() as [Corner, Corner]
     const calls = [payer.record(), watched.record()]
     const groups = [...together([payer], 4), { ...(together([watched], 0)[0] as Group), positions: [1] }]
@@ -107,7 +107,7 @@ describe("what comes back", () => {
     expect((await checkAcross(together(three), T)).degraded).toBe("allow")
     a.place = degraded(a.memory, "deny", false)
     expect(await checkAcross(together(three), T)).toMatchObject({ allowed: false, degraded: "deny" })
-    // The third one denies by itself: that is a proper decision whatever the others do.
+    // The third place denies: that is a decision of the store, whatever the others do.
     a.place = degraded(a.memory, "local", true)
     await three[2]?.take(8)
     expect(await checkAcross(together(three), T)).toMatchObject({ allowed: false, degraded: undefined })
@@ -206,7 +206,7 @@ describe("a place that denies after all", () => {
   })
 
   it("does not ask back what charged nothing", async () => {
-    // Full of other keys, and told to let new ones pass: nothing is charged here.
+    // The store is full and allows new keys: nothing is charged here.
     const full = memoryStore({ maxKeys: 1, onFull: "allow" })
     const [a, b] = [new Corner("a", minutely, full), new Corner("b")]
     await new Corner("hot", minutely, full).take(9)
@@ -241,7 +241,7 @@ describe("a place that denies after all", () => {
 })
 
 describe("what decides when a place cannot", () => {
-  it("is told to every place in every step", async () => {
+  it("is passed to every place in every step", async () => {
     const told: string[] = []
     const two = corners().slice(0, 2)
     const [a, b] = two as [Corner, Corner]
@@ -271,7 +271,7 @@ describe("what decides when a place cannot", () => {
 })
 
 describe("time that passes before the refund", () => {
-  /** A check of 2 units on a clock that moves before each step; somebody takes 3 just before the refund. */
+  /** A check of 2 units on a clock that moves before each step; another check takes 3 just before the refund. */
   async function overtime(before: { check: number; refund: number }, limit: LimitOptions = minutely) {
     // 5 ms before the end of a minute.
     const clock = new ManualClock(59_995)
@@ -373,7 +373,7 @@ describe("a place that fails", () => {
     expect((await memory.check([mute.charge(10)], T + 60e6)).allowed).toBe(true)
   })
 
-  it("in the check, while another denies: is a failure all the same", async () => {
+  it("in the check, while another denies: is still a failure", async () => {
     const three = corners()
     three[0]?.before("check", () => (three[0] as Corner).take(10))
     three[1]?.before("check", () => Promise.reject(refused))
@@ -381,7 +381,7 @@ describe("a place that fails", () => {
     expect(await Promise.all(three.map((corner) => corner.left()))).toEqual([0, 10, 10])
   })
 
-  it("with others: the ambiguous failure is told", async () => {
+  it("with others: the ambiguous failure is thrown", async () => {
     const three = corners()
     three[0]?.before("check", () => Promise.reject(refused))
     three[2]?.before("check", () => Promise.reject(silent))

@@ -90,7 +90,7 @@ describe("the ring", () => {
     expect(new Set(Array.from({ length: KEYS }, (_, i) => ring.locate(key(i))))).toEqual(new Set([0, 1]))
   })
 
-  it("goes round: keys behind the last point belong to the first", () => {
+  it("wraps around: keys after the last point belong to the first", () => {
     const nodes = nodesOf(name, 2)
     const ring = new HashRing(nodes, 1)
     const points = nodes.map((node) => ringHash(`${node.name}#0`))
@@ -165,7 +165,7 @@ describe("the hash", () => {
     }
   })
 
-  it("tells texts apart as well as chance would", () => {
+  it("collides no more often than a random function", () => {
     const hashes = new Set<number>()
     for (let i = 0; i < 200_000; i++) hashes.add(ringHash(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`))
     // 200,000 of 2^32 at random: 4.7 pairs expected.

@@ -121,7 +121,7 @@ describe("charges over several nodes", () => {
     expect(await left(...keys)).toEqual(keys.map((key) => (key === keyOn(full) ? 0 : 10)))
   })
 
-  it("are charged, given back, reset and looked at on all of them", async () => {
+  it("are charged, refunded, reset and decided on all of them", async () => {
     const { store, keyOn, left } = laidOut(ring("a", "b"))
     const keys = [keyOn("a"), keyOn("b"), keyOn("a", 1)]
     const all = (cost: number) => keys.map((key) => charge(key, cost))
@@ -167,7 +167,7 @@ describe("a dead node", () => {
     expect(await left(keyOn("a"), keyOn("c"))).toEqual([9, 9])
   })
 
-  it("with a guard of its own degrades its share of a list and no more", async () => {
+  it("with its own guard degrades its share of a list and no more", async () => {
     const [a, c] = ring("a", "c") as [ShardedNode, ShardedNode]
     const guarded = new StoreGuard(dead())
     const { store, keyOn, left } = laidOut([a, { name: "b", store: guarded }, c])
@@ -192,7 +192,7 @@ describe("a dead node", () => {
     await guarded.close()
   })
 
-  it("is told what to do instead, in every call", async () => {
+  it("gets onStoreFailure in every call", async () => {
     const told: string[] = []
     const node = stillStore()
     const watched = withMethods(node, {
@@ -263,7 +263,7 @@ describe("the store as a whole", () => {
     expect(shardedStore(ring("a", "b")).instances).toBe(1)
   })
 
-  it("closes every node, and tells of each that failed to", async () => {
+  it("closes every node, and names each that failed to close", async () => {
     const closed: string[] = []
     const node = (name: string, fails: boolean): ShardedNode => ({
       name,

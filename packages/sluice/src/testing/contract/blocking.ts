@@ -52,7 +52,7 @@ export function blocking(test: DefineTest): void {
     expectFields(await limiter.check("bad"), { allowed: true, retryAfterMs: 0 }, "in time")
   })
 
-  test("blocking again sets the time anew, longer or shorter", async (store) => {
+  test("blocking again restarts the time, longer or shorter", async (store) => {
     const { clock, limiter } = limiterOn(store)
     await limiter.block("bad", "10s")
     clock.advance(5_000)

@@ -3,7 +3,7 @@
 import type { LimitOptions } from "../../policy.js"
 import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectSame, expectTrue } from "./expect.js"
-import { CAPACITY, longestWait, variants, WINDOW } from "./policies.js"
+import { CAPACITY, maxWait, variants, WINDOW } from "./policies.js"
 
 /** The same limit with room for another number of units at once. */
 function withRoom(limit: LimitOptions, room: number): LimitOptions {
@@ -24,7 +24,7 @@ export function changes(test: DefineTest): void {
       expectFields(await wider.check(second(4), 10), { allowed: true, remaining: 0 }, "raised again")
     })
 
-    test(`${title}: a limit lowered below what was charged locks nobody out`, async (store) => {
+    test(`${title}: a limit lowered below what was charged does not lock the key out`, async (store) => {
       const counter = new Counter(store, limit)
       await counter.check(second(4), CAPACITY)
       const lower = counter.under(withRoom(limit, 2))
@@ -42,7 +42,7 @@ export function changes(test: DefineTest): void {
       const longer = counter.under({ ...limit, window: "2m" })
       const { allowed, retryAfter } = await longer.check(second(4), CAPACITY)
       expectSame(allowed, false, "all of it again at once")
-      expectTrue(retryAfter <= 4 * longestWait(limit), `no lockout, as ${retryAfter} µs would be`)
+      expectTrue(retryAfter <= 4 * maxWait(limit), `no lockout, as ${retryAfter} µs would be`)
       expectFields(await longer.check(second(4) + retryAfter, CAPACITY), { allowed: true }, "in time")
     })
 
@@ -50,7 +50,7 @@ export function changes(test: DefineTest): void {
       const counter = new Counter(store, limit)
       await counter.check(second(4), CAPACITY)
       const longer = counter.under({ ...limit, window: "1d" })
-      const drained = second(4) + 2 * longestWait(limit)
+      const drained = second(4) + 2 * maxWait(limit)
       expectFields(await longer.peek(drained), { remaining: CAPACITY, resetAfter: 0 }, "all of it is back")
       expectFields(await longer.check(drained, CAPACITY), { allowed: true, remaining: 0 }, "and can be used")
     })
@@ -67,7 +67,7 @@ export function changes(test: DefineTest): void {
       expectFields(await counter.check(second(70) + retryAfter), { allowed: true }, "in time")
     })
 
-    test(`${title}: a wait told to a caller whose clock is behind is right by that clock`, async (store) => {
+    test(`${title}: the wait for a caller whose clock is behind is right by that clock`, async (store) => {
       const counter = new Counter(store, limit)
       await counter.check(second(70), CAPACITY)
       const { retryAfter } = await counter.check(second(40))
@@ -75,12 +75,12 @@ export function changes(test: DefineTest): void {
       expectFields(await counter.check(second(40) + retryAfter), { allowed: true }, "in time")
     })
 
-    test(`${title}: a clock that was far ahead locks nobody out and resets nobody`, async (store) => {
+    test(`${title}: a clock that was far ahead neither locks a key out nor resets it`, async (store) => {
       const counter = new Counter(store, limit)
       await counter.check(second(86_400), CAPACITY)
       const { allowed, retryAfter } = await counter.check(second(7), 3)
       expectSame(allowed, false, "what was charged stays charged")
-      expectTrue(retryAfter <= longestWait(limit), `no lockout, as ${retryAfter} µs would be`)
+      expectTrue(retryAfter <= maxWait(limit), `no lockout, as ${retryAfter} µs would be`)
       expectFields(await counter.check(second(7) + retryAfter - 1, 3), { allowed: false }, "one µs early")
       expectFields(await counter.check(second(7) + retryAfter, 3), { allowed: true }, "in time")
     })

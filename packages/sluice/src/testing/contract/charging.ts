@@ -2,7 +2,7 @@
 
 import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectSame, expectTrue } from "./expect.js"
-import { CAPACITY, longestWait, variants } from "./policies.js"
+import { CAPACITY, maxWait, variants } from "./policies.js"
 
 export function charging(test: DefineTest): void {
   for (const { title, limit } of variants) {
@@ -17,11 +17,11 @@ export function charging(test: DefineTest): void {
       expectFields(await counter.check(second(6), 2), { allowed: true, remaining: 0 }, "a cost of the 2 left")
     })
 
-    test(`${title}: a cost of 0 only looks`, async (store) => {
+    test(`${title}: a cost of 0 charges nothing`, async (store) => {
       const counter = new Counter(store, limit)
       const untouched = { allowed: true, remaining: CAPACITY, retryAfter: 0, resetAfter: 0, delay: 0 }
       for (const at of [0, 7, 14]) expectSame(await counter.peek(second(at)), untouched, `a look at ${at} s`)
-      // Had a look written anything, the first charge would not be like one on a new key.
+      // If the check of cost 0 had written anything, the first charge would differ from one on a new key.
       const first = await counter.check(second(21), 4)
       expectSame(
         first,
@@ -58,10 +58,7 @@ export function charging(test: DefineTest): void {
         const at = second(18)
         const { allowed, retryAfter } = await counter.check(at, cost, key)
         expectSame(allowed, false, `cost ${cost} on a full key`)
-        expectTrue(
-          retryAfter > 0 && retryAfter <= longestWait(limit),
-          `a sensible wait, not ${retryAfter} µs`,
-        )
+        expectTrue(retryAfter > 0 && retryAfter <= maxWait(limit), `a sensible wait, not ${retryAfter} µs`)
         const early = await counter.check(at + retryAfter - 1, cost, key)
         expectFields(early, { allowed: false, retryAfter: 1 }, `cost ${cost} one microsecond early`)
         expectFields(
@@ -88,13 +85,13 @@ export function charging(test: DefineTest): void {
       await store.charge([counter.charge(8)], second(5))
       const denied = await counter.check(second(5))
       expectFields(denied, { allowed: false, remaining: 0 }, "after charging 12 of 10")
-      expectTrue(denied.retryAfter <= longestWait(limit), `no lockout, as ${denied.retryAfter} µs would be`)
+      expectTrue(denied.retryAfter <= maxWait(limit), `no lockout, as ${denied.retryAfter} µs would be`)
       expectFields(await counter.check(second(5) + denied.retryAfter - 1), { allowed: false }, "one µs early")
       expectFields(await counter.check(second(5) + denied.retryAfter), { allowed: true }, "in time")
     })
   }
 
-  test("every outcome tells the time it was decided at", async (store) => {
+  test("every outcome has the time of its decision", async (store) => {
     const counter = new Counter(store, { limit: 1, window: "1m" })
     for (const cost of [0, 1, 1, 2]) {
       const { now } = await store.check([counter.charge(cost)], second(12.345678))
@@ -102,7 +99,7 @@ export function charging(test: DefineTest): void {
     }
   })
 
-  test("a check without a time goes by the store's own clock", async (store) => {
+  test("a check without a time uses the store's clock", async (store) => {
     const counter = new Counter(store, { algorithm: "sliding-window-log", limit: 1, window: "1d" })
     const first = await store.check([counter.charge()])
     expectSame(first.allowed, true, "the first")

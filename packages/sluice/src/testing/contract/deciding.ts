@@ -19,7 +19,7 @@ async function decide(
 
 export function deciding(test: DefineTest): void {
   for (const { title, limit } of variants) {
-    test(`${title}: decide tells what check would say, and what is left as it is`, async (store) => {
+    test(`${title}: decide returns what check would decide, and what is left without the charge`, async (store) => {
       const counter = new Counter(store, limit)
       for (const [at, cost] of [
         [1, 4],

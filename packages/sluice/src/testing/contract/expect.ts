@@ -1,8 +1,8 @@
-// The few assertions the contract needs. Own ones, so that a published package depends on no test runner.
+// The assertions of the contract. The package has its own, so that it depends on no test runner.
 
 import { type ErrorCode, SluiceError } from "../../errors.js"
 
-/** A store did something else than the contract says. Test runners show `actual` beside `expected`. */
+/** Thrown if a store breaks the contract. Test runners show `actual` beside `expected`. */
 export class ContractBroken extends Error {
   override readonly name = "ContractBroken"
   readonly actual: unknown
@@ -52,7 +52,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return keys.every((key) => key in b && isSame(a[key as keyof typeof a], b[key as keyof typeof b]))
 }
 
-/** JSON would hide the values that matter here: Infinity, NaN, undefined. */
+/** Formats a value. JSON would hide Infinity, NaN and undefined. */
 function show(value: unknown): string {
   if (value instanceof Error) return String(value)
   if (Array.isArray(value)) return `[${value.map(show).join(", ")}]`

@@ -1,6 +1,6 @@
 import type { LimitOptions } from "../../policy.js"
 
-/** Every algorithm and every variant of it. The most that fits at once is 10 everywhere. */
+/** The capacity of every variant below. */
 export const CAPACITY = 10
 export const WINDOW = 60e6
 
@@ -37,8 +37,8 @@ export const variants: readonly Variant[] = [
   { title: "gcra", limit: { algorithm: "gcra", limit: 10, window: "1m", maxBurst: 9 } },
 ]
 
-/** How long a key can stay denied at most: an estimate fades over the window after the one it was counted in. */
-export function longestWait(limit: LimitOptions): number {
+/** The longest time that a key can stay denied. A counter weighs the units of a window also in the window after it. */
+export function maxWait(limit: LimitOptions): number {
   if (limit.algorithm === "sliding-window-counter") return 2 * WINDOW
   return limit.limit === 7 ? Math.ceil((10 * WINDOW) / 7) : WINDOW
 }

@@ -55,7 +55,7 @@ export function severalCharges(test: DefineTest): void {
     )
   })
 
-  test("each verdict tells of its own charge, in order", async (store) => {
+  test("each verdict belongs to its own charge, in order", async (store) => {
     const tight = new Counter(store, { algorithm: "token-bucket", limit: 1, window: "10s" })
     const wide = new Counter(store, { algorithm: "fixed-window", limit: 50, window: "1m" })
     await store.check([wide.charge(7), tight.charge()], second(0))
@@ -66,7 +66,7 @@ export function severalCharges(test: DefineTest): void {
   })
 
   for (const { title, limit } of variants) {
-    test(`${title}: a charge that would have passed tells what is left when another denies`, async (store) => {
+    test(`${title}: a charge that would have been allowed shows what is left when another denies`, async (store) => {
       const full = new Counter(store, { algorithm: "fixed-window", limit: 1, window: "1m" })
       const counter = new Counter(store, limit)
       await full.check(second(1))

@@ -105,9 +105,9 @@ const faults: [fault: string, open: () => Store, caughtBy: string][] = [
     "token-bucket: a denied check charges nothing",
   ],
   [
-    "charges for a look",
+    "charges a check of cost 0",
     changing((charge) => (charge.cost === 0 ? { ...charge, cost: 1 } : charge)),
-    "fixed-window: a cost of 0 only looks",
+    "fixed-window: a cost of 0 charges nothing",
   ],
   [
     "joins namespace and key by a colon",
@@ -160,7 +160,7 @@ const faults: [fault: string, open: () => Store, caughtBy: string][] = [
     "token-bucket: a refund gives back at most what is charged",
   ],
   [
-    "starts anew when a limit changes",
+    "starts again when a limit changes",
     changing((charge) => ({
       ...charge,
       namespace: namespaceNamed(`${charge.namespace.name} ${charge.policy.limit} ${charge.policy.capacity}`),
