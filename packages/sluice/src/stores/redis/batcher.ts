@@ -169,7 +169,7 @@ export class Batcher implements CallContext {
     try {
       call = new Call(this, this.#breakerOf(requests[0]?.keys[0]), requests, ++this.#callCount)
     } catch (error) {
-      // A request that cannot be packed fails alone, and not the others of its call.
+      // A request that cannot be encoded fails alone, and not the others of its call.
       if (requests.length > 1) for (const pending of requests) this.#sendCall([pending])
       else requests[0]?.reject(unsent(error))
       return
@@ -198,12 +198,12 @@ export class Batcher implements CallContext {
   /** The smallest call that runs the script and writes, so that it fails for the reasons a check would fail for. */
   async #probe(key: string): Promise<void> {
     const charges = [{ namespace: PROBE, key, policy: blockPolicy, cost: 1 }]
-    const { packed } = encode([{ operation: CHARGE, charges, keys: [key], at: undefined }], this.expiry)
+    const { json } = encode([{ operation: CHARGE, charges, keys: [key], at: undefined }], this.expiry)
     try {
-      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, "1", key, packed])
+      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, "1", key, json])
     } catch (error) {
       if (!isNoScript(error)) throw error
-      await this.#sendCommand(key, ["EVAL", SCRIPT, "1", key, packed])
+      await this.#sendCommand(key, ["EVAL", SCRIPT, "1", key, json])
     }
   }
 }

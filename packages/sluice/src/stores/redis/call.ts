@@ -45,7 +45,7 @@ export class Call implements TimeoutEntry {
   /** Whether the call was answered, refused or expired. */
   #isOver = false
 
-  /** Throws when a request cannot be packed. */
+  /** Throws when a request cannot be encoded. */
   constructor(context: CallContext, breaker: Breaker, requests: readonly Pending[], number: number) {
     this.number = number
     this.#context = context
@@ -108,9 +108,9 @@ export class Call implements TimeoutEntry {
   }
 
   #run(command: "EVALSHA" | "EVAL", script: string): void {
-    const { keys, packed } = this.#message
+    const { keys, json } = this.#message
     this.#context.connection
-      .send(keys[0], [command, script, String(keys.length), ...keys, packed])
+      .send(keys[0], [command, script, String(keys.length), ...keys, json])
       .then(this.#answered, this.#refused)
   }
 

@@ -89,7 +89,7 @@ describe("a check", () => {
 })
 
 describe("a check by ioredis", () => {
-  it("is sent by evalshaBuffer, its keys as text and the rest as bytes", async () => {
+  it("is sent by evalshaBuffer, its keys first and the checks as JSON", async () => {
     const client = { ...silentClient(), calls: [] as unknown[][] }
     client.evalshaBuffer = (...args) => {
       client.calls.push(args)
@@ -99,7 +99,7 @@ describe("a check by ioredis", () => {
     store.check([{ namespace: new Namespace("test"), key: "größe", policy, cost: 1 }]).catch(() => undefined)
     await turnOfTheLoop()
     expect(client.calls).toEqual([
-      [expect.stringMatching(/^[0-9a-f]{40}$/), "1", "s1:test:{größe}", expect.any(Buffer)],
+      [expect.stringMatching(/^[0-9a-f]{40}$/), "1", "s1:test:{größe}", expect.stringMatching(/^\{.*\}$/)],
     ])
     await store.close()
   })

@@ -1,4 +1,4 @@
-// Packs checks for the script and unpacks its replies. scripts/main.lua describes every field. The script replies with the
+// Writes checks for the script and reads its replies. scripts/main.lua describes every field. The script replies with the
 // state that each charge was decided on, and `decode` makes the verdict from it with the same code that decides in memory.
 
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
@@ -25,7 +25,7 @@ export interface Request {
 /** The keys and the argument of one run of the script. */
 export interface Message {
   readonly keys: readonly string[]
-  readonly packed: Buffer
+  readonly json: string
 }
 
 /** How long keys are kept, in ms. */
@@ -34,14 +34,6 @@ export interface Expiry {
   readonly bufferMs: number
   readonly minMs: number
 }
-
-const HEADER_SIZE = 1 + 8 + 8 + 2
-const POLICY_SIZE = 1 + 5 * 8
-const COUNT_SIZE = 2
-const CHECK_SIZE = 1 + 8 + 2
-const CHARGE_SIZE = 2 + 2 + 8
-const COMPACT_HEADER_SIZE = 8
-const COMPACT_CHECK_SIZE = 2 + 8
 
 const BUCKET = 1
 
@@ -56,73 +48,52 @@ const KINDS = {
   block: 5,
 } as const
 
-/** Packs requests in the compact form if all are checks of one bucket policy at one time, else in the general form. */
-export function encode(requests: readonly Request[], expiry: Expiry): Message {
+/** Writes requests in the compact form if all are checks of one bucket policy at one time, else in the general form. */
+export function encode(requests: readonly Request[], { bufferMs, minMs }: Expiry): Message {
   const keys: string[] = []
   const indexes = new Map<string, number>()
   const policies: Policy[] = []
-  /** For each charge the index of its key, then the index of its policy; from 1, as in Lua. */
-  const places: number[] = []
   const { at } = requests[0] as Request
   let isCompact = true
-  for (const request of requests) {
-    const { charges } = request
-    if (request.operation !== CHECK || charges.length !== 1 || request.at !== at) isCompact = false
+  /** Whether every key comes once, at cost 1. */
+  let isPlain = true
+  for (const { operation, charges, keys: own, at: time } of requests) {
+    if (operation !== CHECK || charges.length !== 1 || time !== at) isCompact = false
     for (let i = 0; i < charges.length; i++) {
-      const key = request.keys[i] as string
-      let index = indexes.get(key)
-      if (index === undefined) {
-        index = keys.push(key)
-        indexes.set(key, index)
-      }
-      const { policy } = charges[i] as Charge
-      let policyIndex = policies.indexOf(policy) + 1
-      if (policyIndex === 0) policyIndex = policies.push(policy)
-      places.push(index, policyIndex)
+      const { policy, cost } = charges[i] as Charge
+      const key = own[i] as string
+      if (cost !== 1 || indexes.has(key)) isPlain = false
+      if (!indexes.has(key)) indexes.set(key, keys.push(key))
+      if (!policies.includes(policy)) policies.push(policy)
     }
   }
-  if (policies.length !== 1 || kindOf(policies[0] as Policy) !== BUCKET) isCompact = false
-  const listSize = isCompact
-    ? COMPACT_HEADER_SIZE + requests.length * COMPACT_CHECK_SIZE
-    : requests.length * CHECK_SIZE + (places.length / 2) * CHARGE_SIZE
-  const packed = Buffer.allocUnsafe(HEADER_SIZE + policies.length * POLICY_SIZE + COUNT_SIZE + listSize)
-  let end = packed.writeUInt8(Number(isCompact), 0)
-  end = packed.writeDoubleLE(expiry.bufferMs, end)
-  end = packed.writeDoubleLE(expiry.minMs, end)
-  end = packed.writeUInt16LE(policies.length, end)
-  for (const policy of policies) end = writePolicy(packed, end, policy)
-  end = packed.writeUInt16LE(requests.length, end)
-  if (isCompact) end = packed.writeDoubleLE(at ?? -1, end)
-  let place = 0
-  for (const request of requests) {
-    if (!isCompact) {
-      end = packed.writeUInt8(request.operation, end)
-      end = packed.writeDoubleLE(request.at ?? -1, end)
-      end = packed.writeUInt16LE(request.charges.length, end)
-    }
-    for (const { cost } of request.charges) {
-      end = packed.writeUInt16LE(places[place] as number, end)
-      if (!isCompact) end = packed.writeUInt16LE(places[place + 1] as number, end)
-      end = packed.writeDoubleLE(cost, end)
-      place += 2
-    }
+  const call = { expiry: [bufferMs, minMs], policies: policies.map(numbersOf) }
+  const indexOf = (request: Request, i: number) => indexes.get(request.keys[i] as string) as number
+  if (isCompact && policies.length === 1 && kindOf(policies[0] as Policy) === BUCKET) {
+    const order = isPlain
+      ? undefined
+      : requests.flatMap((request) => [indexOf(request, 0), (request.charges[0] as Charge).cost])
+    return { keys, json: JSON.stringify({ ...call, at: at ?? -1, order }) }
   }
-  return { keys, packed }
+  const checks = requests.map((request) => {
+    const charges = request.charges.flatMap(({ policy, cost }, i) => {
+      return [indexOf(request, i), policies.indexOf(policy) + 1, cost]
+    })
+    return [request.operation, request.at ?? -1, ...charges]
+  })
+  return { keys, json: JSON.stringify({ ...call, checks }) }
 }
 
 function kindOf(policy: Policy): number {
   return KINDS[policy.algorithm.name]
 }
 
-function writePolicy(packed: Buffer, at: number, policy: Policy): number {
+function numbersOf(policy: Policy): number[] {
   const isCounter = policy.algorithm.name === "sliding-window-counter"
   const isFixedWindow = policy.algorithm.name === "fixed-window"
   const x = isCounter ? policy.bucketSize : policy.token
   const y = isCounter ? policy.buckets : isFixedWindow ? Number(policy.anchored) : policy.leak
-  at = packed.writeUInt8(kindOf(policy), at)
-  for (const number of [policy.limit, policy.window, policy.capacity, x, y])
-    at = packed.writeDoubleLE(number, at)
-  return at
+  return [kindOf(policy), policy.limit, policy.window, policy.capacity, x, y]
 }
 
 /** How many numbers the script replies for a log: units in the window, newest time, time at which enough have left. */

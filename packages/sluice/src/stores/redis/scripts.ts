@@ -1,11 +1,11 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "143a319795eb33ab0b94709f7ee55229f90662e7"
+export const SCRIPT_DIGEST = "412795d50f87cd56cc8aaffba54dbdad961be5e9"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
-local message = ARGV[1]
-local is_compact, expiry_buffer, min_expiry, position = read("<Bdd", message)
+local message = cjson.decode(ARGV[1])
+local expiry_buffer, min_expiry = message.expiry[1], message.expiry[2]
 local values = call("MGET", unpack(KEYS))
 local server_time
 local function time_or_server(time)
@@ -25,8 +25,8 @@ local function repair(index, expires, now)
   if call("PTTL", KEYS[index]) == -1 then call("PEXPIRE", KEYS[index], time_to_live(expires, now)) end
 end
 local function run_compact()
-  local _, _, _, window, capacity, token, leak, check_count, now, list = read("<HBdddddHd", message, position)
-  now = time_or_server(now)
+  local _, _, window, capacity, token, leak = unpack(message.policies[1])
+  local now = time_or_server(message.at)
   local full = capacity * token
   local debts, times, missing = {}, {}, {}
   for index = 1, #KEYS do
@@ -49,12 +49,12 @@ local function run_compact()
     debts[index], times[index] = debt, t
   end
   if missing[1] and call("EXISTS", unpack(missing)) > 0 then return nil end
-  local order = { read("<" .. string.rep("Hd", check_count), message, list) }
-  local reply, is_charged, is_denied = { now }, {}, {}
-  for i = 1, check_count * 2, 2 do
-    local index, cost = order[i], order[i + 1]
+  local order, reply, is_charged, is_denied = message.order, { now }, {}, {}
+  for c = 1, order and #order / 2 or #KEYS do
+    local index, cost = c, 1
+    if order then index, cost = order[c * 2 - 1], order[c * 2] end
     local debt = debts[index]
-    reply[i + 1], reply[i + 2] = debt, times[index]
+    reply[c * 2], reply[c * 2 + 1] = debt, times[index]
     if cost > 0 then
       if cost <= capacity and cost * token <= full - debt then
         debts[index], is_charged[index] = debt + cost * token, true
@@ -73,7 +73,7 @@ local function run_compact()
   end
   return write("<" .. string.rep("d", #reply), unpack(reply))
 end
-if is_compact == 1 then
+if message.checks == nil then
   local reply = run_compact()
   if reply then return reply end
 end
@@ -414,11 +414,9 @@ local function block()
 end
 local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
 local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
-local policies, policy_count = {}
-policy_count, position = read("<H", message, position)
-for i = 1, policy_count do
-  local kind, limit, window, capacity, x, y
-  kind, limit, window, capacity, x, y, position = read("<Bddddd", message, position)
+local policies = {}
+for i = 1, #message.policies do
+  local kind, limit, window, capacity, x, y = unpack(message.policies[i])
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
   policies[i] = {
@@ -559,22 +557,22 @@ local function run(operation, now, charge_count)
     end
   end
 end
-local check_count, compact_time
-check_count, position = read("<H", message, position)
-if is_compact == 1 then compact_time, position = read("<d", message, position) end
-for _ = 1, check_count do
-  local operation, now, charge_count, policy = CHECK, compact_time, 1, 1
-  if is_compact == 1 then
-    index_of[1], cost_of[1], position = read("<Hd", message, position)
-    policy_of[1] = policies[1]
-  else
-    operation, now, charge_count, position = read("<BdH", message, position)
-    for i = 1, charge_count do
-      index_of[i], policy, cost_of[i], position = read("<HHd", message, position)
-      policy_of[i] = policies[policy]
+local checks, order = message.checks, message.order
+if checks then
+  for c = 1, #checks do
+    local check, charge_count = checks[c], 0
+    for i = 3, #check, 3 do
+      charge_count = charge_count + 1
+      index_of[charge_count], policy_of[charge_count], cost_of[charge_count] = check[i], policies[check[i + 1]], check[i + 2]
     end
+    run(check[1], time_or_server(check[2]), charge_count)
   end
-  run(operation, time_or_server(now), charge_count)
+else
+  for c = 1, order and #order / 2 or #KEYS do
+    index_of[1], policy_of[1], cost_of[1] = c, policies[1], 1
+    if order then index_of[1], cost_of[1] = order[c * 2 - 1], order[c * 2] end
+    run(CHECK, time_or_server(message.at), 1)
+  end
 end
 for index, policy in pairs(changed_by) do
   local state = states[index]

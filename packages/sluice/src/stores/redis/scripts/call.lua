@@ -5,8 +5,8 @@
 local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
 
-local message = ARGV[1]
-local is_compact, expiry_buffer, min_expiry, position = read("<Bdd", message)
+local message = cjson.decode(ARGV[1])
+local expiry_buffer, min_expiry = message.expiry[1], message.expiry[2]
 
 -- What Redis holds, by index of the key; false for a key that does not exist or holds no string.
 local values = call("MGET", unpack(KEYS))

@@ -6,8 +6,8 @@
 -- Reply: one string of packed doubles: the time in µs; for each check the debt and the time of the state it was decided on.
 
 local function run_compact()
-  local _, _, _, window, capacity, token, leak, check_count, now, list = read("<HBdddddHd", message, position)
-  now = time_or_server(now)
+  local _, _, window, capacity, token, leak = unpack(message.policies[1])
+  local now = time_or_server(message.at)
   local full = capacity * token
   local debts, times, missing = {}, {}, {}
   for index = 1, #KEYS do
@@ -33,12 +33,12 @@ local function run_compact()
   -- MGET shows a key that holds no string as missing.
   if missing[1] and call("EXISTS", unpack(missing)) > 0 then return nil end
 
-  local order = { read("<" .. string.rep("Hd", check_count), message, list) }
-  local reply, is_charged, is_denied = { now }, {}, {}
-  for i = 1, check_count * 2, 2 do
-    local index, cost = order[i], order[i + 1]
+  local order, reply, is_charged, is_denied = message.order, { now }, {}, {}
+  for c = 1, order and #order / 2 or #KEYS do
+    local index, cost = c, 1
+    if order then index, cost = order[c * 2 - 1], order[c * 2] end
     local debt = debts[index]
-    reply[i + 1], reply[i + 2] = debt, times[index]
+    reply[c * 2], reply[c * 2 + 1] = debt, times[index]
     if cost > 0 then
       if cost <= capacity and cost * token <= full - debt then
         debts[index], is_charged[index] = debt + cost * token, true
@@ -59,7 +59,7 @@ local function run_compact()
   return write("<" .. string.rep("d", #reply), unpack(reply))
 end
 
-if is_compact == 1 then
+if message.checks == nil then
   local reply = run_compact()
   if reply then return reply end
 end

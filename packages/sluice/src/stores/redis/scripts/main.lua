@@ -2,22 +2,16 @@
 -- Checks run in order, and a later check sees what an earlier one charged.
 --
 -- KEYS: every key that the checks touch, once each.
--- ARGV[1], packed little-endian:
---   byte    1 for the compact form of a call, 0 for the general form
---   double  expiry buffer in ms: how much longer than needed a key is kept
---   double  shortest time to live in ms
---   ushort  number of policies, then for each:
---     byte    algorithm: 1 bucket, 2 fixed window, 3 sliding window counter, 4 sliding window log, 5 block
---     doubles limit, window in µs, capacity, x, y (the file of the algorithm says what x and y are)
---   ushort  number of checks, then in the general form for each:
---     byte    operation: 0 check, 1 decide (charges nothing), 2 charge without deciding, 3 refund
---     double  time in µs, negative for the server's clock
---     ushort  number of charges, then for each:
---       ushorts index into KEYS, index of the policy
---       double  cost
---   in the compact form, where every check has operation 0 and one charge of the only policy:
---     double  time in µs of all checks
---     then for each check: ushort index into KEYS, double cost
+-- ARGV[1], a JSON object:
+--   expiry    [how much longer than needed a key is kept, the shortest time it is kept], in ms
+--   policies  a list of [algorithm, limit, window in µs, capacity, x, y]. The algorithm is 1 bucket, 2 fixed window, 3 sliding
+--             window counter, 4 sliding window log or 5 block. The file of the algorithm says what x and y are.
+--   checks    a list of [operation, time in µs, then for each charge: index into KEYS, index of the policy, cost]. The operation
+--             is 0 check, 1 decide (charges nothing), 2 charge without deciding or 3 refund. A negative time stands for the
+--             server's clock.
+-- The compact form has no `checks`. All its checks have operation 0, one time, and one charge of the only policy:
+--   at        the time in µs
+--   order     for each check: index into KEYS, cost. Without it every key is checked once, at cost 1.
 -- Reply: one string of packed doubles. It starts with -1; compact.lua describes the other reply. Then for each check:
 --   time in µs
 --   result: 1 allowed, 0 denied, 2 denied by `decide` on a stale state that a check would have rewritten, -1 when a key holds
@@ -37,11 +31,9 @@ local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
 -- Functions that define an algorithm: a script runs from its top at every call, and most calls need one algorithm only.
 local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
 
-local policies, policy_count = {}
-policy_count, position = read("<H", message, position)
-for i = 1, policy_count do
-  local kind, limit, window, capacity, x, y
-  kind, limit, window, capacity, x, y, position = read("<Bddddd", message, position)
+local policies = {}
+for i = 1, #message.policies do
+  local kind, limit, window, capacity, x, y = unpack(message.policies[i])
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
   policies[i] = {
@@ -209,22 +201,22 @@ local function run(operation, now, charge_count)
   end
 end
 
-local check_count, compact_time
-check_count, position = read("<H", message, position)
-if is_compact == 1 then compact_time, position = read("<d", message, position) end
-for _ = 1, check_count do
-  local operation, now, charge_count, policy = CHECK, compact_time, 1, 1
-  if is_compact == 1 then
-    index_of[1], cost_of[1], position = read("<Hd", message, position)
-    policy_of[1] = policies[1]
-  else
-    operation, now, charge_count, position = read("<BdH", message, position)
-    for i = 1, charge_count do
-      index_of[i], policy, cost_of[i], position = read("<HHd", message, position)
-      policy_of[i] = policies[policy]
+local checks, order = message.checks, message.order
+if checks then
+  for c = 1, #checks do
+    local check, charge_count = checks[c], 0
+    for i = 3, #check, 3 do
+      charge_count = charge_count + 1
+      index_of[charge_count], policy_of[charge_count], cost_of[charge_count] = check[i], policies[check[i + 1]], check[i + 2]
     end
+    run(check[1], time_or_server(check[2]), charge_count)
   end
-  run(operation, time_or_server(now), charge_count)
+else
+  for c = 1, order and #order / 2 or #KEYS do
+    index_of[1], policy_of[1], cost_of[1] = c, policies[1], 1
+    if order then index_of[1], cost_of[1] = order[c * 2 - 1], order[c * 2] end
+    run(CHECK, time_or_server(message.at), 1)
+  end
 end
 
 for index, policy in pairs(changed_by) do
