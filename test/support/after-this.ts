@@ -1,9 +1,9 @@
-// What a test has opened and must close. Test files share modules, so a hook at the top of a shared module would run for the
-// first file only: the set-up file, which runs for each, calls `closeAll` after every test.
+// Closes what a test has opened. Test files share modules, so a hook at the top of a shared module would run only for the
+// first file. The set-up file runs for every file, and therefore calls `closeAll` after every test.
 
 const closers: (() => unknown)[] = []
 
-/** Calls `close` after this test. What was opened last is closed first. */
+/** Calls `close` after this test. Functions that were registered last run first. */
 export function afterThis(close: () => unknown): void {
   closers.push(close)
 }

@@ -1,4 +1,5 @@
-// Certificates for tests, made when they are needed: a key in the repository is one too many, and openssl is not everywhere.
+// Creates certificates for tests when a test needs them. The repository should contain no private key, and not every machine
+// has openssl.
 
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 
@@ -7,7 +8,7 @@ export interface TestCertificate {
   readonly key: string
 }
 
-/** A certificate that signs itself, so it is its own authority. Names may be IPv4 addresses. */
+/** Creates a self-signed certificate, which clients can trust as its own authority. Names may be IPv4 addresses. */
 export function makeCertificate(names: readonly string[] = ["localhost", "127.0.0.1"]): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const algorithm = sequence(objectId(1, 2, 840, 10045, 4, 3, 2))
@@ -15,7 +16,7 @@ export function makeCertificate(names: readonly string[] = ["localhost", "127.0.
   const year = new Date().getUTCFullYear()
   const validity = sequence(time(`${year - 1}0101000000Z`), time(`${year + 1}0101000000Z`))
   const extensions = sequence(
-    // It may sign, or it could not be its own authority.
+    // CA:TRUE. Without it, the certificate could not be its own authority.
     sequence(objectId(2, 5, 29, 19), tagged(0x04, sequence(tagged(0x01, Buffer.of(0xff))))),
     sequence(objectId(2, 5, 29, 17), tagged(0x04, sequence(...names.map(alternativeName)))),
   )
@@ -64,7 +65,7 @@ function bits(bytes: Buffer): Buffer {
   return tagged(0x03, Buffer.concat([Buffer.of(0), bytes]))
 }
 
-/** With a year of four digits. */
+/** GeneralizedTime, which has a year of four digits. */
 function time(text: string): Buffer {
   return tagged(0x18, Buffer.from(text))
 }

@@ -1,10 +1,10 @@
-/** How long and how often `eventually` looks. */
+/** How long and how often `eventually` calls its probe. */
 export interface EventuallyOptions {
-  /** Gives up after this many milliseconds. Default 15,000: only what never comes takes that long, and a busy machine is slow. */
+  /** Gives up after this many milliseconds. Default 15,000: long enough for a busy machine. */
   within?: number
-  /** Pause between two looks, in milliseconds. Default 10. */
+  /** Pause between two calls, in milliseconds. Default 10. */
   every?: number
-  /** What is being waited for, for the error message. */
+  /** The condition in words, for the error message. */
   what?: string
 }
 
@@ -12,7 +12,7 @@ const nothing = Symbol("no look has finished")
 
 /**
  * Polls until `probe` returns something other than `false`, `null` or `undefined`, and returns that.
- * A probe that throws means "not yet". A probe that hangs cannot outlive the deadline.
+ * A probe that throws counts as "not yet". `eventually` stops waiting for a probe that hangs when the deadline passes.
  */
 export async function eventually<T>(
   probe: () => T | Promise<T>,

@@ -1,16 +1,16 @@
 import type { Socket } from "node:net"
 
-/** What happens to the bytes of one direction. */
+/** What the proxy does with the bytes of one direction. */
 export type Flow =
   | { readonly kind: "pass" }
-  /** Every byte arrives `ms` later, plus up to `jitterMs`; the order is kept. */
+  /** Delays every byte by `ms` plus up to `jitterMs`, and keeps the order. */
   | { readonly kind: "delay"; readonly ms: number; readonly jitterMs?: number }
   | { readonly kind: "throttle"; readonly bytesPerSecond: number }
-  /** Nothing arrives until another flow is set; then all of it does, late. */
+  /** Holds all bytes back until another flow is set, and then delivers them. */
   | { readonly kind: "hold" }
-  /** Nothing arrives, ever: a connection that lost bytes stays silent in this direction for the rest of its life. */
+  /** Drops all bytes. A connection that lost bytes delivers nothing more in this direction until it closes. */
   | { readonly kind: "swallow" }
-  /** `afterBytes` more bytes of each connection arrive, then it ends: by FIN, by RST, or by silence. */
+  /** Delivers `afterBytes` more bytes of each connection, and then sends FIN, sends RST, or delivers nothing more. */
   | { readonly kind: "cut"; readonly afterBytes: number; readonly then?: "close" | "reset" | "silence" }
 
 export interface LaneEvents {
@@ -20,17 +20,17 @@ export interface LaneEvents {
 }
 
 interface Parcel {
-  /** `undefined` stands for the end of the stream. */
+  /** `undefined` marks the end of the stream. */
   readonly bytes: Buffer | undefined
   readonly dueAt: number
 }
 
-/** More than this is not read ahead, so a held or throttled peer feels back-pressure as on a real network. */
+/** The most bytes to queue. Beyond it the proxy stops reading, so the sender gets back-pressure as on a real network. */
 const READ_AHEAD_BYTES = 1 << 20
-/** Throttled bytes go in slices of 20 ms, so that they trickle and do not come in lumps. */
+/** Splits throttled bytes into slices of 20 ms, so that they arrive evenly and not in bursts. */
 const THROTTLE_SLICE_MS = 20
 
-/** One direction of one connection. */
+/** Forwards one direction of one connection, with the faults of its flow. */
 export class Lane {
   readonly #from: Socket
   readonly #to: Socket
@@ -51,7 +51,7 @@ export class Lane {
     to.on("drain", () => this.#pump())
   }
 
-  /** True once bytes were lost: the other end must not learn anything more from this direction, not even its end. */
+  /** True after bytes were lost. The receiver must then get nothing more from this direction, not even its end. */
   get silent(): boolean {
     return this.#silent || this.#flow.kind === "swallow"
   }

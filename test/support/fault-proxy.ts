@@ -3,7 +3,7 @@ import { type Flow, Lane } from "./fault-lane.js"
 import { LOOPBACK, reservePort } from "./ports.js"
 
 export interface FaultProxyOptions {
-  /** Source of jitter in [0, 1). Give a seeded one to repeat a run. */
+  /** Random numbers in [0, 1) for jitter. Pass a seeded generator to make a run repeatable. */
   random?: () => number
 }
 
@@ -12,10 +12,10 @@ export interface FaultProxyStats {
   accepted: number
   /** Connections open now. */
   open: number
-  /** Bytes that clients sent to the proxy, and how many of them the target got. */
+  /** Bytes that clients sent to the proxy, and how many of them the target received. */
   requestBytes: number
   requestBytesForwarded: number
-  /** Bytes that the target sent to the proxy, and how many of them clients got. */
+  /** Bytes that the target sent to the proxy, and how many of them clients received. */
   replyBytes: number
   replyBytesForwarded: number
 }
@@ -30,9 +30,9 @@ interface Pair {
 const PASS: Flow = { kind: "pass" }
 
 /**
- * A TCP proxy in front of one server that misbehaves on demand. What is set holds for existing and new connections:
- * a flow until another one is set for that direction; `reset`, `halfOpen` and `refuse` until `pass`.
- * A target that is down shows as a connection that is accepted and then reset.
+ * A TCP proxy in front of one server that injects faults on demand. A fault applies to existing and new connections.
+ * A flow applies until another one is set for that direction; `reset`, `halfOpen` and `refuse` apply until `pass`.
+ * If the target is down, the proxy accepts a connection and then resets it.
  */
 export class FaultProxy {
   readonly host = LOOPBACK
@@ -49,7 +49,7 @@ export class FaultProxy {
   readonly #random: () => number
   readonly #releasePort: () => Promise<void>
   readonly #pairs = new Set<Pair>()
-  /** All sockets of clients, also those whose pair has been dropped but that have not closed yet. */
+  /** All sockets of clients, including those that have not closed yet although the proxy dropped their pair. */
   readonly #clients = new Set<Socket>()
   #server: Server | undefined
   #welcome: "open" | "reset" | "half-open" = "open"
@@ -80,14 +80,14 @@ export class FaultProxy {
     return `redis://${this.host}:${this.port}`
   }
 
-  /** Back to normal: listens, forwards. Held bytes arrive now; connections that lost bytes stay silent. */
+  /** Removes all faults: listens and forwards. Delivers held bytes now. Connections that lost bytes deliver nothing more. */
   async pass(): Promise<void> {
     this.#welcome = "open"
     this.setFlow({ requests: PASS, replies: PASS })
     await this.#listen()
   }
 
-  /** Sets one direction or both; the other stays as it is. */
+  /** Sets the flow of one direction or of both. A direction that is not given keeps its flow. */
   setFlow({ requests, replies }: { requests?: Flow; replies?: Flow }): void {
     this.#requestFlow = requests ?? this.#requestFlow
     this.#replyFlow = replies ?? this.#replyFlow
@@ -97,12 +97,12 @@ export class FaultProxy {
     }
   }
 
-  /** Replies come later by `ms`, plus up to `jitterMs`. */
+  /** Delays replies by `ms` plus up to `jitterMs`. */
   delay(ms: number, jitterMs = 0): void {
     this.setFlow({ replies: { kind: "delay", ms, jitterMs } })
   }
 
-  /** Requests reach the target and are carried out; their replies never come. */
+  /** Forwards requests, which the target carries out, and drops their replies. */
   dropReplies(): void {
     this.setFlow({ replies: { kind: "swallow" } })
   }
@@ -111,30 +111,30 @@ export class FaultProxy {
     this.setFlow({ replies: { kind: "throttle", bytesPerSecond } })
   }
 
-  /** Each connection gets `afterBytes` more bytes of replies and then ends in the middle of one. */
+  /** Delivers `afterBytes` more bytes of replies on each connection, and then ends it in the middle of a reply. */
   cut(afterBytes: number, then: "close" | "reset" | "silence" = "close"): void {
     this.setFlow({ replies: { kind: "cut", afterBytes, then } })
   }
 
-  /** RST to every connection, now and as soon as a new one is made. */
+  /** Resets every open connection now, and every new one as soon as it opens. */
   reset(): void {
     this.#welcome = "reset"
     this.resetConnections()
   }
 
-  /** RST to the connections there are; new ones are welcome. */
+  /** Resets every open connection, and accepts new ones. */
   resetConnections(): void {
     for (const pair of [...this.#pairs]) this.#drop(pair, "reset")
     for (const client of this.#clients) abort(client)
   }
 
-  /** Accepts everything, swallows everything, answers nothing, closes nothing; the target sees none of it. */
+  /** Accepts every connection, drops all bytes, and neither answers nor closes. The target receives nothing. */
   halfOpen(): void {
     this.#welcome = "half-open"
     this.setFlow({ requests: { kind: "swallow" }, replies: { kind: "swallow" } })
   }
 
-  /** Stops listening and resets what is open, as if the server had died. `pass` listens on the same port again. */
+  /** Stops listening and resets all connections, as if the server had died. `pass` listens on the same port again. */
   async refuse(): Promise<void> {
     const server = this.#server
     this.#server = undefined
@@ -144,7 +144,7 @@ export class FaultProxy {
     await Promise.all(ends)
   }
 
-  /** Ends everything and gives the port back. Safe to call twice. */
+  /** Closes the proxy with its connections and releases the port. Safe to call twice. */
   async close(): Promise<void> {
     await this.refuse()
     await this.#releasePort()

@@ -1,20 +1,20 @@
-// Connections that hold on to as much of a server as they can, and how much memory it has for them.
+// Opens connections that make a server hold as much memory as possible, and measures that memory.
 
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { LOOPBACK } from "./ports.js"
 
-/** How many connections a budget is for. */
+/** The number of connections that a memory budget covers. */
 export const HOSTILE = 1_000
 
-/** Not the address of the others: one client has its share of everything and no more. */
+/** Differs from the address of other clients, because the server bounds what one address may use. */
 const HOSTILE_ADDRESS = "127.0.0.2"
 const AT_ONCE = 100
 
 /**
- * Opens them, each of which sends the same and reads nothing. Returns what ends them. `arrived` waits until the server has
- * dealt with so many of them.
+ * Opens `HOSTILE` connections. Each sends `bytes` and reads nothing. `arrived` must wait until the server has processed that
+ * many connections. Returns a function that destroys all of them.
  */
 export async function openHostile(
   port: number,
@@ -40,13 +40,13 @@ export async function openHostile(
   }
 }
 
-/** What a process holds now, in MiB. */
+/** The resident memory of a process, in MiB. */
 export function residentMiB(pid: number | undefined): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8")
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
 }
 
-/** What a process holds once that does not grow any more, in MiB: the most that was seen. */
+/** Waits until the resident memory of a process stops growing, and returns the highest value it saw, in MiB. */
 export async function settledMiB(pid: number | undefined): Promise<number> {
   let most = 0
   for (let quiet = 0; quiet < 3; ) {

@@ -5,11 +5,11 @@ import { text } from "node:stream/consumers"
 export interface Answer {
   readonly status: number
   readonly body: string
-  /** The server said that it closes the connection. */
+  /** Whether the server announced with `Connection: close` that it closes the connection. */
   readonly isLast: boolean
 }
 
-/** A client with one connection that it keeps. */
+/** A client with one keep-alive connection. */
 export interface Connection {
   post(path: string, body: string): Promise<Answer>
   close(): void

@@ -1,4 +1,5 @@
-// Runs before each test file. Files share a process, so a test that fails halfway must not leave its fake clock, or what it has opened, to the next.
+// Vitest runs this set-up file before each test file. Test files share a process, so a test that fails halfway must not leave
+// a fake clock or an open resource to the next test.
 
 import { afterAll, afterEach, vi } from "vitest"
 import { closeAll } from "./after-this.js"
@@ -11,7 +12,7 @@ afterEach(async () => {
   await closeAll()
 })
 
-// @hono/node-server puts classes of its own in their place.
+// @hono/node-server replaces these globals with its own classes.
 const { Request, Response } = globalThis
 afterAll(() => {
   Object.defineProperty(globalThis, "Request", { value: Request })

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
-/** How often the processor time of this thread is read. */
+/** The interval between two readings of this thread's processor time. */
 const EVERY_MS = 2
 
 /**
- * Runs something that waits, and tells for how long it kept others waiting at most, in milliseconds. On a busy machine the
- * event loop is late without any fault of ours. So where the system tells it, the processor time that this thread took from
- * one turn of the event loop to another is an upper bound.
+ * Runs an asynchronous function, and returns the longest time that it blocked the event loop, in milliseconds. On a busy
+ * machine other processes also delay the event loop. So on Linux the result is at most the processor time that this thread
+ * used between two turns of the event loop.
  */
 export async function longestStall<T>(run: () => Promise<T>): Promise<{ result: T; stallMs: number }> {
   const delay = monitorEventLoopDelay({ resolution: 10 })
@@ -19,7 +19,7 @@ export async function longestStall<T>(run: () => Promise<T>): Promise<{ result: 
   return { result, stallMs: Math.min(delay.max / 1e6, ownMs) }
 }
 
-/** The most processor time between two turns of the event loop that are a few milliseconds apart. */
+/** Measures the most processor time that this thread uses between two turns of the event loop, read every `EVERY_MS`. */
 class LongestTurn {
   #last = threadTimeMs()
   #longest = 0
@@ -38,7 +38,7 @@ class LongestTurn {
   }
 }
 
-/** Processor time of this thread, on Linux. */
+/** The processor time of this thread on Linux, and NaN on other systems. */
 function threadTimeMs(): number {
   try {
     return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[0]) / 1e6

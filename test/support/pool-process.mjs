@@ -1,9 +1,9 @@
-// The inside of one process of a pool (process-pool.ts): takes a job, says when it is ready, waits for the start.
+// Runs in each process of a pool (process-pool.ts): receives a job, reports when it is ready, and waits for the start.
 import { pathToFileURL } from "node:url"
 
 const [, , script = ""] = process.argv
 
-// The parent is gone, and with it everyone who could want a result.
+// The parent has ended, so no process needs the result.
 process.on("disconnect", () => process.exit(1))
 
 function next() {

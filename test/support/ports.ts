@@ -5,9 +5,9 @@ export const LOOPBACK = "127.0.0.1"
 
 /**
  * Ports come from 10000–19999, and the Cluster bus port (port + 10000) from 20000–29999, for two reasons:
- * the two ranges cannot meet, and both lie below the range that the system hands to outgoing connections.
+ * the two ranges do not overlap, and both are below the range that the system assigns to outgoing connections.
  * A client that reconnects in a loop to a dead port inside that range sooner or later gets the port as its own
- * source port and connects to itself; a restarted server would then find its port taken.
+ * source port and connects to itself; a restarted server would then find its port in use.
  */
 const FIRST_PORT = 10_000
 const PORT_COUNT = 10_000
@@ -19,9 +19,9 @@ export interface ReservedPort {
 }
 
 /**
- * Reserves a TCP port on loopback that this process may close and listen on again as it likes.
- * The reservation is a UDP socket bound to the same number: the system lets only one process have it, and takes
- * it back when that process dies, so parallel test processes never pick the same port and no lock file goes stale.
+ * Reserves a TCP port on loopback, on which this process may listen again and again.
+ * The reservation is a UDP socket bound to the same number. The system gives it to only one process, and releases it
+ * when that process dies. So parallel test processes never choose the same port, and no lock file can become stale.
  */
 export async function reservePort(): Promise<ReservedPort> {
   for (let tries = 0; tries < 200; tries++) {

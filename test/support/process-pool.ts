@@ -11,7 +11,7 @@ export interface PoolOptions<Job> {
   script: string | URL
   /** One process per job. */
   jobs: readonly Job[]
-  /** For the run; getting ready has 30 s of its own. Default 30,000. */
+  /** The time limit of the run, in milliseconds. Preparation has a separate limit of 30 s. Default 30,000. */
   timeoutMs?: number
   env?: Readonly<Record<string, string>>
   execArgv?: readonly string[]
@@ -19,9 +19,9 @@ export interface PoolOptions<Job> {
 
 export interface ProcessPool<Result> {
   readonly processes: readonly PoolProcess[]
-  /** Starts all of them at once and waits for every result, in the order of the jobs. */
+  /** Starts all processes at once, waits for every result, and returns the results in the order of the jobs. */
   run(): Promise<Result[]>
-  /** Kills what still runs. `run` calls it; only a pool that is never run needs it. */
+  /** Kills the processes that still run. `run` calls it itself: call it only for a pool that never runs. */
   stop(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ type Message = { readonly ready: true } | { readonly result: unknown } | { reado
 const READY_WITHIN_MS = 30_000
 const RUNNER = fileURLToPath(new URL("./pool-process.mjs", import.meta.url))
 
-/** Starts the processes, runs them, collects one result each. */
+/** Starts the processes, runs them, and returns one result of each. */
 export async function runProcesses<Result, Job = unknown>(options: PoolOptions<Job>): Promise<Result[]> {
   const pool = await startPool<Result, Job>(options)
   return pool.run()
@@ -77,7 +77,7 @@ export async function startPool<Result, Job = unknown>(
   return {
     processes: members,
     async run() {
-      // Every process has its module loaded and its connections open: all that is left is one message each.
+      // Every process has loaded its module and opened its connections, so one message to each starts them.
       const results = await all("done", timeoutMs, { go: true })
       await stop()
       return results as Result[]

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 /**
- * Private directories for servers that a test starts, and the promise that neither the directories nor the
- * servers outlive this process. An exit hook does it when the process ends by itself; a small shell, the reaper,
- * does it when the process is killed outright: it waits for its standard input to end, which no death can prevent.
+ * Private directories for servers that a test starts. Neither the directories nor the servers outlive this process.
+ * An exit hook removes them when the process ends by itself. A small shell, the reaper, removes them when the process
+ * is killed: it waits for the end of its standard input, which the system closes however the process dies.
  */
 interface Sandbox {
   readonly root: string
@@ -27,7 +27,7 @@ rm -rf "$1"
 
 let sandbox: Sandbox | undefined
 
-/** Makes a directory that only this user can enter. */
+/** Creates a directory that only this user can enter. */
 export function openRoom(label: string): string {
   sandbox ??= openSandbox()
   const room = mkdtempSync(join(sandbox.root, `${label}-`))
@@ -35,33 +35,33 @@ export function openRoom(label: string): string {
   return room
 }
 
-/** Notes which process lives in the room, to be killed if this process dies. `undefined` when it has ended. */
+/** Records which process uses the directory, so that it is killed if this process dies. Pass `undefined` when it has ended. */
 export function setOccupant(room: string, pid: number | undefined): void {
   const file = join(room, PID_FILE)
   if (pid === undefined) rmSync(file, { force: true })
   else writeFileSync(file, String(pid))
 }
 
-/** Removes the directory. With the last room the sandbox goes too. */
+/** Removes the directory. Removing the last one also removes the sandbox. */
 export function closeRoom(room: string): void {
   rmSync(room, { recursive: true, force: true })
   if (sandbox === undefined || !sandbox.rooms.delete(room) || sandbox.rooms.size > 0) return
   closeSandbox(sandbox)
 }
 
-/** The directory that holds all rooms of this process, while there are any. */
+/** The parent of all directories of this process, while there are any. */
 export function sandboxRoot(): string | undefined {
   return sandbox?.root
 }
 
 function openSandbox(): Sandbox {
   const root = mkdtempSync(join(tmpdir(), "sluice-test-"))
-  // Detached: an interrupt typed at the terminal reaches the whole process group, and the reaper must survive it.
+  // Detached, because Ctrl-C in a terminal reaches the whole process group, and the reaper must survive it.
   const reaper = spawn("/bin/sh", ["-c", REAPER, "sluice-reaper", root], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   })
-  // Without a shell the exit hook alone cleans up.
+  // On a system without a shell, only the exit hook cleans up.
   reaper.on("error", () => undefined)
   reaper.unref()
   if (reaper.stdin instanceof Socket) reaper.stdin.unref()

@@ -1,4 +1,4 @@
-// The service as a process of its own, as people run it.
+// Runs the service as a separate process, as users do.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -9,13 +9,13 @@ import { build } from "./build.js"
 const program = fileURLToPath(new URL("../../packages/server/dist/main.js", import.meta.url))
 const running = new Set<ChildProcess>()
 
-/** Call it before all tests: a test never runs an old build. */
+/** Builds the service. Call it before all tests, so that no test runs an old build. */
 export function buildServer(): void {
   build("packages/server")
   if (!existsSync(program)) throw new Error("the build failed")
 }
 
-/** Call it after each test. */
+/** Kills all processes that were started here. Call it after each test. */
 export function killAll(): void {
   for (const child of running) child.kill("SIGKILL")
   running.clear()
@@ -23,18 +23,18 @@ export function killAll(): void {
 
 export interface Run {
   readonly child: ChildProcess
-  /** What it has written so far. */
+  /** The output so far. */
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Its lines of JSON. */
+  /** The JSON lines that it logged to stderr, parsed. */
   readonly logged: () => Record<string, unknown>[]
-  /** Its code and signal, once its output is all there. */
+  /** Resolves with the exit code and signal when the process has ended and all its output has arrived. */
   readonly ended: Promise<[code: number | null, signal: NodeJS.Signals | null]>
 }
 
 export function run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Run {
   const child = spawn(process.execPath, [program, ...args], {
-    // A test that is about tokens says so. Others must not leave one with the files of this user.
+    // Without this setting the service stores a token among the files of this user. Tests of tokens override it.
     env: { ...process.env, SLUICE_CONTROL__OPEN: "true", ...env },
     stdio: "pipe",
   })
@@ -62,13 +62,13 @@ export function run(args: readonly string[] = [], env: Readonly<Record<string, s
 }
 
 export interface TerminalRun {
-  /** Every byte that the terminal was sent. */
+  /** Everything that the process wrote to the terminal. */
   readonly output: () => string
   type(keys: string): void
   readonly ended: Promise<unknown>
 }
 
-/** Runs it in a terminal of its own, by util-linux's `script`. */
+/** Runs the service in a pseudo-terminal, with `script` of util-linux. */
 export function inTerminal(args: readonly string[], env: Readonly<Record<string, string>> = {}): TerminalRun {
   const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
   const child = spawn("script", ["-qfec", `exec ${words.join(" ")}`, "/dev/null"], {
@@ -88,19 +88,19 @@ export function inTerminal(args: readonly string[], env: Readonly<Record<string,
 }
 
 export interface Running extends Run {
-  /** Of the data plane. */
+  /** The URL of the data plane. */
   readonly url: string
   readonly addresses: Readonly<Record<string, string>>
 }
 
 const FREE_PORTS = ["http", "grpc", "control", "resp", "gateway"].map((plane) => `--${plane}.port=0`)
 
-/** Starts it on free ports, and waits until it says that it is ready. */
+/** Starts the service on free ports, and waits until it logs that it is ready. */
 export async function start(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Running> {
-  // A command is the first word.
+  // If the first argument is no flag, it is a command and must stay first.
   const commands = args.slice(0, args[0]?.startsWith("-") === false ? 1 : 0)
   const process = run([...commands, ...FREE_PORTS, ...args.slice(commands.length)], env)
   const addresses = await new Promise<Record<string, string>>((resolve, reject) => {

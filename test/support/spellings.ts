@@ -1,16 +1,17 @@
-// Ways to write one credential that an application takes for the same: with other copies beside it, encoded, quoted, in
-// other case, with blanks. Each request is checked against what applications use to read it before it is handed out.
+// Generates requests that contain one credential in different spellings, which an application reads as the same credential:
+// beside other copies, encoded, quoted, in another case, with blanks. `spelling` reads each request as applications do, and
+// returns only those in which it finds the credential.
 
 export interface Spelling {
   readonly target: string
-  /** Header lines: name, value, name, value. */
+  /** Header lines as a flat list: name, value, name, value. */
   readonly lines: readonly string[]
 }
 
 export type Place = "query" | "cookie" | "header" | "bearer" | "basic"
 export const PLACES: readonly Place[] = ["query", "cookie", "header", "bearer", "basic"]
 
-/** What the credential must be called in rules: `keyBy` of a rule that counts by it. */
+/** The `keyBy` of a rule that counts by the credential. */
 export const KEY_BY = {
   query: "query:api_key",
   cookie: "cookie:sid",
@@ -19,7 +20,7 @@ export const KEY_BY = {
   basic: "header:authorization",
 } as const satisfies Record<Place, string>
 
-/** A number from 0 up to 1, in a row that is the same for the same seed. */
+/** Returns the next random number in [0, 1). The same seed gives the same sequence. */
 export type Random = () => number
 
 export function seeded(seed: number): Random {
@@ -30,11 +31,11 @@ export function seeded(seed: number): Random {
   }
 }
 
-/** A request that an application reads this credential from. */
+/** Generates a request from which an application reads this credential. */
 export function spelling(place: Place, credential: string, random: Random): Spelling {
   for (;;) {
     const made = makers[place](credential, random)
-    // Some mistakes in writing make it another credential: those are not asked for.
+    // Some spellings change the credential. Try again.
     if (readers[place](made).includes(credential)) return made
   }
 }
@@ -86,7 +87,7 @@ const makers: Record<Place, (credential: string, random: Random) => Spelling> = 
   },
 }
 
-/** Every value that some application takes for the credential: the first copy, the last, or the one it comes upon. */
+/** Every value that some application reads as the credential: the first copy, the last one, or any other. */
 const readers: Record<Place, (made: Spelling) => readonly (string | undefined)[]> = {
   query: ({ target }) => new URL(target, "http://a.example").searchParams.getAll("api_key"),
   cookie({ lines }) {
@@ -102,7 +103,7 @@ const readers: Record<Place, (made: Spelling) => readonly (string | undefined)[]
     }),
 }
 
-/** As the `cookie` package reads it: the first of a name, without quotes around it, decoded if it can be. */
+/** Reads a cookie as the `cookie` package does: the first one of that name, without quotes, decoded if possible. */
 function cookieOf(header: string, name: string): string | undefined {
   for (const pair of header.split(";")) {
     const equals = pair.indexOf("=")
@@ -122,7 +123,7 @@ function values(lines: readonly string[]): string[] {
   return lines.filter((_, i) => i % 2 === 1)
 }
 
-/** Sometimes with others before and behind. */
+/** Returns `own`, sometimes with another value before it or after it. */
 function around(own: string, random: Random, other: () => string): string[] {
   const before = chance(random, 0.3) ? [other()] : []
   return [...before, own, ...(chance(random, 0.3) ? [other()] : [])]

@@ -5,9 +5,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url))
 const found = new Map<string, string>()
 
 /**
- * The path of a program that npm does not carry, by its name in scripts/tools/table.mjs. `npm test` gets them all before the
- * tests and says where they are; a test that is run alone finds one that is installed or was fetched, and otherwise throws
- * an error that says how to get it.
+ * Returns the path of a program that npm cannot install, by its name in scripts/tools/table.mjs. `npm test` provides all
+ * programs before the tests and passes their paths. A test that runs alone uses an installed or downloaded program. If there
+ * is none, `toolPath` throws an error that says how to get it.
  *
  * Write the name as a literal: `npm test` reads from the sources which files need which tool (scripts/tools/needs.mjs).
  */

@@ -3,34 +3,34 @@ import { type ClusterNode, healthyCount, ownsSlot, viewOf } from "./cluster-view
 import { type MoveHooks, moveSlot } from "./move-slot.js"
 import { stopAll } from "./single.js"
 
-/** Nodes that are killed or paused are left out of every question; "answering" means neither. */
+/** A Redis Cluster for tests. "Answering" nodes are neither killed nor paused. Every method asks only answering nodes. */
 export interface RedisCluster {
-  /** First the nodes that started as primaries, then the others. Roles change, the list does not. */
+  /** The nodes that started as primaries, and then the others. The order stays the same when roles change. */
   readonly nodes: readonly ClusterNode[]
   /** `redis+cluster://127.0.0.1:p1,127.0.0.1:p2,…` */
   readonly url: string
-  /** The primary that owns the slot; waits for the answering nodes to agree on one. */
+  /** Waits until the answering nodes agree on the primary that owns the slot, and returns it. */
   nodeForSlot(slot: number): Promise<ClusterNode>
   /** The answering replicas of that primary. */
   replicasForSlot(slot: number): Promise<ClusterNode[]>
   /**
-   * CLUSTER FAILOVER on a replica; waits until every node knows the new owner, which is returned.
-   * Takes some 0.1 s, but a node can be promoted only once in 4 s: go round the shards to do many.
+   * Runs CLUSTER FAILOVER on a replica, waits until every node knows the new owner, and returns it.
+   * Takes about 0.1 s. A node can be promoted only once in 4 s: for many failovers, alternate between the shards.
    */
   failover(slot: number): Promise<ClusterNode>
-  /** Kills the owner of the slot and returns it at once; the cluster then notices by itself. */
+  /** Kills the owner of the slot and returns it without waiting for the cluster to detect the failure. */
   killPrimary(slot: number): Promise<ClusterNode>
   /** Waits until the answering nodes agree on an owner other than the given node. */
   ownerOtherThan(slot: number, node: { port: number }): Promise<ClusterNode>
-  /** Moves a slot with its keys to another primary; waits until every node knows. */
+  /** Moves a slot with its keys to another primary, and waits until every node knows the new owner. */
   moveSlot(slot: number, to: ClusterNode, hooks?: MoveHooks): Promise<void>
-  /** Waits until every answering node says `cluster_state:ok`, all see the same, and replicas are in sync. */
+  /** Waits until every answering node reports `cluster_state:ok`, all report the same view, and replicas are in sync. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
 
 const SETTLE_WITHIN_MS = 20_000
-/** The server gives a manual fail-over up after 5 s. */
+/** Redis cancels a manual failover after 5 s. */
 const MANUAL_FAILOVER_MS = 5_500
 const MANUAL_FAILOVER_TRIES = 3
 
@@ -76,7 +76,7 @@ export function controlCluster(nodes: readonly ClusterNode[], electionMemoryMs: 
     return owner
   }
 
-  /** A node elected a moment ago counts those votes again and "wins" an election that was never held. */
+  /** Waits, because a node that was just elected counts the same votes again and "wins" an election that did not take place. */
   const forgetVotes = async ({ id }: ClusterNode): Promise<void> => {
     const wait = (electedAt.get(id) ?? Number.NEGATIVE_INFINITY) + electionMemoryMs - performance.now()
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
@@ -147,7 +147,7 @@ export function controlCluster(nodes: readonly ClusterNode[], electionMemoryMs: 
   }
 }
 
-/** Who follows whom and owns what, as one node sees it; `undefined` while it does not serve or is not in sync. */
+/** Replication and slot ownership as one node reports them. `undefined` while the node does not serve or is not in sync. */
 async function pictureOf(node: ClusterNode, alive: readonly ClusterNode[]): Promise<string | undefined> {
   const [info, view, inSync] = await Promise.all([node.cli("CLUSTER", "INFO"), viewOf(node), isInSync(node)])
   const serves = String(info).includes("cluster_state:ok")

@@ -5,7 +5,7 @@ export interface ClusterNode extends RedisServer {
   readonly id: string
 }
 
-/** One line of CLUSTER NODES: what a node believes about itself or another. */
+/** One line of CLUSTER NODES: what a node reports about itself or another node. */
 export interface NodeView {
   readonly id: string
   readonly port: number
@@ -24,7 +24,7 @@ export function parseClusterNodes(text: string): NodeView[] {
     .map(parseLine)
 }
 
-/** Asks a node how it sees the cluster. */
+/** Returns a node's view of the cluster. */
 export async function viewOf(node: ClusterNode): Promise<NodeView[]> {
   return parseClusterNodes(String(await node.cli("CLUSTER", "NODES")))
 }
@@ -33,7 +33,7 @@ export function ownsSlot(view: NodeView, slot: number): boolean {
   return view.slots.some(([first, last]) => first <= slot && slot <= last)
 }
 
-/** How many nodes the view calls alive and known: no handshake, no suspicion of failure, linked. */
+/** The number of healthy nodes in a view: linked, not in handshake, and not suspected of failure. */
 export function healthyCount(views: readonly NodeView[]): number {
   return views.filter(isHealthy).length
 }
@@ -53,7 +53,7 @@ function parseLine(line: string): NodeView {
     flags: flags.split(","),
     primaryId: primaryId === "-" ? undefined : primaryId,
     connected: link === "connected",
-    // A slot on the move is listed as [slot->-id] or [slot-<-id]; it still belongs to its range.
+    // Redis lists a slot that is moving as [slot->-id] or [slot-<-id]. The slot still belongs to its range.
     slots: slots.filter((range) => !range.startsWith("[")).map(parseRange),
   }
 }

@@ -12,11 +12,11 @@ export type { MoveHooks } from "./move-slot.js"
 export interface ClusterOptions {
   /** Directives for every node. */
   config?: RedisConfig
-  /** Default 3, the least that can agree on a fail-over. */
+  /** Default 3, the smallest number that can agree on a failover. */
   primaries?: number
   /** Default 1. */
   replicasPerPrimary?: number
-  /** Silence after which a node is suspected. Default 800 ms. */
+  /** The time without an answer after which nodes suspect a node of failure. Default 800 ms. */
   nodeTimeoutMs?: number
 }
 
@@ -28,7 +28,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
   const common: RedisConfig = {
     "cluster-enabled": "yes",
     "cluster-node-timeout": nodeTimeoutMs,
-    // A replica stays with its primary and may always take over, however long the link was down.
+    // A replica keeps its primary, and may take over however long the link was down.
     "cluster-allow-replica-migration": "no",
     "cluster-replica-validity-factor": 0,
     "repl-diskless-sync-delay": 0,
@@ -45,7 +45,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
         .slice(primaries)
         .map((replica, i) => replica.cli("CLUSTER", "REPLICATE", nodes[i % primaries]?.id ?? "")),
     )
-    // Twice the time an election may take: the larger of 2 s and two node timeouts. And a little more.
+    // A little more than twice the longest election, which takes 2 s or two node timeouts, whichever is longer.
     const cluster = controlCluster(nodes, 2 * Math.max(2_000, 2 * nodeTimeoutMs) + 100)
     await cluster.settled()
     return cluster
@@ -62,14 +62,14 @@ async function withId(server: RedisServer): Promise<ClusterNode> {
 async function assignSlots(primaries: readonly ClusterNode[]): Promise<void> {
   const share = SLOT_COUNT / primaries.length
   const assign = async (node: ClusterNode, i: number): Promise<void> => {
-    // Distinct epochs from the start spare the nodes the time to sort out a tie.
+    // With distinct epochs from the start, the nodes need no time to resolve a collision.
     await node.cli("CLUSTER", "SET-CONFIG-EPOCH", i + 1)
     await node.cli("CLUSTER", "ADDSLOTSRANGE", Math.round(i * share), Math.round((i + 1) * share) - 1)
   }
   await Promise.all(primaries.map(assign))
 }
 
-/** Every node meets every other: gossip would get there too, but only after some seconds. */
+/** Sends CLUSTER MEET from every node to every other one. Gossip alone would take some seconds. */
 async function introduce(nodes: readonly ClusterNode[]): Promise<void> {
   const meetOthers = async (node: ClusterNode, i: number): Promise<void> => {
     for (const other of nodes.slice(i + 1)) await node.cli("CLUSTER", "MEET", other.host, other.port)

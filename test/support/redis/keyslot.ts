@@ -5,7 +5,7 @@ export function keyslot(key: string): number {
   return crc16(Buffer.from(hashTag(key))) % SLOT_COUNT
 }
 
-/** What stands between the first `{` and the next `}`, unless that is empty. */
+/** The text between the first `{` and the next `}`, unless that text is empty. */
 function hashTag(key: string): string {
   const open = key.indexOf("{")
   if (open === -1) return key

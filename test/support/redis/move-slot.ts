@@ -1,6 +1,6 @@
 import type { ClusterNode } from "./cluster-view.js"
 
-/** What a test may do while a slot is on its way. Each hook is awaited before the move goes on. */
+/** Functions that a test runs while a slot moves. `moveSlot` awaits each one before it continues. */
 export interface MoveHooks {
   /** The slot is MIGRATING at its owner and IMPORTING at the target, no key has moved: absent keys get ASK. */
   onOpen?: () => Promise<void> | void
@@ -13,14 +13,14 @@ export interface MoveHooks {
 const KEYS_PER_CALL = 100
 const MIGRATE_TIMEOUT_MS = 5_000
 
-/** Moves a slot with its keys as a live reshard does. The other nodes learn of it by gossip. */
+/** Moves a slot with its keys as a live reshard does. The other nodes learn the new owner by gossip. */
 export async function moveSlot(
   slot: number,
   from: ClusterNode,
   to: ClusterNode,
   hooks: MoveHooks,
 ): Promise<void> {
-  // latin1 so that any bytes in a key survive the way back into MIGRATE.
+  // latin1 preserves every byte of a key when the key is sent back in MIGRATE.
   const source = await from.connect({ encoding: "latin1" })
   try {
     await to.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id)
@@ -48,7 +48,7 @@ export async function moveSlot(
     }
     await hooks.onKeysMoved?.()
 
-    // The target first: were the source told first and the target then lost, nobody would own the slot.
+    // Tell the target first. If the source learned it first and the target then failed, no node would own the slot.
     await to.cli("CLUSTER", "SETSLOT", slot, "NODE", to.id)
     await source.command("CLUSTER", "SETSLOT", slot, "NODE", to.id)
   } finally {

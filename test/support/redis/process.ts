@@ -9,15 +9,15 @@ import { toolPath } from "../tool.js"
 import { RespError } from "./resp.js"
 import { RespConnection } from "./resp-connection.js"
 
-/** Directives of redis.conf. An array repeats the directive, `undefined` takes a default away. */
+/** Directives of redis.conf. An array repeats the directive. `undefined` removes a default. */
 export type RedisConfig = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
 export interface RedisProcessOptions {
-  /** Added to, and stronger than, the defaults: nothing saved, loopback only, DEBUG allowed. */
+  /** Directives that extend and override the defaults: no persistence, loopback only, DEBUG allowed. */
   config?: RedisConfig
-  /** Run as a Sentinel. */
+  /** Runs the server as a Sentinel. */
   sentinel?: boolean
-  /** The path of another program than redis-server. */
+  /** The path of a program to run instead of redis-server. */
   program?: string | undefined
 }
 
@@ -29,18 +29,18 @@ const DEFAULTS: RedisConfig = {
   appendonly: "no",
 }
 
-// Chaos tests freeze a server from the inside with DEBUG SLEEP. A Sentinel does not know the directive, nor does Redis 6,
-// which needs none.
+// Chaos tests block a server with DEBUG SLEEP, which this directive allows. Sentinels and Redis 6 do not have the directive,
+// and Redis 6 does not need it.
 const DATA_SERVER_DEFAULTS: RedisConfig = { "enable-debug-command": "local" }
 const DEBUG_COMMAND_SINCE = 7
 const majors = new Map<string, number>()
 
-/** The major version of a server program; that of Valkey counts on from Redis. */
+/** The major version of a server program. Valkey continues the version numbers of Redis. */
 function majorOf(program: string): number {
   const known = majors.get(program)
   if (known !== undefined) return known
   const { stdout } = spawnSync(program, ["--version"], { encoding: "utf8" })
-  // Who cannot be asked is said so by when it is started.
+  // If the program does not run, starting the server reports it.
   const major = Number(/\bv=(\d+)/.exec(stdout ?? "")?.[1] ?? DEBUG_COMMAND_SINCE)
   majors.set(program, major)
   return major
@@ -49,7 +49,7 @@ function majorOf(program: string): number {
 const READY_WITHIN_MS = 10_000
 const PORT_TRIES = 5
 
-/** Starts one server on a port of its own and waits until it answers. */
+/** Starts one server on a reserved port and waits until it answers. */
 export async function startRedisProcess(options: RedisProcessOptions = {}): Promise<RedisProcess> {
   for (let tries = 1; ; tries++) {
     const server = new RedisProcess(await reservePort(), options)
@@ -103,7 +103,7 @@ export class RedisProcess {
     return this.#child?.pid
   }
 
-  /** False once the process has been killed, stopped or has died. A paused process is running. */
+  /** False after the process was killed or stopped, or died by itself. A paused process is running. */
   get running(): boolean {
     return this.#child !== undefined
   }
@@ -113,7 +113,7 @@ export class RedisProcess {
     return this.running && !this.#paused
   }
 
-  /** All that the server has logged, over restarts too. */
+  /** Everything that the server has logged, including before restarts. */
   log(): string {
     const file = join(this.#room, "log")
     return existsSync(file) ? readFileSync(file, "utf8") : ""
@@ -137,7 +137,7 @@ export class RedisProcess {
     }
   }
 
-  /** SIGKILL: no goodbye to clients or replicas. */
+  /** Sends SIGKILL: the server cannot notify clients or replicas. */
   async kill(): Promise<void> {
     if (this.#child === undefined) return
     this.#child.ref()
@@ -145,28 +145,28 @@ export class RedisProcess {
     await this.#ended
   }
 
-  /** SIGSTOP: connections stay open, new ones are accepted by the kernel, nothing is answered. */
+  /** Sends SIGSTOP: connections stay open, the kernel accepts new ones, and the server answers nothing. */
   async pause(): Promise<void> {
     const pid = this.#signal("SIGSTOP")
-    // The signal lands a moment after kill(2) returns; until then the server may still answer.
+    // The signal takes effect shortly after kill(2) returns. Until then the server may still answer.
     const stopped = (): boolean => (processState(pid) ?? "T") === "T"
     this.#paused = true
     await eventually(stopped, { every: 1, what: `process ${pid} stops` })
   }
 
-  /** SIGCONT after `pause`. */
+  /** Sends SIGCONT after `pause`. */
   resume(): void {
     this.#signal("SIGCONT")
     this.#paused = false
   }
 
-  /** Kills the process if it runs and starts it again: same port, same directory, data lost unless configured. */
+  /** Kills the process if it runs, and starts it again on the same port, in the same directory. Data is lost unless `config` saves it. */
   async restart(): Promise<void> {
     await this.kill()
     await this.start()
   }
 
-  /** Ends the process, removes its directory, gives the port back. Safe to call twice. */
+  /** Ends the process, removes its directory, and releases the port. Safe to call twice. */
   async stop(): Promise<void> {
     await this.kill()
     if (this.#stopped) return

@@ -7,7 +7,7 @@ export interface RespAddress {
 }
 
 export interface RespOptions {
-  /** For the connection and for each command. A command that takes longer destroys the connection. Default 5,000. */
+  /** The time limit for connecting and for each command. A command that takes longer destroys the connection. Default 5,000. */
   timeoutMs?: number
   password?: string
   /** Default `utf8`. */

@@ -1,7 +1,7 @@
 /** A RESP2 reply. Errors inside an array stay values; an error as the whole reply rejects the command. */
 export type RespReply = string | number | null | RespError | RespReply[]
 
-/** `latin1` carries any byte both ways. */
+/** `latin1` preserves every byte in both directions. */
 export type RespEncoding = "utf8" | "latin1"
 
 /** An error that the server sent. `code` is its first word: `MOVED`, `NOSCRIPT`, `ERR`. */
@@ -29,7 +29,7 @@ interface Parsed {
   readonly next: number
 }
 
-/** Reads one reply at `offset`; `undefined` when its last byte is not there yet. Throws on anything not RESP2. */
+/** Parses one reply at `offset`. Returns `undefined` if the reply is incomplete. Throws if the bytes are not RESP2. */
 export function parseReply(
   bytes: Buffer,
   offset: number,

@@ -1,6 +1,6 @@
 import { type RedisOptions, type RedisServer, startAll, stopAll } from "./single.js"
 
-/** Servers that know nothing of each other, as a consistent-hash ring uses them. */
+/** Independent servers for a consistent-hash ring. */
 export interface RedisRing {
   readonly servers: readonly RedisServer[]
   /** `redis+ring://127.0.0.1:p1,127.0.0.1:p2,…` */

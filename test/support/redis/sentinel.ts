@@ -10,30 +10,30 @@ export interface SentinelOptions {
   replicas?: number
   /** Default 3, with a quorum of more than half. */
   sentinels?: number
-  /** Silence after which a Sentinel holds a server for down. Default 500; less lets healthy ones pass for down. */
+  /** Time without an answer after which a Sentinel considers a server down. Default 500. With less, healthy servers seem down. */
   downAfterMs?: number
 }
 
-/** A primary with replicas, watched by Sentinels. Servers that are killed or paused are left out of every question. */
+/** A primary with replicas, monitored by Sentinels. Every method asks only servers that are neither killed nor paused. */
 export interface SentinelTopology {
   /** The name under which the Sentinels know the primary. */
   readonly name: string
   /** `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2,127.0.0.1:p3/name` */
   readonly url: string
   readonly sentinels: readonly RedisServer[]
-  /** The primary and the replicas; the roles change, the list does not. */
+  /** The primary and the replicas. The list stays the same when roles change. */
   readonly servers: readonly RedisServer[]
-  /** The server that most Sentinels name and that holds itself for the primary. */
+  /** The server that most Sentinels name as the primary and that reports this role itself. */
   primary(): Promise<RedisServer>
   /** The answering servers that are not the primary. */
   replicas(): Promise<RedisServer[]>
-  /** Orders a fail-over and waits until every Sentinel names the new primary, which is returned. */
+  /** Triggers a failover, waits until every Sentinel names the new primary, and returns it. */
   failover(): Promise<RedisServer>
-  /** Kills the primary and returns it at once; the Sentinels then notice by themselves. */
+  /** Kills the primary and returns it without waiting for the Sentinels to detect the failure. */
   killPrimary(): Promise<RedisServer>
   /** Waits until every Sentinel names one primary other than the given server. */
   primaryOtherThan(server: RedisServer): Promise<RedisServer>
-  /** Waits until every Sentinel sees everything as well and every replica is in sync. */
+  /** Waits until every Sentinel considers all servers healthy and every replica is in sync. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
@@ -54,7 +54,7 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Sent
       ...(await startAll(Array.from({ length: replicas }, () => ({ config: { ...data, replicaof } })))),
     )
     const servers = [...running]
-    // Sentinels learn of replicas from the primary's INFO: what is not there at the first look waits for the next.
+    // Sentinels discover replicas from the primary's INFO. They find a replica that the first INFO lacks only in the next one.
     await eventually(() => inSync(primary, servers), {
       within: SETTLE_WITHIN_MS,
       what: "replicas are in sync",
@@ -82,10 +82,10 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Sent
 }
 
 /**
- * Sentinels tell each other of a change every 2 s, read INFO every 10 s and, once frozen themselves, do nothing
- * for 30 s (tilt). A test wants all of it in a blink. Two bounds hold for the ping period: well below
- * `downAfterMs`, or healthy servers pass for down between two pings; and five of them above 1 s, because only a
- * replica heard of that recently is promoted and INFO comes once a second while the primary is down.
+ * By default, Sentinels announce a change every 2 s, read INFO every 10 s and, after they were frozen, do nothing for
+ * 30 s (tilt). Tests need shorter times. The ping period has two bounds. It must be well below `downAfterMs`, or
+ * healthy servers seem down between two pings. And five periods must exceed 1 s: Sentinels promote only a replica that
+ * they heard from within five periods, and INFO comes once a second while the primary is down.
  */
 async function quicken(sentinel: RedisServer): Promise<void> {
   const periods = { ping: 250, info: 200, publish: 200, tilt: 1_000 }
@@ -96,7 +96,7 @@ async function quicken(sentinel: RedisServer): Promise<void> {
 function buildTopology(servers: readonly RedisServer[], sentinels: readonly RedisServer[]): SentinelTopology {
   const watching = (): RedisServer[] => sentinels.filter((sentinel) => sentinel.answering)
 
-  /** The one server that all Sentinels name, if it agrees. */
+  /** The server that all Sentinels name as the primary, if it reports this role itself. */
   const agreedPrimary = async (): Promise<RedisServer | undefined> => {
     const named = await Promise.all(watching().map(namedPort))
     const port = named[0]
@@ -161,7 +161,7 @@ function buildTopology(servers: readonly RedisServer[], sentinels: readonly Redi
   }
 }
 
-/** A fail-over still under way, or no replica looked at recently enough, is a matter of asking again. */
+/** Orders a failover. Returns false if the caller should try again: a failover is in progress, or no replica is fit yet. */
 async function orderFailover([sentinel]: RedisServer[]): Promise<boolean> {
   if (sentinel === undefined) throw new Error("no Sentinel answers")
   try {
@@ -183,7 +183,7 @@ async function role(server: RedisServer): Promise<RespReply | undefined> {
   return Array.isArray(reply) ? reply[0] : undefined
 }
 
-/** Whether every other answering server follows this primary and has all its data. */
+/** Whether every other answering server replicates this primary and has all its data. */
 async function inSync(primary: RedisServer, servers: readonly RedisServer[]): Promise<boolean> {
   const followers = servers.filter((server) => server.answering && server !== primary)
   const states = await Promise.all(followers.map((server) => server.cli("ROLE")))
@@ -210,7 +210,7 @@ async function seesAll(
   })
 }
 
-/** Sentinel answers with `[name, value, name, value, …]`. */
+/** Converts a Sentinel's reply, `[name, value, name, value, …]`. */
 function asMap(flat: RespReply): Map<string, string> {
   const fields = new Map<string, string>()
   if (!Array.isArray(flat)) return fields

@@ -5,40 +5,40 @@ import { callRedis, RespConnection, type RespOptions } from "./resp-connection.j
 export interface RedisOptions {
   /** Directives of redis.conf, e.g. `{ maxmemory: "2mb", "maxmemory-policy": "noeviction" }`. */
   config?: RedisConfig
-  /** Sets `requirepass`; `cli`, `connect` and `url` then carry it. */
+  /** Sets `requirepass`. `cli`, `connect` and `url` then use the password. */
   password?: string
-  /** Run as a Sentinel. */
+  /** Runs the server as a Sentinel. */
   sentinel?: boolean
-  /** The path of another program than redis-server. */
+  /** The path of a program to run instead of redis-server. */
   program?: string
 }
 
-/** A running server. Every method may be taken off the object and called alone. */
+/** A running server. Every method works without its object, for example after destructuring. */
 export interface RedisServer {
   readonly host: string
   readonly port: number
   /** `redis://127.0.0.1:port`, with the password if there is one. */
   readonly url: string
-  /** The private directory of the server; gone after `stop`. */
+  /** The private directory of the server. `stop` removes it. */
   readonly dir: string
   readonly pid: number | undefined
-  /** False once killed, stopped or dead. A paused server is running. */
+  /** False after the server was killed or stopped, or died by itself. A paused server is running. */
   readonly running: boolean
   /** Running and not paused. */
   readonly answering: boolean
-  /** Sends one command over a connection of its own. Rejects with a `RespError` when the server answers with one. */
+  /** Sends one command over a new connection. Rejects with a `RespError` if the server replies with an error. */
   cli(...args: readonly (string | number)[]): Promise<RespReply>
-  /** A connection to keep, e.g. to lower `maxclients` and still get in afterwards. The caller closes it. */
+  /** Opens a connection that the caller closes, e.g. to lower `maxclients` and still send commands afterwards. */
   connect(options?: RespOptions): Promise<RespConnection>
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>
-  /** SIGSTOP; resolves when the process has really stopped. */
+  /** Sends SIGSTOP, and resolves when the process has stopped. */
   pause(): Promise<void>
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   resume(): void
-  /** Same port, same directory; the data is lost unless `config` saves it. */
+  /** Restarts the server on the same port, in the same directory. Data is lost unless `config` saves it. */
   restart(): Promise<void>
-  /** Ends it for good and leaves nothing behind. */
+  /** Ends the server and removes its directory. It cannot start again. */
   stop(): Promise<void>
   log(): string
 }
@@ -82,7 +82,7 @@ export async function startRedis({
   }
 }
 
-/** Starts several servers at once. If one fails to start, none is left running. */
+/** Starts several servers at once. If one fails to start, stops the others. */
 export async function startAll(many: readonly RedisOptions[]): Promise<RedisServer[]> {
   const started = await Promise.allSettled(many.map((options) => startRedis(options)))
   const servers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []))
