@@ -226,8 +226,10 @@ function lines(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line))
 }
 
-/** The environment of this process without the variables of Sluice and those that switch colours. */
+/** The environment of this process without the variables of Sluice and those that switch colours: Node prints none if CI is set. */
 function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(SLUICE_|NO_COLOR$|FORCE_COLOR$)/.test(name))
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(SLUICE_|NO_COLOR$|FORCE_COLOR$|CI$)/.test(name),
+  )
   return { ...Object.fromEntries(kept), ...more }
 }
