@@ -295,8 +295,8 @@ function slowStore(): Store {
 /** A store that takes 0.2 ms for every check. */
 function busyStore(): Store {
   const store = memoryStore({ clock: new ManualClock() })
-  const check = store.checkOneSync.bind(store)
-  store.checkOneSync = (...args) => {
+  const check = store.checkBytesSync.bind(store)
+  store.checkBytesSync = (...args) => {
     const end = performance.now() + 0.2
     while (performance.now() < end);
     return check(...args)
