@@ -1,4 +1,4 @@
-// The only file that depends on something Node does not document. Tested on Node 20.20, 22 and 24.
+// The only file that depends on something Node does not document. Its tests have run on Node 20.20 only.
 //
 // node:cluster accepts a connection in the primary, sends it to a worker, and closes its own end once the worker confirms. If
 // the worker is killed in between, Node keeps the connection open with nobody to read it, and the client waits until it gives
