@@ -59,6 +59,11 @@ export const STRICTER: readonly {
     is: ({ url }) => !/^[!-~]+$/.test(url),
   },
   {
+    reason:
+      "a target that has none of the forms of RFC 9112, 3.2: `*` with more behind it, or a scheme alone (400)",
+    is: ({ method, url }) => method !== "CONNECT" && (/^\*./.test(url) || /^[a-z]+:\/\/$/i.test(url)),
+  },
+  {
     reason: "more than one space between method, target and version (400)",
     is: (_, bytes) => / {2}/.test(bytes),
   },
