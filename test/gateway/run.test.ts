@@ -89,7 +89,9 @@ it("says all that is wrong with its configuration, and ends with 1", async () =>
   expect(stderr()).toContain(
     "--upstream gateway.upstream[0] must be an address such as http://localhost:3000",
   )
-  expect(stderr()).toContain("gateway.tls.key is required: a certificate and its key go together")
+  expect(stderr()).toContain(
+    "gateway.tls.key is required: a certificate needs its key, and a key its certificate",
+  )
   expect(stderr()).not.toContain("    at ")
 })
 

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs"
 import { nearest } from "sluice/internal"
-import { didYouMean } from "./did-you-mean.js"
 import { fields, parseValue } from "./fields.js"
-import { isSecret } from "./secrets.js"
-import type { ConfigProblem, Setting } from "./setting.js"
+import { isSecret } from "./print.js"
+import { type ConfigProblem, type Setting, unknownName } from "./setting.js"
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -23,11 +22,11 @@ export function readEnvironment(env: Environment): { settings: Setting[]; proble
       !known.has(name) && name.endsWith("_FILE") ? known.get(name.slice(0, -"_FILE".length)) : undefined
     const field = known.get(name) ?? fromFile
     if (field === undefined) {
-      if (isMeantForUs(name, names)) wrong(didYouMean(name, names))
+      if (isMeantForUs(name, names)) wrong(unknownName(name, names))
       continue
     }
     if (fromFile !== undefined && (env[field.variable] ?? "") !== "") {
-      wrong(`cannot be given beside ${field.variable}`)
+      wrong(`cannot be combined with ${field.variable}`)
       continue
     }
     try {

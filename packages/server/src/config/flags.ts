@@ -1,6 +1,6 @@
-import { didYouMeanFlag } from "./did-you-mean.js"
+import { nearest } from "sluice/internal"
 import { fields, parseValue } from "./fields.js"
-import { type ConfigProblem, pathText, type Setting } from "./setting.js"
+import { type ConfigProblem, pathText, type Setting, withGuess } from "./setting.js"
 
 /** What to run: the service, or a gateway alone unless other protocols are enabled. */
 export type Command = "service" | "gateway"
@@ -63,8 +63,8 @@ export function readFlags(words: readonly string[]): Flags {
     if (field === undefined && flag !== "--config") {
       wrong(
         flag.startsWith("-")
-          ? didYouMeanFlag(flag, names)
-          : "is not expected: settings are flags, such as --http.port 8080; behind npm start, -- comes first",
+          ? unknownFlag(flag, names)
+          : "is not a flag: write settings as --http.port 8080, and after npm start as npm start -- --http.port 8080",
       )
       // The value of an unknown flag is not a second mistake, and it may be a secret.
       if (flag.startsWith("-") && value === undefined && isValue(argv[i + 1])) i++
@@ -104,4 +104,19 @@ function add(settings: Setting[], setting: Setting): void {
   const before = settings[at]?.value
   if (!Array.isArray(before) || !Array.isArray(setting.value)) settings.push(setting)
   else settings[at] = { ...setting, value: [...before, ...setting.value] }
+}
+
+/** The message for an unknown flag. People also shorten a flag to its last part or leave out the dots: `--port`, `--rulesFile`. */
+function unknownFlag(flag: string, known: readonly string[]): string {
+  const plain = letters(flag)
+  const guess =
+    nearest(flag, known) ??
+    known.find((name) => letters(name) === plain) ??
+    known.find((name) => letters(name.slice(name.lastIndexOf(".") + 1)) === plain) ??
+    known.find((name) => plain.length > 3 && letters(name).startsWith(plain))
+  return withGuess(guess)
+}
+
+function letters(text: string): string {
+  return text.toLowerCase().replace(/[^a-z0-9]/g, "")
 }

@@ -3,8 +3,13 @@
 import { SluiceError } from "sluice"
 import { canonicalPath } from "sluice/http"
 import { parseHostPattern } from "sluice/internal/rules"
-import { DEFAULT_UPSTREAM, routesOf, upstreamsOf } from "./gateway-routes.js"
-import type { GatewaySettings, UpstreamSettings } from "./gateway-schema.js"
+import {
+  DEFAULT_UPSTREAM,
+  type GatewaySettings,
+  routesOf,
+  type UpstreamSettings,
+  upstreamsOf,
+} from "./gateway-schema.js"
 
 export interface GatewayProblem {
   readonly path: readonly PropertyKey[]
@@ -20,11 +25,14 @@ export function gatewayProblems(settings: GatewaySettings): GatewayProblem[] {
   for (const [i, target] of upstream.entries()) checkTarget(target, ["upstream", i], wrong)
   for (const [name, each] of Object.entries(upstreams)) checkUpstream(each, ["upstreams", name], wrong)
   if (upstream.length > 0 && upstreams[DEFAULT_UPSTREAM] !== undefined)
-    wrong(["upstreams", DEFAULT_UPSTREAM], "cannot be given beside gateway.upstream, which is the same")
+    wrong(
+      ["upstreams", DEFAULT_UPSTREAM],
+      "cannot be combined with gateway.upstream, which defines the same upstream",
+    )
   if ((tls.cert === undefined) !== (tls.key === undefined))
     wrong(
       ["tls", tls.cert === undefined ? "cert" : "key"],
-      "is required: a certificate and its key go together",
+      "is required: a certificate needs its key, and a key its certificate",
     )
   checkMixed(upstream, ["upstream"], wrong)
   checkRoutes(settings, wrong)
@@ -54,12 +62,12 @@ function checkTarget(target: string, at: readonly PropertyKey[], wrong: Wrong): 
   if (url === undefined || !["http:", "https:"].includes(url.protocol) || url.hostname === "")
     wrong(at, "must be an address such as http://localhost:3000")
   else if (url.username !== "" || url.password !== "")
-    wrong(at, "must have no user and no password: they would not be sent")
+    wrong(at, "must have no user and no password: the gateway does not send them")
   else if (url.pathname !== "/" || url.search !== "" || url.hash !== "")
-    wrong(at, `must have no path: ${url.origin} is all that is needed`)
+    wrong(at, `must have no path, such as ${url.origin}`)
 }
 
-/** Whether the gateway keeps the Host of the client depends on this. */
+/** The scheme decides whether the gateway forwards the Host header of the client. */
 function checkMixed(targets: readonly string[], at: readonly PropertyKey[], wrong: Wrong): void {
   const schemes = new Set(targets.filter((each) => URL.canParse(each)).map((each) => new URL(each).protocol))
   if (schemes.size > 1) wrong(at, "must be all http or all https")
@@ -84,9 +92,9 @@ function checkRoutes(settings: GatewaySettings, wrong: Wrong): void {
       )
     if (route.host !== undefined) checkHost(route.host, [...at, "host"], wrong)
     if (names.has(route.name))
-      wrong([...at, "name"], `must differ from that of every other route, got ${JSON.stringify(route.name)}`)
+      wrong([...at, "name"], `must be unique among the routes, got ${JSON.stringify(route.name)}`)
     names.add(route.name)
-    if (places.has(route.place)) wrong(at, "must differ from every other route in its host or path")
+    if (places.has(route.place)) wrong(at, "must have another host or path than every other route")
     places.add(route.place)
   }
 }

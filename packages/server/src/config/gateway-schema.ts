@@ -1,81 +1,112 @@
-// The gateway's section of the configuration.
+// The gateway's section of the configuration, and the upstreams and routes that it defines.
 
 import { z } from "zod"
 import { address, duration, text } from "./values.js"
 
 const deadlines = z
   .strictObject({
-    connect: duration.prefault("5s").meta({ description: "Until a connection to the upstream stands." }),
+    connect: duration.prefault("5s").describe("How long a connection to a target may take to open."),
     headers: duration
       .prefault("60s")
-      .meta({ description: "Until the answer begins, once the request is sent." }),
-    bodyIdle: duration.prefault("60s").meta({ description: "Between two pieces of a body, either way." }),
-    total: duration.prefault("0s").meta({ description: "For the whole; 0 for no end." }),
+      .describe("How long the upstream may take to begin its response after it has the request."),
+    bodyIdle: duration.prefault("60s").describe("How long a body may pause, in either direction."),
+    total: duration.prefault("0s").describe("How long the whole exchange may take. 0 means no limit."),
   })
-  .meta({ description: "How long an upstream may take; 0 is for ever." })
+  .describe("How long an upstream may take. 0 means no limit.")
 
 const health = z
   .strictObject({
-    path: text.meta({ description: "Asked with GET; 2xx and 3xx are good." }),
-    interval: duration.prefault("5s"),
-    timeout: duration.prefault("2s"),
-    unhealthyAfter: z.int().min(1).default(3).meta({ description: "Bad answers in a row." }),
-    healthyAfter: z.int().min(1).default(2).meta({ description: "Good answers in a row." }),
+    path: text.describe("The path of the check, a GET request. A status of 2xx or 3xx passes."),
+    interval: duration.prefault("5s").describe("How often each target is checked."),
+    timeout: duration.prefault("2s").describe("How long a check may take."),
+    unhealthyAfter: z
+      .int()
+      .min(1)
+      .default(3)
+      .describe("A target receives no requests after this many failed checks in a row."),
+    healthyAfter: z
+      .int()
+      .min(1)
+      .default(2)
+      .describe("It receives requests again after this many passed checks in a row."),
   })
   .meta({
     id: "Health",
-    description: "Asks each target how it is. Who does not answer well gets no requests.",
+    description: "Health checks. A target that fails them receives no requests.",
   })
 
 const ejection = z
   .strictObject({
-    failures: z.int().min(0).default(5).meta({ description: "Failed requests in a row; 0 for never." }),
-    for: duration.prefault("10s").meta({ description: "Longer each time in a row." }),
+    failures: z
+      .int()
+      .min(0)
+      .default(5)
+      .describe("Eject a target after this many failed requests in a row. 0 means never."),
+    for: duration
+      .prefault("10s")
+      .describe("How long a target stays ejected. Each further ejection in a row lasts longer."),
   })
-  .meta({ id: "Ejection", description: "Leaves a target that fails requests alone for a while." })
+  .meta({ id: "Ejection", description: "Sends no requests for a while to a target whose requests fail." })
 
 const upstreamTls = z
   .strictObject({
-    ca: text.optional().meta({ description: "A file: who signs its certificates, if that is nobody known." }),
-    serverName: text.optional().meta({ description: "The name its certificate must be for." }),
+    ca: text
+      .optional()
+      .describe("A file with the certificate authority of the targets, if it is a private one."),
+    serverName: text.optional().describe("The host name that the certificates must have."),
   })
-  .meta({ id: "UpstreamTls", description: "For https targets. Their certificates are always verified." })
+  .meta({
+    id: "UpstreamTls",
+    description: "TLS to https targets. The gateway always verifies their certificates.",
+  })
 
 export const upstreamSchema = z
   .strictObject({
-    targets: z.array(text).min(1).meta({ description: "Addresses that answer alike: http://10.0.0.1:3000." }),
-    balance: z.enum(["round-robin", "least-connections"]).default("round-robin"),
+    targets: z
+      .array(text)
+      .min(1)
+      .describe("Addresses of servers that give the same responses, such as http://10.0.0.1:3000."),
+    balance: z
+      .enum(["round-robin", "least-connections"])
+      .default("round-robin")
+      .describe("How the gateway chooses a target."),
     health: health.optional(),
     ejection: ejection.prefault({}),
     tls: upstreamTls.prefault({}),
-    connections: z.int().min(1).default(1_024).meta({ description: "Open at once, to each target." }),
+    connections: z.int().min(1).default(1_024).describe("The most open connections to each target."),
     waiting: z
       .int()
       .min(1)
       .default(1_024)
-      .meta({ description: "Requests that wait for a connection to each target; more are answered 503." }),
+      .describe(
+        "The most requests that wait for a connection to each target. Further requests get status 503.",
+      ),
     keepAlive: duration
       .prefault("4s")
-      .meta({ description: "How long an idle connection is kept. Less than the upstream keeps it." }),
+      .describe("How long an idle connection stays open. Set it shorter than the upstream's own timeout."),
   })
   .meta({ id: "Upstream" })
 
 const route = z
   .strictObject({
-    name: text.optional().meta({ description: "For logs and metrics. Default: its host and path." }),
-    host: text.optional().meta({ description: "api.example.com or *.example.com. Default: every host." }),
-    path: text.default("/").meta({ description: "This path and everything below it." }),
-    upstream: text.meta({ description: "The name of one of gateway.upstreams." }),
+    name: text.optional().describe("The name in logs and metrics. Default: the host and path."),
+    host: text.optional().describe("A host such as api.example.com or *.example.com. Default: every host."),
+    path: text.default("/").describe("The route matches this path and every path below it."),
+    upstream: text.describe("A name from gateway.upstreams."),
     stripPrefix: z
       .boolean()
       .default(false)
-      .meta({ description: "Whether the upstream sees the path without path." }),
-    methodOverride: z.boolean().default(false).meta({
-      description: "Whether the upstream sees X-HTTP-Method-Override and its like.",
-    }),
-    keepHost: z.boolean().optional().meta({
-      description: "Whether the upstream sees the client's Host. Default: yes over http, no over https.",
-    }),
+      .describe("Whether the gateway removes the path of the route before it forwards a request."),
+    methodOverride: z
+      .boolean()
+      .default(false)
+      .describe("Whether the gateway forwards X-HTTP-Method-Override and similar headers."),
+    keepHost: z
+      .boolean()
+      .optional()
+      .describe(
+        "Whether the gateway forwards the Host header of the client. Default: true for http targets, false for https.",
+      ),
     deadlines: z
       .strictObject({
         connect: duration.optional(),
@@ -84,7 +115,7 @@ const route = z
         total: duration.optional(),
       })
       .prefault({})
-      .meta({ id: "RouteDeadlines", description: "Where they differ from gateway.deadlines." }),
+      .meta({ id: "RouteDeadlines", description: "Overrides gateway.deadlines for this route." }),
   })
   .meta({ id: "Route" })
 
@@ -92,58 +123,97 @@ export const gatewaySchema = z
   .strictObject({
     enabled: z.boolean().default(false),
     ...address(8000),
-    upstream: z.array(text).default([]).meta({
-      description: "One upstream for everything: http://localhost:3000, and others that answer alike.",
-    }),
+    upstream: z
+      .array(text)
+      .default([])
+      .describe("The targets of the default upstream, such as http://localhost:3000."),
     upstreams: z
       .record(text, upstreamSchema)
       .default({})
-      .meta({ description: "Several, by name. default is the one of gateway.upstream." }),
+      .describe("Upstreams by name. gateway.upstream defines the one named default."),
     routes: z
       .array(route)
       .default([])
-      .meta({ description: "Which requests go to which. Default: all to the only upstream." }),
+      .describe("Which requests go to which upstream. Default: all requests go to the only upstream."),
     deadlines: deadlines.prefault({}),
     tls: z
       .strictObject({
-        cert: text.optional().meta({ description: "A file: the certificate and those it is signed by." }),
-        key: text.optional().meta({ description: "A file: its key." }),
+        cert: text.optional().describe("A file with the certificate and its chain."),
+        key: text.optional().describe("A file with the private key."),
       })
       .prefault({})
-      .meta({ description: "Serves https, and HTTP/2. Changed files are followed." }),
-    http2: z
-      .boolean()
-      .default(true)
-      .meta({ description: "Whether it is offered to clients that speak TLS." }),
-    clientShare: z.number().gt(0).max(1).default(0.5).meta({
-      description:
-        "The part of a target's connections, of the places to wait for one and of upgrades that one client may take.",
-    }),
+      .describe("Serves https. The gateway reloads the files when they change."),
+    http2: z.boolean().default(true).describe("Whether clients can use HTTP/2 over TLS."),
+    clientShare: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.5)
+      .describe(
+        "The largest share of a target's connections, of its waiting requests and of all upgrades that one client may use.",
+      ),
     uploads: z
       .strictObject({
-        rate: z.int().min(0).default(240).meta({
-          description: "Bytes a second that a client must send of a body; 0 for as slowly as it likes.",
-        }),
-        grace: duration.prefault("5s").meta({ description: "How long it may be slower at first." }),
+        rate: z
+          .int()
+          .min(0)
+          .default(240)
+          .describe("The lowest speed of a request body in bytes per second. 0 means no minimum."),
+        grace: duration.prefault("5s").describe("How long a body may be slower at its start."),
       })
       .prefault({})
-      .meta({ description: "How fast bodies must arrive. A client that is slower is answered 408." }),
+      .describe("How fast request bodies must arrive. A slower client gets status 408."),
     held: z
       .int()
       .min(0)
       .default(1_000)
-      .meta({ description: "Requests that queueing limits hold at once; more are denied." }),
-    upgrades: z.int().min(0).default(10_000).meta({ description: "WebSockets and the like, open at once." }),
+      .describe("The most requests that queueing limits delay at a time. Further requests are denied."),
+    upgrades: z
+      .int()
+      .min(0)
+      .default(10_000)
+      .describe("The most open WebSockets and other upgraded connections."),
     accessLog: z
       .strictObject({
-        format: z.enum(["json", "combined", "off"]).default("json"),
-        file: text.optional().meta({ description: "Default: standard output." }),
+        format: z.enum(["json", "combined", "off"]).default("json").describe("The format of each line."),
+        file: text.optional().describe("The file to write to. Default: standard output."),
       })
       .prefault({})
-      .meta({ description: "A line for each request. SIGHUP opens the file anew." }),
+      .describe("The access log, one line per request. SIGHUP reopens the file."),
   })
-  .meta({ description: "A reverse proxy that checks before it forwards." })
+  .describe("A reverse proxy that applies the rules before it forwards a request.")
 
 export type GatewaySettings = z.output<typeof gatewaySchema>
 export type UpstreamSettings = z.output<typeof upstreamSchema>
 export type RouteSettings = z.output<typeof route>
+
+/** The name of the upstream that `gateway.upstream` makes. */
+export const DEFAULT_UPSTREAM = "default"
+
+export interface NamedRoute extends RouteSettings {
+  readonly name: string
+  /** The host and path, which must be unique among routes. */
+  readonly place: string
+}
+
+/** All upstreams by name, including the one of `gateway.upstream`. */
+export function upstreamsOf({ upstream, upstreams }: GatewaySettings): Record<string, UpstreamSettings> {
+  if (upstream.length === 0) return upstreams
+  return { ...upstreams, [DEFAULT_UPSTREAM]: upstreamSchema.parse({ targets: upstream }) }
+}
+
+/** All routes. If the configuration has none, every request goes to the only upstream. */
+export function routesOf(settings: GatewaySettings): NamedRoute[] {
+  const { routes } = settings
+  if (routes.length > 0) return routes.map((route) => ({ ...route, ...namesOf(route) }))
+  const only = Object.keys(upstreamsOf(settings))[0]
+  if (only === undefined) return []
+  const all = { name: only, place: "/", path: "/", upstream: only, stripPrefix: false, methodOverride: false }
+  return [{ ...all, deadlines: {} }]
+}
+
+function namesOf({ name, host, path }: RouteSettings): { name: string; place: string } {
+  const below = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+  const place = `${host?.toLowerCase().replace(/\.$/, "") ?? ""}${below}`
+  return { name: name ?? place, place }
+}

@@ -87,9 +87,9 @@ describe("what is wrong with a gateway", () => {
   it.each([
     ["localhost:3000", "must be an address such as http://localhost:3000"],
     ["ftp://a", "must be an address such as http://localhost:3000"],
-    ["http://user:hunter2@a", "must have no user and no password: they would not be sent"],
-    ["http://a:1/api", "must have no path: http://a:1 is all that is needed"],
-    ["http://a:1/?x", "must have no path: http://a:1 is all that is needed"],
+    ["http://user:hunter2@a", "must have no user and no password: the gateway does not send them"],
+    ["http://a:1/api", "must have no path, such as http://a:1"],
+    ["http://a:1/?x", "must have no path, such as http://a:1"],
   ])("is the address %s: %s", (address, message) => {
     expect(mistakes(`upstream: ["${address}"]`)).toEqual([`3 gateway.upstream[0] ${message}`])
     expect(mistakes(`upstreams: { a: { targets: ["${address}"] } }`)).toEqual([
@@ -125,13 +125,13 @@ tls: { cert: cert.pem }`),
     ).toEqual([
       "4 gateway.upstreams.a.targets must be all http or all https",
       '4 gateway.upstreams.a.health.path must be a path such as /healthz, got "nowhere"',
-      "12 gateway.tls.key is required: a certificate and its key go together",
+      "12 gateway.tls.key is required: a certificate needs its key, and a key its certificate",
       '7 gateway.routes[0].upstream must be one of a, b, got "c"',
       '7 gateway.routes[0].path must be written as /b, got "/a/../b"',
       '8 gateway.routes[1].path must be a path such as /api, got "/b?x"',
       '8 gateway.routes[1].host must have * only as its first label, like *.example.com, got "a_b.*.c"',
-      '10 gateway.routes[3].name must differ from that of every other route, got "same"',
-      "11 gateway.routes[4] must differ from every other route in its host or path",
+      '10 gateway.routes[3].name must be unique among the routes, got "same"',
+      "11 gateway.routes[4] must have another host or path than every other route",
     ])
   })
 
@@ -140,7 +140,7 @@ tls: { cert: cert.pem }`),
       "1 gateway.routes is required when there are several upstreams",
     ])
     expect(mistakes("upstream: [http://a]\nupstreams: { default: { targets: [http://a] } }")).toEqual([
-      "4 gateway.upstreams.default cannot be given beside gateway.upstream, which is the same",
+      "4 gateway.upstreams.default cannot be combined with gateway.upstream, which defines the same upstream",
     ])
   })
 

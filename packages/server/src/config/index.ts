@@ -1,5 +1,5 @@
 export { fields } from "./fields.js"
-export { settingLines } from "./help.js"
+export { settingLines } from "./print.js"
 export { ConfigError } from "./problems.js"
 export { readConfig } from "./read.js"
 export { type Config, configJsonSchema } from "./schema.js"

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest"
 import { parse } from "yaml"
 import { fields } from "./fields.js"
-import { helpText } from "./help.js"
-import { printConfig } from "./print.js"
+import { helpText, printConfig } from "./print.js"
 import { readConfig } from "./read.js"
 import { configSchema } from "./schema.js"
 

@@ -3,10 +3,9 @@
 import { type ErrorCode, SluiceError } from "sluice"
 import { nearest } from "sluice/internal"
 import type { z } from "zod"
-import { didYouMean } from "./did-you-mean.js"
+import { isSecret, withoutLogin } from "./print.js"
 import { configJsonSchema } from "./schema.js"
-import { isSecret, withoutLogin } from "./secrets.js"
-import { type ConfigProblem, pathText } from "./setting.js"
+import { type ConfigProblem, pathText, unknownName } from "./setting.js"
 
 /** A configuration that was refused, with all its mistakes. */
 export class ConfigError extends SluiceError {
@@ -38,7 +37,7 @@ export function problemsOf(
         // The name is not shown: it may be a token in the wrong place.
         const shown = isSecret(at) && nearest(key, fieldsAt(at)) === undefined ? "…" : key
         const path = pathText([...at, shown])
-        return { place: placeOf([...at, key]), path, message: didYouMean(key, fieldsAt(at)) }
+        return { place: placeOf([...at, key]), path, message: unknownName(key, fieldsAt(at)) }
       })
     }
     const found = valueAt(value, at)
@@ -117,7 +116,7 @@ function fieldsAt(path: readonly PropertyKey[]): string[] {
   return Object.keys(node?.properties ?? {})
 }
 
-/** What the values of a map are called in messages. */
+/** The schema of the values of a map, whose names are free. */
 function anyOf(node: SchemaNode | undefined): SchemaNode | undefined {
   const values = node?.additionalProperties
   return typeof values === "object" ? values : undefined

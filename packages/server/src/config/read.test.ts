@@ -138,7 +138,7 @@ describe("a mistake", () => {
     [
       "a variable and its file",
       { env: { SLUICE_SECRET: "a", SLUICE_SECRET_FILE: "b" } },
-      "SLUICE_SECRET_FILE cannot be given beside SLUICE_SECRET",
+      "SLUICE_SECRET_FILE cannot be combined with SLUICE_SECRET",
     ],
     [
       "a file that is not there",
@@ -148,7 +148,7 @@ describe("a mistake", () => {
     [
       "a bound on a store that has none",
       { argv: ["--store.url=redis://h", "--store.max-keys=5"] },
-      "--store.max-keys store.maxKeys is for the memory store, and store.url names another",
+      "--store.max-keys store.maxKeys is only for the memory store, but store.url names another store",
     ],
     [
       "rules in a Redis that nobody named",
@@ -158,7 +158,7 @@ describe("a mistake", () => {
     [
       "a token without anything to compare",
       { env: { SLUICE_CONTROL__TOKENS: '[{"name":"a","role":"admin"}]' } },
-      "SLUICE_CONTROL__TOKENS control.tokens[0] must be a token or its hash, one of them, got a map",
+      "SLUICE_CONTROL__TOKENS control.tokens[0] must be given with either token or hash, got a map",
     ],
     [
       "a configuration that is not there",
@@ -187,7 +187,7 @@ describe("a mistake", () => {
 
   it("is to give two protocols one port", () => {
     expect(problemsOf({ argv: ["--http.port=8081"] })).toEqual([
-      " grpc.port is 8081, which http.port is too; give it another",
+      " grpc.port is 8081, the same as http.port: choose another port",
     ])
     expect(problemsOf({ argv: ["--control.port=8080", "--control.host=0.0.0.0"] })).toHaveLength(1)
     expect(read({ argv: ["--control.port=8080", "--control.host=127.0.0.2"] }).control.port).toBe(8080)
@@ -211,7 +211,7 @@ describe("a mistake", () => {
 
   it("refuses to ask programs for a token that nobody has", () => {
     const text = problemsOf({ argv: ["--http.requireToken"] }).join("\n")
-    expect(text).toContain("http.requireToken must be false as long as there are no tokens")
+    expect(text).toContain("http.requireToken must be false, because http.tokens is empty")
   })
 
   it.each([

@@ -92,14 +92,14 @@ function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => 
   if (store.url !== "memory") {
     for (const name of ["maxKeys", "onFull", "snapshot"] as const)
       if (store[name] !== undefined)
-        wrong(["store", name], "is for the memory store, and store.url names another")
+        wrong(["store", name], "is only for the memory store, but store.url names another store")
   } else if (rules.redis.enabled && rules.redis.url === undefined) {
     wrong(["rules", "redis", "url"], "is required when the store is not in Redis")
   }
   for (const [one, other] of samePorts(config))
-    wrong([other, "port"], `is ${config[other].port}, which ${one}.port is too; give it another`)
+    wrong([other, "port"], `is ${config[other].port}, the same as ${one}.port: choose another port`)
   if (rules.file !== undefined && rules.inline !== undefined)
-    wrong(["rules", "inline"], "cannot be given beside rules.file")
+    wrong(["rules", "inline"], "cannot be combined with rules.file")
   for (const { path, message } of gatewayProblems(config.gateway))
     problems.push({ place: placeOf(path), path: pathText(path), message })
   return problems

@@ -5,16 +5,16 @@ import { gatewaySchema } from "./gateway-schema.js"
 import { address, duration, text } from "./values.js"
 
 const secretOf = {
-  token: z.string().min(16).optional().meta({ description: "The token itself." }),
-  hash: text.optional().meta({ description: "Or its hash, so that the configuration holds no secret." }),
+  token: z.string().min(16).optional().describe("The token, at least 16 characters."),
+  hash: text.optional().describe("The hash of the token, as an alternative to the token itself."),
 }
 const hasOneSecret = ({ token, hash }: { token?: unknown; hash?: unknown }) =>
   (token === undefined) !== (hash === undefined)
-const oneSecret = { message: "a token or its hash, one of them" }
+const oneSecret = { message: "given with either token or hash" }
 
 const token = z
   .strictObject({
-    name: text.meta({ description: "Who it belongs to, for the audit log." }),
+    name: text.describe("The owner, as the audit log shows it."),
     role: z.enum(["reader", "editor", "admin"]),
     ...secretOf,
   })
@@ -22,47 +22,49 @@ const token = z
   .meta({ id: "Token" })
 
 const programToken = z
-  .strictObject({ name: text.meta({ description: "Which program it belongs to." }), ...secretOf })
+  .strictObject({ name: text.describe("The program that uses the token."), ...secretOf })
   .refine(hasOneSecret, oneSecret)
   .meta({ id: "ProgramToken" })
 
 const store = z
   .strictObject({
-    url: text.default("memory").meta({
-      description:
-        "memory, or redis://, rediss://, redis+sentinel://h1,h2,h3/name, redis+cluster://h1,h2, redis+ring://h1,h2.",
-    }),
-    maxKeys: z
-      .int()
-      .min(1)
+    url: text
+      .default("memory")
+      .describe(
+        "memory, redis://, rediss://, redis+sentinel://h1,h2,h3/name, redis+cluster://h1,h2 or redis+ring://h1,h2.",
+      ),
+    maxKeys: z.int().min(1).optional().describe("The most keys in the memory store. Default: 1,000,000."),
+    onFull: z.enum(["deny", "allow"]).optional().describe("How a full memory store decides about a new key."),
+    snapshot: text
       .optional()
-      .meta({ description: "memory: the most keys held. Default: 1,000,000." }),
-    onFull: z.enum(["deny", "allow"]).optional().meta({ description: "memory: what a new key gets then." }),
-    snapshot: text.optional().meta({ description: "memory: a file that keeps the counters over a restart." }),
+      .describe("A file in which the memory store saves its counters for the next start."),
   })
-  .meta({ description: "Where counters live." })
+  .describe("Where the counters are stored.")
 
 const rules = z
   .strictObject({
-    file: text.optional().meta({ description: "A rule set in YAML or JSON; changes are followed." }),
+    file: text
+      .optional()
+      .describe("A rule set in YAML or JSON. The service reloads the file when it changes."),
     inline: z
       .record(z.string(), z.unknown())
       .optional()
-      .meta({ description: "A rule set, in place of a file. Changes last as long as the process." }),
+      .describe("A rule set inside the configuration. Changes to it are lost when the process ends."),
     redis: z
       .strictObject({
         enabled: z.boolean().default(false),
-        url: text.optional().meta({ description: "Default: that of the store." }),
-        name: text.default("default").meta({ description: "Tells several rule sets in one Redis apart." }),
-        lastGood: text.optional().meta({ description: "A copy on disk to start from when Redis is away." }),
+        url: text.optional().describe("The address of Redis. Default: store.url."),
+        name: text.default("default").describe("The name of the rule set, if one Redis holds several."),
+        lastGood: text
+          .optional()
+          .describe("A file with a copy of the rules, for a start while Redis is unavailable."),
       })
       .prefault({})
-      .meta({
-        description:
-          "Keeps the rules in Redis, for a fleet. file or inline is what an empty one starts with.",
-      }),
+      .describe(
+        "Stores the rules in Redis, shared by several services. If Redis has none yet, rules.file or rules.inline is copied to it.",
+      ),
   })
-  .meta({ description: "The rules. Without any: an example set." })
+  .describe("The rules. Default: an example rule set.")
 
 const limits = z
   .strictObject({
@@ -70,48 +72,58 @@ const limits = z
       .int()
       .min(1_024)
       .max(64 * 1_048_576)
-      .default(262_144),
-    batch: z.int().min(1).max(10_000).default(1_000).meta({ description: "Checks in one batch." }),
+      .default(262_144)
+      .describe("The largest request body in bytes."),
+    batch: z.int().min(1).max(10_000).default(1_000).describe("The most checks in one batch."),
     replayBytes: z
       .int()
       .min(1_024)
       .default(268_435_456)
-      .meta({ description: "A log sent to the control plane for replay, packed if it is." }),
-    headerBytes: z.int().min(4_096).max(1_048_576).default(16_384),
+      .describe("The largest log that a client may send for replay, in bytes as sent."),
+    headerBytes: z
+      .int()
+      .min(4_096)
+      .max(1_048_576)
+      .default(16_384)
+      .describe("The largest size of all headers of a request, in bytes."),
     headers: z
       .int()
       .min(16)
       .max(10_000)
       .default(128)
-      .meta({ description: "Headers of one request to the gateway; more are answered 431." }),
-    connections: z.int().min(1).default(10_000).meta({ description: "Open at once, on each port." }),
-    requestTimeout: duration.prefault("10s").meta({ description: "How long a request may take to arrive." }),
-    answerTimeout: duration.prefault("30s").meta({
-      description: "How long a client of http or control may leave an answer unread.",
-    }),
-    keepAlive: duration.prefault("65s").meta({ description: "How long an idle connection is kept." }),
+      .describe("The most headers in a request to the gateway. A request with more gets status 431."),
+    connections: z.int().min(1).default(10_000).describe("The most open connections on each port."),
+    requestTimeout: duration.prefault("10s").describe("How long a request may take to arrive."),
+    answerTimeout: duration
+      .prefault("30s")
+      .describe("How long a client of http or control may leave a response unread."),
+    keepAlive: duration.prefault("65s").describe("How long an idle connection stays open."),
   })
-  .meta({ description: "Bounds on what clients may ask for." })
+  .describe("Limits on what a client may send, and how long it may take.")
 
 const log = z
   .strictObject({
-    level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
-    denials: z.int().min(0).default(10).meta({ description: "Denials logged each second; 0 for none." }),
+    level: z
+      .enum(["debug", "info", "warn", "error", "silent"])
+      .default("info")
+      .describe("The least severe level that is logged."),
+    denials: z.int().min(0).default(10).describe("The most denials logged per second. 0 logs none."),
   })
-  .meta({ description: "JSON lines on standard error." })
+  .describe("The log: JSON lines on standard error.")
 
 /** Headers with credentials. The decision log never records them. */
 const credentials = ["authorization", "proxy-authorization", "cookie", "x-api-key"]
 
 const record = z
   .strictObject({
-    file: text.optional().meta({ description: "A file that gets a line for every decision. Default: none." }),
-    maxBytes: z
+    file: text.optional().describe("The file to write to, one line per decision. Default: no decision log."),
+    maxBytes: z.int().min(4_096).default(67_108_864).describe("The size at which a new file begins."),
+    files: z
       .int()
-      .min(4_096)
-      .default(67_108_864)
-      .meta({ description: "When a file is that large, the next one is begun." }),
-    files: z.int().min(1).max(1_000).default(8).meta({ description: "Files kept; the oldest goes." }),
+      .min(1)
+      .max(1_000)
+      .default(8)
+      .describe("The number of files to keep. The oldest is deleted first."),
     headers: z
       .array(
         text.refine((name) => !credentials.includes(name.toLowerCase()), {
@@ -119,20 +131,20 @@ const record = z
         }),
       )
       .default([])
-      .meta({ description: "Request headers to keep, for rules that look at them." }),
+      .describe("Request headers to record, for rules that match on them."),
   })
-  .meta({ description: "A decision log that sluice replay reads back." })
+  .describe("The decision log, which sluice replay can read.")
 
 const drain = z
   .strictObject({
-    delay: duration.prefault("0s").meta({
-      description: "How long to go on serving after SIGTERM while balancers notice that it is not ready.",
-    }),
-    deadline: duration
-      .prefault("10s")
-      .meta({ description: "How long requests under way may take after that." }),
+    delay: duration
+      .prefault("0s")
+      .describe(
+        "How long the service continues after SIGTERM, so that load balancers notice that it is not ready.",
+      ),
+    deadline: duration.prefault("10s").describe("How long requests in progress may take after that."),
   })
-  .meta({ description: "What SIGTERM does." })
+  .describe("How the service stops on SIGTERM.")
 
 export const configSchema = z
   .strictObject({
@@ -141,71 +153,75 @@ export const configSchema = z
       .strictObject({
         enabled: z.boolean().default(true),
         ...address(8080),
-        tokens: z.array(programToken).default([]).meta({
-          description:
-            "Needed for refund and reset, which without tokens are for programs on this machine only.",
-        }),
-        requireToken: z
-          .boolean()
-          .default(false)
-          .meta({ description: "Whether checks need one of the tokens too." }),
-        refundAndReset: z
-          .boolean()
-          .default(true)
-          .meta({ description: "Whether there are /v1/refund and /v1/reset." }),
+        tokens: z
+          .array(programToken)
+          .default([])
+          .describe(
+            "Tokens for refund and reset. Without tokens, only programs on this machine may use them.",
+          ),
+        requireToken: z.boolean().default(false).describe("Whether checks need a token too."),
+        refundAndReset: z.boolean().default(true).describe("Whether /v1/refund and /v1/reset exist."),
         allowedHosts: z
           .array(text)
           .default([])
-          .meta({ description: "Names that pages in a browser may reach it by. Programs may use any." }),
+          .describe(
+            "Host names under which web pages may call the service. Other programs may use any name.",
+          ),
       })
       .refine(({ tokens, requireToken }) => !requireToken || tokens.length > 0, {
         path: ["requireToken"],
-        message: "false as long as there are no tokens",
+        message: "false, because http.tokens is empty",
       })
       .prefault({})
-      .meta({ description: "The check API." }),
+      .describe("The check API."),
     grpc: z
       .strictObject({ enabled: z.boolean().default(true), ...address(8081) })
       .prefault({})
-      .meta({ description: "Envoy's rate limit service." }),
+      .describe("Envoy's rate limit service."),
     resp: z
       .strictObject({
         enabled: z.boolean().default(false),
         ...address(6380),
-        password: text.optional(),
+        password: text.optional().describe("The password that clients must send. Default: none."),
       })
       .prefault({})
-      .meta({ description: "CL.THROTTLE for Redis clients." }),
+      .describe("CL.THROTTLE and SLUICE.CHECK for Redis clients."),
     control: z
       .strictObject({
         enabled: z.boolean().default(true),
         ...address(9090),
-        tokens: z.array(token).default([]).meta({
-          description: "Needed to listen beyond this machine. Default: one that is made and kept.",
-        }),
-        open: z.boolean().default(false).meta({
-          description: "Asks who connects from this machine for no token. Unsafe behind a proxy.",
-        }),
-        audit: text.optional().meta({ description: "A file that gets a line for every change." }),
+        tokens: z
+          .array(token)
+          .default([])
+          .describe(
+            "Required to listen on an address that other machines reach. Default: one generated token, stored on disk.",
+          ),
+        open: z
+          .boolean()
+          .default(false)
+          .describe("Requires no token from clients on this machine. Unsafe behind a proxy."),
+        audit: text.optional().describe("The file of the audit log, one line per change. Default: none."),
         dashboard: text
           .optional()
-          .meta({ description: "A folder with the dashboard's files. Default: the one built with it." }),
+          .describe(
+            "The folder with the files of the dashboard. Default: the dashboard that belongs to this version.",
+          ),
       })
       .prefault({})
-      .meta({ description: "Rules, metrics, live events." }),
+      .describe("The control plane: rules, metrics, live events and the dashboard."),
     gateway: gatewaySchema.prefault({}),
     store: store.prefault({}),
     rules: rules.prefault({}),
     prefix: text
       .default("sluice")
-      .meta({ description: "Keeps the counters of services that share a store apart." }),
+      .describe("A prefix of all keys, so that services that share a store have separate counters."),
     secret: text
       .optional()
-      .meta({ description: "Keys the hashes of API keys. Default: made once, and kept with the rules." }),
+      .describe("The secret for the hashes of API keys. Default: generated once and stored with the rules."),
     trustedProxies: z
       .array(text)
       .default([])
-      .meta({ description: "Whose forwarded headers /v1/auth believes: CIDRs, loopback or private." }),
+      .describe("Proxies whose forwarded headers are trusted: CIDR ranges, loopback or private."),
     limits: limits.prefault({}),
     log: log.prefault({}),
     record: record.prefault({}),
@@ -216,15 +232,15 @@ export const configSchema = z
           .min(0)
           .max(10_000)
           .default(100)
-          .meta({ description: "Keys watched at once; 0 for none." }),
+          .describe("The number of keys to compare at a time. 0 disables it."),
       })
       .prefault({})
-      .meta({ description: "Compares approximate algorithms with the exact log, on a sample of live keys." }),
+      .describe("Compares the approximate algorithm with an exact log, on a sample of live keys."),
     openTelemetry: z
       .boolean()
       .default(false)
-      .meta({ description: "Metrics and spans through @opentelemetry/api, which has to be installed." }),
-    workers: z.int().min(1).max(256).default(1).meta({ description: "Processes that answer requests." }),
+      .describe("Exports metrics and spans through @opentelemetry/api, which must be installed."),
+    workers: z.int().min(1).max(256).default(1).describe("The number of processes that answer requests."),
     drain: drain.prefault({}),
   })
   .meta({ title: "Sluice configuration", description: "sluice.config.yaml" })

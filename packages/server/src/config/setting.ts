@@ -1,3 +1,5 @@
+import { nearest } from "sluice/internal"
+
 /** A value of the configuration, and where it was given. */
 export interface Setting {
   readonly path: readonly string[]
@@ -22,4 +24,13 @@ export function pathText(path: readonly PropertyKey[]): string {
       typeof part === "number" ? `${text}[${part}]` : `${text}${text === "" ? "" : "."}${String(part)}`,
     "",
   )
+}
+
+/** The message for an unknown name, with the most similar known one. */
+export function unknownName(name: string, known: readonly string[]): string {
+  return withGuess(nearest(name, known))
+}
+
+export function withGuess(guess: string | undefined): string {
+  return guess === undefined ? "does not exist" : `does not exist; did you mean ${guess}?`
 }

@@ -1,5 +1,5 @@
 import { fields } from "../config/fields.js"
-import { isSecret, withoutLogin } from "../config/secrets.js"
+import { isSecret, withoutLogin } from "../config/print.js"
 import type { CommandWith } from "./serving/start-errors.js"
 
 /**

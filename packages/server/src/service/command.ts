@@ -1,7 +1,6 @@
 // The service as a command: reads its flags and runs until a signal stops it.
 
-import { helpText } from "../config/help.js"
-import { printConfig } from "../config/print.js"
+import { helpText, printConfig } from "../config/print.js"
 import { readConfig } from "../config/read.js"
 import type { Config } from "../config/schema.js"
 import { VERSION } from "../version.js"

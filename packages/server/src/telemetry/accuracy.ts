@@ -1,8 +1,8 @@
 // Compares an approximate algorithm with the exact one on live traffic. For a sample of keys it keeps the exact log of what was
 // admitted. The log records the decisions that were really made, so a difference concerns one decision and not those before it.
 
+import { parseDuration } from "sluice"
 import type { RuleDecision, RuleOutcome, RuleSetDocument } from "sluice/rules"
-import { milliseconds } from "../config/duration.js"
 import { ExactLog } from "./exact-log.js"
 
 export interface AccuracyReport {
@@ -157,7 +157,7 @@ function approximateLimits(document: RuleSetDocument): Map<string, Set<string>> 
     for (const limits of lists) {
       if (limits === "unlimited") continue
       for (const { algorithm = byDefault, limit, window } of limits)
-        if (algorithm === "sliding-window-counter") names.add(`${limit}/${milliseconds(window)}`)
+        if (algorithm === "sliding-window-counter") names.add(`${limit}/${parseDuration(window, "")}`)
     }
     if (names.size > 0) found.set(rule.id, names)
   }

@@ -25,15 +25,23 @@ export interface MetricsInput {
 }
 
 const BY_RULE: readonly (readonly [name: string, field: keyof RuleTally, help: string])[] = [
-  ["sluice_allowed_total", "allowed", "Requests a rule allowed."],
-  ["sluice_denied_total", "denied", "Requests a rule denied."],
+  ["sluice_allowed_total", "allowed", "Requests that a rule allowed."],
+  ["sluice_denied_total", "denied", "Requests that a rule denied."],
   [
     "sluice_shadow_denied_total",
     "shadowDenied",
-    "Requests a rule in shadow, or a candidate, would have denied.",
+    "Requests that a shadow or candidate rule would have denied.",
   ],
-  ["sluice_degraded_total", "degraded", "Decisions of a rule that the store had no part in."],
-  ["sluice_near_limit_total", "nearLimit", "Allowed requests that left less than 20 % of a limit."],
+  [
+    "sluice_degraded_total",
+    "degraded",
+    "Decisions of a rule that were made without the store, because it failed.",
+  ],
+  [
+    "sluice_near_limit_total",
+    "nearLimit",
+    "Allowed requests after which less than 20 % of a limit remained.",
+  ],
 ]
 
 export function metricsText(input: MetricsInput): string {
@@ -43,41 +51,37 @@ export function metricsText(input: MetricsInput): string {
     text.metric(name, "counter", help)
     for (const [rule, tally] of totals.rules) text.sample(name, tally[field], { rule })
   }
-  text.metric("sluice_requests_total", "counter", "Questions asked, by the protocol they came in.")
+  text.metric("sluice_requests_total", "counter", "Checks by protocol and decision.")
   for (const [protocol, { allowed, denied }] of totals.requests) {
     text.sample("sluice_requests_total", allowed, { protocol, decision: "allowed" })
     text.sample("sluice_requests_total", denied, { protocol, decision: "denied" })
   }
   const durations = "sluice_decision_duration_seconds"
-  text.metric(
-    durations,
-    "histogram",
-    "How long a decision took, from the question to the answer of the store.",
-  )
+  text.metric(durations, "histogram", "How long a decision took, including the call to the store.")
   text.histogram(durations, totals.durations)
-  text.metric("sluice_store_failures_total", "counter", "Calls the store did not answer, by the reason.")
+  text.metric("sluice_store_failures_total", "counter", "Failed calls to the store, by kind of failure.")
   for (const [kind, count] of failures) text.sample("sluice_store_failures_total", count, { kind })
   text.single(
     "sluice_store_ambiguous_total",
     "counter",
-    "Failures after which nobody knows whether the charge has happened.",
+    "Failed calls after which it is unknown whether the store has charged.",
     input.ambiguous,
   )
   storeMetrics(text, store)
-  text.single("sluice_rules_revision", "gauge", "The revision of the rules in force.", rules?.revision)
+  text.single("sluice_rules_revision", "gauge", "The revision of the current rules.", rules?.revision)
   text.single(
     "sluice_rules_stale",
     "gauge",
-    "1 while the rules may not be the newest.",
+    "1 while the rules may be out of date, otherwise 0.",
     rules && Number(rules.stale),
   )
-  text.single("sluice_rules_count", "gauge", "Rules in force.", rules?.count)
+  text.single("sluice_rules_count", "gauge", "The number of rules.", rules?.count)
   accuracyMetrics(text, accuracy)
   if (input.gateway !== undefined) gatewayMetrics(text, input.gateway.routes, input.gateway.state)
   text
-    .metric("sluice_info", "gauge", "The version that runs.")
+    .metric("sluice_info", "gauge", "Always 1. The label has the version of the service.")
     .sample("sluice_info", 1, { version: input.version })
-  text.single("sluice_workers", "gauge", "Processes that answer requests.", input.workers)
+  text.single("sluice_workers", "gauge", "The number of processes that answer requests.", input.workers)
   processMetrics(text)
   return text.toString()
 }
@@ -86,13 +90,32 @@ function storeMetrics(
   text: Exposition,
   { keys, bytes, evicted, refused, breakers, instances }: StoreState,
 ): void {
-  text.single("sluice_store_keys", "gauge", "Keys held in memory.", keys)
-  text.single("sluice_store_bytes", "gauge", "Memory that the keys take.", bytes)
-  text.single("sluice_store_evicted_total", "counter", "Keys dropped to make room for new ones.", evicted)
-  text.single("sluice_store_refused_total", "counter", "Decisions on a new key that found no room.", refused)
-  text.single("sluice_store_instances", "gauge", "Instances that share the store, as last known.", instances)
+  text.single("sluice_store_keys", "gauge", "Keys in the memory store.", keys)
+  text.single("sluice_store_bytes", "gauge", "Bytes of memory that the memory store uses.", bytes)
+  text.single(
+    "sluice_store_evicted_total",
+    "counter",
+    "Keys that the memory store removed to make room for new ones.",
+    evicted,
+  )
+  text.single(
+    "sluice_store_refused_total",
+    "counter",
+    "Decisions about a new key while the memory store was full.",
+    refused,
+  )
+  text.single(
+    "sluice_store_instances",
+    "gauge",
+    "Instances of the service that share the store, as last known.",
+    instances,
+  )
   if (breakers === undefined) return
-  text.metric("sluice_store_breakers", "gauge", "Circuit breakers by state; all closed is good.")
+  text.metric(
+    "sluice_store_breakers",
+    "gauge",
+    "Circuit breakers of the store by state. A closed breaker means that the store works.",
+  )
   for (const [state, count] of Object.entries(breakers))
     text.sample("sluice_store_breakers", count, { state })
 }
@@ -102,27 +125,32 @@ function accuracyMetrics(text: Exposition, accuracy: MetricsInput["accuracy"]): 
   text.single(
     "sluice_accuracy_keys",
     "gauge",
-    "Keys of approximate limits compared with the exact log.",
+    "Keys whose approximate limits are compared with an exact log.",
     watching,
   )
-  text.single("sluice_accuracy_compared_total", "counter", "Decisions compared with the exact log.", compared)
+  text.single(
+    "sluice_accuracy_compared_total",
+    "counter",
+    "Decisions that were compared with the exact log.",
+    compared,
+  )
   text.metric(
     "sluice_accuracy_differing_total",
     "counter",
-    "Of those, decisions that the exact log makes differently.",
+    "Compared decisions that differ from the exact log, by the decision that was made.",
   )
   text.sample("sluice_accuracy_differing_total", allowedTooMany, { decision: "allowed" })
   text.sample("sluice_accuracy_differing_total", deniedTooMany, { decision: "denied" })
   text.single(
     "sluice_accuracy_differing_ratio",
     "gauge",
-    "The share of decisions that differ, since the start.",
+    "The share of compared decisions that differ, since the start.",
     compared === 0 ? 0 : (allowedTooMany + deniedTooMany) / compared,
   )
   text.single(
     "sluice_accuracy_mean_error_ratio",
     "gauge",
-    "The mean distance of the estimate from what was really used, as a share of the limit.",
+    "The mean difference between estimated and exact usage, as a share of the limit.",
     compared === 0 ? 0 : error / compared,
   )
 }
@@ -130,13 +158,18 @@ function accuracyMetrics(text: Exposition, accuracy: MetricsInput["accuracy"]): 
 function processMetrics(text: Exposition): void {
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
-  text.single("process_resident_memory_bytes", "gauge", "Memory of this process.", rss)
-  text.single("process_cpu_seconds_total", "counter", "CPU time of this process.", (user + system) / 1e6)
+  text.single("process_resident_memory_bytes", "gauge", "Resident memory of this process in bytes.", rss)
+  text.single(
+    "process_cpu_seconds_total",
+    "counter",
+    "Processor time of this process in seconds.",
+    (user + system) / 1e6,
+  )
   text.single(
     "process_start_time_seconds",
     "gauge",
-    "When this process started.",
+    "The time when this process started, in seconds since 1970.",
     performance.timeOrigin / 1000,
   )
-  text.single("nodejs_heap_size_used_bytes", "gauge", "The JavaScript heap.", heapUsed)
+  text.single("nodejs_heap_size_used_bytes", "gauge", "Bytes in use of the JavaScript heap.", heapUsed)
 }

@@ -27,14 +27,14 @@ export async function openTelemetry(counts: () => Counts, version: string): Prom
     description: "How long a decision took.",
     advice: { explicitBucketBoundaries: [0.000_01, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5] },
   })
-  const decisions = meter.createObservableCounter("sluice.decisions", { description: "Decisions, by rule." })
+  const decisions = meter.createObservableCounter("sluice.decisions", { description: "Decisions by rule." })
   const degraded = meter.createObservableCounter("sluice.degraded", {
-    description: "Decisions without the store.",
+    description: "Decisions that were made without the store, because it failed.",
   })
   const failures = meter.createObservableCounter("sluice.store.failures", {
-    description: "Calls without an answer.",
+    description: "Failed calls to the store, by kind of failure.",
   })
-  const keys = meter.createObservableGauge("sluice.store.keys", { description: "Keys held in memory." })
+  const keys = meter.createObservableGauge("sluice.store.keys", { description: "Keys in the memory store." })
   const observed = [decisions, degraded, failures, keys]
   const observe = (result: Parameters<Parameters<typeof meter.addBatchObservableCallback>[0]>[0]) => {
     const now = counts()

@@ -3,8 +3,13 @@
 
 import type { Clock } from "sluice"
 import { readAuthority } from "../../certificates.js"
-import { type NamedRoute, routesOf, upstreamsOf } from "../../config/gateway-routes.js"
-import type { GatewaySettings, UpstreamSettings } from "../../config/gateway-schema.js"
+import {
+  type GatewaySettings,
+  type NamedRoute,
+  routesOf,
+  type UpstreamSettings,
+  upstreamsOf,
+} from "../../config/gateway-schema.js"
 import type { UpstreamTls } from "../upstream/dial.js"
 import { HealthCheck, type OnHealthChange, probe } from "../upstream/health-check.js"
 import { openPool, type Pool } from "../upstream/pool.js"
