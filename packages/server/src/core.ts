@@ -32,7 +32,10 @@ export interface Counted {
   readonly degraded: number
 }
 
-/** Observes decisions: metrics, live events, the most denied keys, the decision log. Every decision waits for it. */
+/**
+ * Observes decisions: metrics, live events, the most denied keys, the decision log. Every decision waits for it. record/ wraps
+ * the observer and passes each method on: add a new method there too.
+ */
 export interface Watch {
   /** The caller may reuse the event and its decision afterwards: copy what you keep. */
   decided(event: Decided): void

@@ -1,4 +1,5 @@
-// The names and help texts of all metrics. A test checks that deploy/ uses only these names.
+// The names and help texts of all metrics. A test checks that deploy/ uses only these names, and that the Grafana dashboard
+// shows each of them.
 
 import { Exposition } from "./exposition.js"
 import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"

@@ -1,0 +1,20 @@
+// An option of a limit is listed in several files that no compiler compares: the limiter, the rule language, two pages of the
+// docs and the form of the dashboard.
+
+import { readFileSync } from "node:fs"
+import { expect, it } from "vitest"
+import { LIMIT_FIELDS } from "../../packages/sluice/src/policy.js"
+import { limitSchema } from "../../packages/sluice/src/rules/language/schema.js"
+import { fromRoot } from "./examples.js"
+
+it("the rule language takes every option of a limit", () => {
+  expect(Object.keys(limitSchema.shape).sort()).toEqual([...LIMIT_FIELDS].sort())
+})
+
+it.each(["docs/algorithms.md", "docs/rules.md", "packages/dashboard/src/pages/rules/form/limits-form.tsx"])(
+  "%s has every option of a limit",
+  (file) => {
+    const text = readFileSync(fromRoot(file), "utf8")
+    expect(LIMIT_FIELDS.filter((option) => !new RegExp(`["\`]${option}\\b`).test(text))).toEqual([])
+  },
+)
