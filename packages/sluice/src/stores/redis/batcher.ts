@@ -198,12 +198,12 @@ export class Batcher implements CallContext {
   /** The smallest call that runs the script and writes, so that it fails for the reasons a check would fail for. */
   async #probe(key: string): Promise<void> {
     const charges = [{ namespace: PROBE, key, policy: blockPolicy, cost: 1 }]
-    const { json } = encode([{ operation: CHARGE, charges, keys: [key], at: undefined }], this.expiry)
+    const { numbers } = encode([{ operation: CHARGE, charges, keys: [key], at: undefined }], this.expiry)
     try {
-      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, "1", key, json])
+      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, "1", key, numbers])
     } catch (error) {
       if (!isNoScript(error)) throw error
-      await this.#sendCommand(key, ["EVAL", SCRIPT, "1", key, json])
+      await this.#sendCommand(key, ["EVAL", SCRIPT, "1", key, numbers])
     }
   }
 }

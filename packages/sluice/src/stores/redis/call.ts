@@ -93,9 +93,10 @@ export class Call implements TimeoutEntry {
     try {
       const outcomes = decode(requests, this.#reply as Buffer)
       for (let i = 0; i < requests.length; i++) {
-        const outcome = outcomes[i] as Outcome | StoreFailure
-        if (outcome instanceof StoreFailure) (requests[i] as Pending).reject(outcome)
-        else (requests[i] as Pending).resolve(outcome)
+        const request = requests[i] as Pending
+        const outcome = outcomes[i]
+        if (outcome === undefined) request.reject(unreadable(request))
+        else request.resolve(outcome)
       }
     } catch (error) {
       this.#reject(failureOf(error))
@@ -108,9 +109,9 @@ export class Call implements TimeoutEntry {
   }
 
   #run(command: "EVALSHA" | "EVAL", script: string): void {
-    const { keys, json } = this.#message
+    const { keys, numbers } = this.#message
     this.#context.connection
-      .send(keys[0], [command, script, String(keys.length), ...keys, json])
+      .send(keys[0], [command, script, String(keys.length), ...keys, numbers])
       .then(this.#answered, this.#refused)
   }
 
@@ -148,4 +149,9 @@ export class Call implements TimeoutEntry {
     const unambiguous = new StoreFailure(failure.kind, failure.message, { cause: failure.cause })
     for (const { operation, reject } of this.#requests) reject(operation === DECIDE ? unambiguous : failure)
   }
+}
+
+function unreadable({ keys }: Request): StoreFailure {
+  const message = `a key of this check holds a value that is not a state of its limit: ${keys.join(", ")}`
+  return new StoreFailure("wrong-type", message)
 }

@@ -83,7 +83,8 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
     isCluster: client.isCluster === true,
     keepsOrder: client.isCluster !== true,
     send(_key, args) {
-      const [command, ...rest] = args as [string, ...(string | Buffer)[]]
+      const command = args[0] as string
+      const rest = args.slice(1)
       const script = rest as [string, string, ...(string | Buffer)[]]
       // A command that has keys goes by its own method: `callBuffer` loses the command's name when auto-pipelining is on.
       if (command === "EVALSHA") return client.evalshaBuffer(...script)

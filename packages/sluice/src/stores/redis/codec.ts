@@ -4,7 +4,6 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { newVerdict } from "../../algorithms/algorithm.js"
 import { judgeLog } from "../../algorithms/sliding-window-log.js"
-import { StoreFailure } from "../fallback/store-failure.js"
 import type { Charge, Outcome } from "../store.js"
 
 export const CHECK = 0
@@ -25,7 +24,8 @@ export interface Request {
 /** The keys and the argument of one run of the script. */
 export interface Message {
   readonly keys: readonly string[]
-  readonly json: string
+  /** A JSON array of numbers. */
+  readonly numbers: string
 }
 
 /** How long keys are kept, in ms. */
@@ -50,50 +50,78 @@ const KINDS = {
 
 /** Writes requests in the compact form if all are checks of one bucket policy at one time, else in the general form. */
 export function encode(requests: readonly Request[], { bufferMs, minMs }: Expiry): Message {
-  const keys: string[] = []
-  const indexes = new Map<string, number>()
-  const policies: Policy[] = []
-  const { at } = requests[0] as Request
-  let isCompact = true
+  const { keys, numbers } = encodeCompact(requests) ?? encodeGeneral(requests)
+  return { keys, numbers: `[${bufferMs},${minMs},${numbers}]` }
+}
+
+function encodeCompact(requests: readonly Request[]): Message | undefined {
+  const { at, charges } = requests[0] as Request
+  const policy = charges[0]?.policy
+  if (policy === undefined || KINDS[policy.algorithm.name] !== BUCKET) return undefined
+  const keys = new KeyList()
+  let order = ""
   /** Whether every key comes once, at cost 1. */
   let isPlain = true
-  for (const { operation, charges, keys: own, at: time } of requests) {
-    if (operation !== CHECK || charges.length !== 1 || time !== at) isCompact = false
+  for (let i = 0; i < requests.length; i++) {
+    const request = requests[i] as Request
+    const charge = request.charges[0] as Charge
+    const { cost } = charge
+    if (request.operation !== CHECK || request.charges.length !== 1 || request.at !== at) return undefined
+    if (charge.policy !== policy) return undefined
+    const index = keys.indexOf(request.keys[0] as string)
+    if (cost !== 1 || index !== i + 1) isPlain = false
+    order += `,${index},${cost}`
+  }
+  return { keys: keys.list, numbers: `0,${at ?? -1},${numbersOf(policy)}${isPlain ? "" : order}` }
+}
+
+function encodeGeneral(requests: readonly Request[]): Message {
+  const keys = new KeyList()
+  const policies: Policy[] = []
+  let checks = ""
+  for (const request of requests) {
+    const { charges } = request
+    checks += `,${request.operation},${request.at ?? -1},${charges.length}`
     for (let i = 0; i < charges.length; i++) {
       const { policy, cost } = charges[i] as Charge
-      const key = own[i] as string
-      if (cost !== 1 || indexes.has(key)) isPlain = false
-      if (!indexes.has(key)) indexes.set(key, keys.push(key))
-      if (!policies.includes(policy)) policies.push(policy)
+      let index = policies.indexOf(policy) + 1
+      if (index === 0) index = policies.push(policy)
+      checks += `,${keys.indexOf(request.keys[i] as string)},${index},${cost}`
     }
   }
-  const call = { expiry: [bufferMs, minMs], policies: policies.map(numbersOf) }
-  const indexOf = (request: Request, i: number) => indexes.get(request.keys[i] as string) as number
-  if (isCompact && policies.length === 1 && kindOf(policies[0] as Policy) === BUCKET) {
-    const order = isPlain
-      ? undefined
-      : requests.flatMap((request) => [indexOf(request, 0), (request.charges[0] as Charge).cost])
-    return { keys, json: JSON.stringify({ ...call, at: at ?? -1, order }) }
+  return { keys: keys.list, numbers: `${policies.length},${policies.map(numbersOf).join()}${checks}` }
+}
+
+/** The keys of a call, each once. */
+class KeyList {
+  readonly list: string[] = []
+  readonly #indexes = new Map<string, number>()
+
+  /** The index of a key, as Lua counts. Adds the key when it is new. */
+  indexOf(key: string): number {
+    let index = this.#indexes.get(key)
+    if (index === undefined) {
+      index = this.list.push(key)
+      this.#indexes.set(key, index)
+    }
+    return index
   }
-  const checks = requests.map((request) => {
-    const charges = request.charges.flatMap(({ policy, cost }, i) => {
-      return [indexOf(request, i), policies.indexOf(policy) + 1, cost]
-    })
-    return [request.operation, request.at ?? -1, ...charges]
-  })
-  return { keys, json: JSON.stringify({ ...call, checks }) }
 }
 
-function kindOf(policy: Policy): number {
-  return KINDS[policy.algorithm.name]
-}
+/** The numbers of each policy, as text. */
+const numbersByPolicy = /* @__PURE__ */ new WeakMap<Policy, string>()
 
-function numbersOf(policy: Policy): number[] {
-  const isCounter = policy.algorithm.name === "sliding-window-counter"
-  const isFixedWindow = policy.algorithm.name === "fixed-window"
-  const x = isCounter ? policy.bucketSize : policy.token
-  const y = isCounter ? policy.buckets : isFixedWindow ? Number(policy.anchored) : policy.leak
-  return [kindOf(policy), policy.limit, policy.window, policy.capacity, x, y]
+function numbersOf(policy: Policy): string {
+  let numbers = numbersByPolicy.get(policy)
+  if (numbers === undefined) {
+    const { name } = policy.algorithm
+    const isCounter = name === "sliding-window-counter"
+    const x = isCounter ? policy.bucketSize : policy.token
+    const y = isCounter ? policy.buckets : name === "fixed-window" ? Number(policy.anchored) : policy.leak
+    numbers = [KINDS[name], policy.limit, policy.window, policy.capacity, x, y].join()
+    numbersByPolicy.set(policy, numbers)
+  }
+  return numbers
 }
 
 /** How many numbers the script replies for a log: units in the window, newest time, time at which enough have left. */
@@ -102,8 +130,8 @@ const LOG_REPLY_CELLS = 3
 /** The state that is being decided. */
 let cells = new Float64Array(64)
 
-/** One outcome for each request, in order, or the failure of that request alone. */
-export function decode(requests: readonly Request[], reply: Buffer): (Outcome | StoreFailure)[] {
+/** One outcome for each request, in order; undefined when a key of it holds a value that is not a state of its limit. */
+export function decode(requests: readonly Request[], reply: Buffer): (Outcome | undefined)[] {
   const numbers = new DataView(reply.buffer, reply.byteOffset, reply.length)
   const time = numbers.getFloat64(0, true)
   return time < 0 ? decodeGeneral(requests, numbers) : decodeCompact(requests, numbers, time)
@@ -124,7 +152,7 @@ function decodeCompact(requests: readonly Request[], numbers: DataView, now: num
   })
 }
 
-function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcome | StoreFailure)[] {
+function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcome | undefined)[] {
   let at = 8
   const next = () => {
     const number = numbers.getFloat64(at, true)
@@ -134,10 +162,7 @@ function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcom
   return requests.map((request) => {
     const now = next()
     const result = next()
-    if (result < 0) {
-      const message = `a key of this check holds a value that is not a state of its limit: ${request.keys.join(", ")}`
-      return new StoreFailure("wrong-type", message)
-    }
+    if (result < 0) return undefined
     const isCharged = result === 1 && request.operation === CHECK
     const verdicts = request.charges.map(({ policy }, i) => {
       const verdict = newVerdict()

@@ -1,11 +1,12 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "412795d50f87cd56cc8aaffba54dbdad961be5e9"
+export const SCRIPT_DIGEST = "5ebcb6ab32db1d8af5e15572efc1f25fc2324a4e"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
 local message = cjson.decode(ARGV[1])
-local expiry_buffer, min_expiry = message.expiry[1], message.expiry[2]
+local expiry_buffer, min_expiry, policy_count = message[1], message[2], message[3]
+local is_compact = policy_count == 0
 local values = call("MGET", unpack(KEYS))
 local server_time
 local function time_or_server(time)
@@ -24,11 +25,12 @@ end
 local function repair(index, expires, now)
   if call("PTTL", KEYS[index]) == -1 then call("PEXPIRE", KEYS[index], time_to_live(expires, now)) end
 end
+local COMPACT_HEAD = 10
 local function run_compact()
-  local _, _, window, capacity, token, leak = unpack(message.policies[1])
-  local now = time_or_server(message.at)
+  local now = time_or_server(message[4])
+  local window, capacity, token, leak = message[7], message[8], message[9], message[10]
   local full = capacity * token
-  local debts, times, missing = {}, {}, {}
+  local debts, times, missing = {}, {}, nil
   for index = 1, #KEYS do
     local value, debt, t = values[index], 0, now
     if value then
@@ -44,22 +46,25 @@ local function run_compact()
         t = time
       end
     else
+      missing = missing or {}
       missing[#missing + 1] = KEYS[index]
     end
     debts[index], times[index] = debt, t
   end
-  if missing[1] and call("EXISTS", unpack(missing)) > 0 then return nil end
-  local order, reply, is_charged, is_denied = message.order, { now }, {}, {}
-  for c = 1, order and #order / 2 or #KEYS do
+  if missing and call("EXISTS", unpack(missing)) > 0 then return nil end
+  local is_charged = {}
+  local reply = { now }
+  local has_order = #message > COMPACT_HEAD
+  for c = 1, has_order and (#message - COMPACT_HEAD) / 2 or #KEYS do
     local index, cost = c, 1
-    if order then index, cost = order[c * 2 - 1], order[c * 2] end
+    if has_order then index, cost = message[COMPACT_HEAD + c * 2 - 1], message[COMPACT_HEAD + c * 2] end
     local debt = debts[index]
     reply[c * 2], reply[c * 2 + 1] = debt, times[index]
     if cost > 0 then
       if cost <= capacity and cost * token <= full - debt then
         debts[index], is_charged[index] = debt + cost * token, true
-      else
-        is_denied[index] = true
+      elseif not is_charged[index] then
+        is_charged[index] = false
       end
     end
   end
@@ -67,13 +72,13 @@ local function run_compact()
     if is_charged[index] then
       local debt, time = debts[index], times[index]
       call("SET", KEYS[index], write("<dddd", debt, time, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
-    elseif is_denied[index] then
+    elseif is_charged[index] == false then
       repair(index, now + 2 * window, now)
     end
   end
   return write("<" .. string.rep("d", #reply), unpack(reply))
 end
-if message.checks == nil then
+if is_compact then
   local reply = run_compact()
   if reply then return reply end
 end
@@ -414,12 +419,11 @@ local function block()
 end
 local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
 local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
-local policies = {}
-for i = 1, #message.policies do
-  local kind, limit, window, capacity, x, y = unpack(message.policies[i])
+local function policy_at(place)
+  local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
-  policies[i] = {
+  return {
     algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y,
     cells = cells, format = "<" .. string.rep("d", cells),
   }
@@ -557,21 +561,29 @@ local function run(operation, now, charge_count)
     end
   end
 end
-local checks, order = message.checks, message.order
-if checks then
-  for c = 1, #checks do
-    local check, charge_count = checks[c], 0
-    for i = 3, #check, 3 do
-      charge_count = charge_count + 1
-      index_of[charge_count], policy_of[charge_count], cost_of[charge_count] = check[i], policies[check[i + 1]], check[i + 2]
-    end
-    run(check[1], time_or_server(check[2]), charge_count)
+if is_compact then
+  policy_of[1] = policy_at(5)
+  local has_order = #message > COMPACT_HEAD
+  for c = 1, has_order and (#message - COMPACT_HEAD) / 2 or #KEYS do
+    index_of[1], cost_of[1] = c, 1
+    if has_order then index_of[1], cost_of[1] = message[COMPACT_HEAD + c * 2 - 1], message[COMPACT_HEAD + c * 2] end
+    run(CHECK, time_or_server(message[4]), 1)
   end
 else
-  for c = 1, order and #order / 2 or #KEYS do
-    index_of[1], policy_of[1], cost_of[1] = c, policies[1], 1
-    if order then index_of[1], cost_of[1] = order[c * 2 - 1], order[c * 2] end
-    run(CHECK, time_or_server(message.at), 1)
+  local policies, place = {}, 4
+  for i = 1, policy_count do
+    policies[i] = policy_at(place)
+    place = place + 6
+  end
+  local last = #message
+  while place <= last do
+    local operation, time, charge_count = message[place], message[place + 1], message[place + 2]
+    place = place + 3
+    for i = 1, charge_count do
+      index_of[i], policy_of[i], cost_of[i] = message[place], policies[message[place + 1]], message[place + 2]
+      place = place + 3
+    end
+    run(operation, time_or_server(time), charge_count)
   end
 end
 for index, policy in pairs(changed_by) do

@@ -6,7 +6,8 @@ local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
 
 local message = cjson.decode(ARGV[1])
-local expiry_buffer, min_expiry = message.expiry[1], message.expiry[2]
+local expiry_buffer, min_expiry, policy_count = message[1], message[2], message[3]
+local is_compact = policy_count == 0
 
 -- What Redis holds, by index of the key; false for a key that does not exist or holds no string.
 local values = call("MGET", unpack(KEYS))

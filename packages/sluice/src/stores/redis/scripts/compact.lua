@@ -5,11 +5,14 @@
 -- KEYS, ARGV[1]: see main.lua.
 -- Reply: one string of packed doubles: the time in µs; for each check the debt and the time of the state it was decided on.
 
+-- Where the numbers of the message end that every call in the compact form has.
+local COMPACT_HEAD = 10
+
 local function run_compact()
-  local _, _, window, capacity, token, leak = unpack(message.policies[1])
-  local now = time_or_server(message.at)
+  local now = time_or_server(message[4])
+  local window, capacity, token, leak = message[7], message[8], message[9], message[10]
   local full = capacity * token
-  local debts, times, missing = {}, {}, {}
+  local debts, times, missing = {}, {}, nil
   for index = 1, #KEYS do
     local value, debt, t = values[index], 0, now
     if value then
@@ -26,24 +29,28 @@ local function run_compact()
         t = time
       end
     else
+      missing = missing or {}
       missing[#missing + 1] = KEYS[index]
     end
     debts[index], times[index] = debt, t
   end
   -- MGET shows a key that holds no string as missing.
-  if missing[1] and call("EXISTS", unpack(missing)) > 0 then return nil end
+  if missing and call("EXISTS", unpack(missing)) > 0 then return nil end
 
-  local order, reply, is_charged, is_denied = message.order, { now }, {}, {}
-  for c = 1, order and #order / 2 or #KEYS do
+  -- By index of the key: true when a check charged it, false when all its checks were denied.
+  local is_charged = {}
+  local reply = { now }
+  local has_order = #message > COMPACT_HEAD
+  for c = 1, has_order and (#message - COMPACT_HEAD) / 2 or #KEYS do
     local index, cost = c, 1
-    if order then index, cost = order[c * 2 - 1], order[c * 2] end
+    if has_order then index, cost = message[COMPACT_HEAD + c * 2 - 1], message[COMPACT_HEAD + c * 2] end
     local debt = debts[index]
     reply[c * 2], reply[c * 2 + 1] = debt, times[index]
     if cost > 0 then
       if cost <= capacity and cost * token <= full - debt then
         debts[index], is_charged[index] = debt + cost * token, true
-      else
-        is_denied[index] = true
+      elseif not is_charged[index] then
+        is_charged[index] = false
       end
     end
   end
@@ -52,14 +59,14 @@ local function run_compact()
     if is_charged[index] then
       local debt, time = debts[index], times[index]
       call("SET", KEYS[index], write("<dddd", debt, time, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
-    elseif is_denied[index] then
+    elseif is_charged[index] == false then
       repair(index, now + 2 * window, now)
     end
   end
   return write("<" .. string.rep("d", #reply), unpack(reply))
 end
 
-if message.checks == nil then
+if is_compact then
   local reply = run_compact()
   if reply then return reply end
 end

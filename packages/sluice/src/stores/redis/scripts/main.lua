@@ -2,16 +2,18 @@
 -- Checks run in order, and a later check sees what an earlier one charged.
 --
 -- KEYS: every key that the checks touch, once each.
--- ARGV[1], a JSON object:
---   expiry    [how much longer than needed a key is kept, the shortest time it is kept], in ms
---   policies  a list of [algorithm, limit, window in µs, capacity, x, y]. The algorithm is 1 bucket, 2 fixed window, 3 sliding
---             window counter, 4 sliding window log or 5 block. The file of the algorithm says what x and y are.
---   checks    a list of [operation, time in µs, then for each charge: index into KEYS, index of the policy, cost]. The operation
---             is 0 check, 1 decide (charges nothing), 2 charge without deciding or 3 refund. A negative time stands for the
---             server's clock.
--- The compact form has no `checks`. All its checks have operation 0, one time, and one charge of the only policy:
---   at        the time in µs
---   order     for each check: index into KEYS, cost. Without it every key is checked once, at cost 1.
+-- ARGV[1], a JSON array of numbers:
+--   1, 2      how much longer than needed a key is kept, and the shortest time it is kept, in ms
+--   3         how many policies follow, or 0 for the compact form
+--   policies  of each: algorithm, limit, window in µs, capacity, x, y. The algorithm is 1 bucket, 2 fixed window, 3 sliding window
+--             counter, 4 sliding window log or 5 block. The file of the algorithm says what x and y are.
+--   checks    of each: operation, time in µs, how many charges follow; then of each charge: index into KEYS, index of the policy,
+--             cost. The operation is 0 check, 1 decide (charges nothing), 2 charge without deciding or 3 refund. A negative time
+--             stands for the server's clock.
+-- The compact form has one time, one policy and only checks of operation 0 with one charge:
+--   4         time in µs
+--   5 to 10   the policy
+--   order     of each check: index into KEYS, cost. Without it every key is checked once, at cost 1.
 -- Reply: one string of packed doubles. It starts with -1; compact.lua describes the other reply. Then for each check:
 --   time in µs
 --   result: 1 allowed, 0 denied, 2 denied by `decide` on a stale state that a check would have rewritten, -1 when a key holds
@@ -31,12 +33,12 @@ local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
 -- Functions that define an algorithm: a script runs from its top at every call, and most calls need one algorithm only.
 local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
 
-local policies = {}
-for i = 1, #message.policies do
-  local kind, limit, window, capacity, x, y = unpack(message.policies[i])
+-- The policy whose numbers start at a place of the message.
+local function policy_at(place)
+  local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
-  policies[i] = {
+  return {
     algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y,
     cells = cells, format = "<" .. string.rep("d", cells),
   }
@@ -201,21 +203,29 @@ local function run(operation, now, charge_count)
   end
 end
 
-local checks, order = message.checks, message.order
-if checks then
-  for c = 1, #checks do
-    local check, charge_count = checks[c], 0
-    for i = 3, #check, 3 do
-      charge_count = charge_count + 1
-      index_of[charge_count], policy_of[charge_count], cost_of[charge_count] = check[i], policies[check[i + 1]], check[i + 2]
-    end
-    run(check[1], time_or_server(check[2]), charge_count)
+if is_compact then
+  policy_of[1] = policy_at(5)
+  local has_order = #message > COMPACT_HEAD
+  for c = 1, has_order and (#message - COMPACT_HEAD) / 2 or #KEYS do
+    index_of[1], cost_of[1] = c, 1
+    if has_order then index_of[1], cost_of[1] = message[COMPACT_HEAD + c * 2 - 1], message[COMPACT_HEAD + c * 2] end
+    run(CHECK, time_or_server(message[4]), 1)
   end
 else
-  for c = 1, order and #order / 2 or #KEYS do
-    index_of[1], policy_of[1], cost_of[1] = c, policies[1], 1
-    if order then index_of[1], cost_of[1] = order[c * 2 - 1], order[c * 2] end
-    run(CHECK, time_or_server(message.at), 1)
+  local policies, place = {}, 4
+  for i = 1, policy_count do
+    policies[i] = policy_at(place)
+    place = place + 6
+  end
+  local last = #message
+  while place <= last do
+    local operation, time, charge_count = message[place], message[place + 1], message[place + 2]
+    place = place + 3
+    for i = 1, charge_count do
+      index_of[i], policy_of[i], cost_of[i] = message[place], policies[message[place + 1]], message[place + 2]
+      place = place + 3
+    end
+    run(operation, time_or_server(time), charge_count)
   end
 end
 
