@@ -40,7 +40,7 @@ type RuleAnswer = RuleResult | { readonly problems: readonly RuleProblem[] }
 const MAX_WAITING = 32
 
 export interface RuleThreadBounds {
-  /** How long one job may take. */
+  /** How long one job may take. The start of the thread does not count: it takes seconds on a busy machine. */
   readonly deadlineMs: number
   readonly memoryMb: number
 }
@@ -63,6 +63,7 @@ const TOO_MUCH: RuleProblem = { code: "RULES_SYNTAX", path: "", message: "takes 
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
 const loading = Promise.all(workerData.library.map((file) => import(file))).then((modules) => Object.assign({}, ...modules))
+loading.then(() => parentPort.postMessage({}))
 parentPort.on("message", async ({ job, bounds }) => {
   const rules = await loading
   const work = {
@@ -124,17 +125,15 @@ export class RuleThread {
   /** Undefined if the job took too long or too much memory. */
   async #run(job: RuleJob, bounds: ParseOptions): Promise<RuleAnswer | undefined> {
     clearTimeout(this.#idle)
-    const worker = this.#worker ?? start(this.#bounds.memoryMb)
+    const worker = this.#worker ?? (await start(this.#bounds.memoryMb))
     this.#worker = undefined
+    if (worker === undefined) return undefined
     worker.ref()
-    const late = setTimeout(() => void worker.terminate(), this.#bounds.deadlineMs)
-    try {
-      const answer = await answerTo(worker, { job, bounds })
-      if (answer !== undefined) this.#keep(worker)
-      return answer
-    } finally {
-      clearTimeout(late)
-    }
+    const answer = answerOf(worker, this.#bounds.deadlineMs)
+    worker.postMessage({ job, bounds })
+    const given = await answer
+    if (given !== undefined) this.#keep(worker)
+    return given
   }
 
   #keep(worker: Worker): void {
@@ -149,17 +148,20 @@ export class RuleThread {
   }
 }
 
-function start(memoryMb: number): Worker {
-  return new Worker(THREAD, {
+/** Undefined if the thread ends before it has loaded its modules. */
+async function start(memoryMb: number): Promise<Worker | undefined> {
+  const worker = new Worker(THREAD, {
     eval: true,
     workerData: { library: LIBRARY, tooMuch: TOO_MUCH },
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   })
+  return (await answerOf(worker)) === undefined ? undefined : worker
 }
 
-/** Undefined if the thread ends without an answer. */
-function answerTo(worker: Worker, message: object): Promise<RuleAnswer | undefined> {
-  return new Promise((resolve, reject) => {
+/** The next message of a thread. Undefined if the thread ends without one. A thread that takes too long is ended. */
+function answerOf(worker: Worker, deadlineMs?: number): Promise<RuleAnswer | undefined> {
+  let late: NodeJS.Timeout | undefined
+  const answer = new Promise<RuleAnswer | undefined>((resolve, reject) => {
     worker.removeAllListeners()
     worker.once("message", resolve)
     worker.once("error", (error: NodeJS.ErrnoException) => {
@@ -167,8 +169,14 @@ function answerTo(worker: Worker, message: object): Promise<RuleAnswer | undefin
       else reject(error)
     })
     worker.once("exit", () => resolve(undefined))
-    worker.postMessage(message)
+    if (deadlineMs === undefined) return
+    late = setTimeout(() => {
+      // An answer that comes from now on is too late: the thread is ending, and can take no other job.
+      resolve(undefined)
+      void worker.terminate()
+    }, deadlineMs)
   })
+  return answer.finally(() => clearTimeout(late))
 }
 
 function nameOf(job: RuleJob, bounds: ParseOptions): string {

@@ -23,6 +23,8 @@ afterEach(async () => {
 
 /** A replay takes the time that everything else on the machine leaves. */
 const LONG = { within: 60_000 }
+/** For uploads that a test leaves unfinished: the service must not end them before the test does. */
+const PATIENT = { replay: { idleMs: LONG.within } }
 
 const TYPE = "application/x-sluice-replay"
 const IN_FORCE = { candidates: [{ name: "in force" }] }
@@ -164,7 +166,7 @@ describe("bounds", () => {
   })
 
   it("replays one log at a time, and the next when that is done", async () => {
-    control = await startControl()
+    control = await startControl(PATIENT)
     const { upload, answered } = await startUpload(`${JSON.stringify(IN_FORCE)}\n${logOf(3)}`)
     const second = await eventually(async () => {
       const given = await replay(IN_FORCE, logOf(1))
@@ -179,7 +181,7 @@ describe("bounds", () => {
   })
 
   it("gives up when the client has gone, and takes the next", async () => {
-    control = await startControl()
+    control = await startControl(PATIENT)
     const { upload } = await startUpload(`${JSON.stringify(IN_FORCE)}\n${logOf(3)}`)
     await eventually(async () => (await replay(IN_FORCE, logOf(1))).status === 503, LONG)
     upload.destroy()
@@ -187,7 +189,7 @@ describe("bounds", () => {
   })
 
   it("lets who cancels start again at once", async () => {
-    control = await startControl()
+    control = await startControl(PATIENT)
     for (let i = 0; i < 3; i++) {
       const { upload } = await startUpload(`${JSON.stringify(IN_FORCE)}\n${logOf(3)}`)
       await eventually(async () => (await replay(IN_FORCE, logOf(1))).status === 503, LONG)
