@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
+import { relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+const ROOT = fileURLToPath(new URL(".", import.meta.url))
 
 const everyTest = [
   "packages/*/src/**/*.test.ts",
@@ -11,52 +15,99 @@ const everyTest = [
   "bench/redis/**/*.test.mjs",
 ]
 
-/** Tests that assert how long one turn of the event loop takes. Each has the machine to itself, after all others. */
+/** Tests that assert how long a call takes, by the clock. Each has the machine to itself, after all others. */
 const timedTests = [
   "packages/sluice/src/stores/memory/pauses.test.ts",
   "packages/sluice/src/request/path.test.ts",
   "packages/sluice/src/rules/match/matcher-stress.test.ts",
-  "packages/server/src/check-api/worst-bodies.test.ts",
 ]
 
 /** Tests that assert that an answer comes within a deadline. They mostly wait, so a few of them run at a time. */
 const deadlineTests = [
-  "packages/server/src/control/worst-bodies.test.ts",
   "packages/sluice/src/rules/sources/file.test.ts",
-  "test/rules/save-stalls.test.ts",
   "packages/cli/src/program.test.ts",
   "test/chaos/*.test.ts",
   "test/gateway/{slow-clients,malformed}.test.ts",
   "test/service/malformed.test.ts",
-  "test/fuzz/*.test.ts",
+  "test/fuzz/fuzz.test.ts",
+]
+
+/**
+ * Tests that assert that nothing blocks the event loop, by the processor time of their thread. They run beside others, but in
+ * a process of their own: collecting the garbage of other tests would count.
+ */
+const stallTests = [
+  "packages/server/src/control/worst-bodies.test.ts",
+  "packages/server/src/check-api/worst-bodies.test.ts",
+  "test/rules/save-stalls.test.ts",
 ]
 
 /** Tests that see what else their process does, or has left behind. They have one to themselves. */
 const isolatedTests = ["test/support/**/*.test.ts", "packages/sluice/src/clock.test.ts"]
 
+/**
+ * The tests that take longest, in any project. They start first, so that a core is not idle while the last one ends. `npm test`
+ * lists the slowest files.
+ */
+const longTests = [
+  "test/service/budget",
+  "packages/server/src/main",
+  "test/service/run",
+  "test/dashboard/",
+  "packages/server/src/control/worst-bodies",
+  "test/rules/save-stalls",
+  "packages/server/src/service/workers/workers",
+  "packages/server/src/control/routes/replay",
+  "test/packaging/",
+  "test/differential/",
+  "test/gateway/",
+  "test/service/",
+  "test/rules/",
+  "test/redis/",
+  "test/fuzz/",
+  "test/chaos/",
+  "packages/cli/src/",
+  "packages/sluice/src/stores/memory/",
+]
+
+/** Starts long tests first, and of the others those that took long the last time, or else have large files. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const path = relative(ROOT, moduleId).replaceAll("\\", "/")
+      const place = longTests.findIndex((start) => path.startsWith(start))
+      return place === -1 ? longTests.length : place
+    }
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+  }
+}
+
 /** Those that need a tool which could not be had: `npm test` reports them. */
 const leftOut = (process.env.SLUICE_TESTS_LEFT_OUT ?? "").split("\n").filter((file) => file !== "")
+
+/** Half of the time goes into waiting for servers to start and browsers to draw. */
+const WORKERS = availableParallelism() + 2
 
 const notTests = ["**/node_modules/**", "**/dist/**", ...leftOut]
 
 export default defineConfig({
   resolve: { alias: [...sourceAliases("sluice"), ...sourceAliases("server")] },
   test: {
-    // What takes a second here may take ten where other work goes on at the same time. What must be quick says so itself.
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // What takes a second here may take 20 where other work goes on at the same time. What must be quick says so itself.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // Test files of one worker share their modules: loading them again for each file took a third of the processor time.
     isolate: false,
     setupFiles: ["test/support/leave-no-trace.ts"],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
         test: {
           name: "together",
           include: everyTest,
-          exclude: [...notTests, ...isolatedTests, ...deadlineTests, ...timedTests],
-          // Half of the time goes into waiting for servers to start and browsers to draw.
-          maxWorkers: availableParallelism() + 2,
+          exclude: [...notTests, ...isolatedTests, ...stallTests, ...deadlineTests, ...timedTests],
+          maxWorkers: WORKERS,
           sequence: { groupOrder: 0 },
         },
       },
@@ -67,24 +118,26 @@ export default defineConfig({
           include: isolatedTests,
           exclude: notTests,
           isolate: true,
-          maxWorkers: availableParallelism() + 2,
+          maxWorkers: WORKERS,
           sequence: { groupOrder: 0 },
         },
       },
-      alone("deadlines", deadlineTests, { maxWorkers: availableParallelism() + 1, groupOrder: 1 }),
-      alone("timed", timedTests, { maxWorkers: 1, groupOrder: 2 }),
+      retried("stalls", stallTests, { isolate: true, maxWorkers: WORKERS, groupOrder: 0 }),
+      retried("deadlines", deadlineTests, { maxWorkers: availableParallelism() + 1, groupOrder: 1 }),
+      retried("timed", timedTests, { maxWorkers: 1, groupOrder: 2 }),
     ],
   },
 })
 
 interface Order {
+  readonly isolate?: boolean
   readonly maxWorkers: number
   readonly groupOrder: number
 }
 
-/** A project that runs after the others. The machine may be elsewhere for a moment; three times in a row it is the code. */
-function alone(name: string, include: string[], { maxWorkers, groupOrder }: Order) {
-  const test = { name, include, exclude: notTests, maxWorkers, retry: 2, sequence: { groupOrder } }
+/** A project of tests that measure time. The machine may be elsewhere for a moment; three times in a row it is the code. */
+function retried(name: string, include: string[], { groupOrder, ...workers }: Order) {
+  const test = { name, include, exclude: notTests, ...workers, retry: 2, sequence: { groupOrder } }
   return { extends: true as const, test }
 }
 
