@@ -9,9 +9,9 @@ import { describe, expect, it, onTestFinished } from "vitest"
 import { makeCertificate } from "../../../../test/support/certificate.js"
 import { KEY_BY, PLACES, type Spelling, seeded, spelling } from "../../../../test/support/spellings.js"
 import { testCore } from "../core.test-support.js"
-import { createGateway } from "./front/gateway.js"
+import { Gateway } from "./front/gateway.js"
 import { LOOPBACK, startGateway, startUpstream, testRoute, testTarget } from "./front/gateway.test-support.js"
-import { createLimiting } from "./front/rule-limiting.js"
+import { createLimiting } from "./front/limiting.js"
 
 const LIMIT = 3
 
@@ -115,7 +115,7 @@ describe("over HTTP/2", () => {
     const certificate = makeCertificate()
     const upstream = await startUpstream((_, response) => response.end("ok"))
     const route = testRoute([testTarget(upstream.origin)], {})
-    const gateway = createGateway({ routes: { find: () => route }, limiting: limitingBy(keyBy) })
+    const gateway = new Gateway({ routes: { find: () => route }, limiting: limitingBy(keyBy) })
     const server = createSecureServer({ cert: certificate.cert, key: certificate.key })
     server.on("request", (request, response) => gateway.handleHttp2(request, response)).listen(0, LOOPBACK)
     await once(server, "listening")

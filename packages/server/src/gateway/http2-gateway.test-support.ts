@@ -8,7 +8,7 @@ import { eventually } from "../../../../test/support/eventually.js"
 import { FLAG, FRAME, PREFACE } from "../http2/frame.js"
 import { headerBlock } from "../http2/header-block.js"
 import { type Frame, frame, RawClient, settings } from "../http2/raw-client.test-support.js"
-import { createGateway, type GatewayOptions } from "./front/gateway.js"
+import { Gateway, type GatewayOptions } from "./front/gateway.js"
 import { LOOPBACK, testRoute, testTarget } from "./front/gateway.test-support.js"
 import type { Forwarded } from "./front/request-context.js"
 import { type GatewayListenerOptions, listen } from "./listen/listen.js"
@@ -26,7 +26,7 @@ export async function startHttp2Gateway(origin: string, options: Http2GatewayOpt
   const target = testTarget(origin)
   const route = testRoute([target], { deadlines })
   const ended: Forwarded[] = []
-  const gateway = createGateway({
+  const gateway = new Gateway({
     routes: { find: (_host, path) => (path === "/nowhere" ? undefined : route) },
     watch: { ended: (event) => void ended.push(event) },
     limiting,

@@ -11,7 +11,7 @@ import { text } from "node:stream/consumers"
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { makeCertificate, type TestCertificate } from "../../../../test/support/certificate.js"
 import { eventually } from "../../../../test/support/eventually.js"
-import { createGateway, type Gateway } from "./front/gateway.js"
+import { Gateway } from "./front/gateway.js"
 import {
   LOOPBACK,
   startRawUpstream,
@@ -32,7 +32,7 @@ async function start(origin: string, deadlines: Partial<Deadlines> = {}) {
   const target = testTarget(origin)
   const route = testRoute([target], { deadlines })
   const ended: Forwarded[] = []
-  const gateway = createGateway({
+  const gateway = new Gateway({
     routes: { find: () => route },
     watch: { ended: (event) => void ended.push(event) },
   })

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
 import { type TestCore, testCore, waitingStore } from "../core.test-support.js"
 import { LOOPBACK, startGateway, startUpstream } from "./front/gateway.test-support.js"
-import { createLimiting } from "./front/rule-limiting.js"
+import { createLimiting } from "./front/limiting.js"
 
 const rules = (limits: string, more = "") => `
 version: 1

@@ -13,8 +13,8 @@ import type { Log, WatchHub } from "../telemetry/index.js"
 import { AccessLog, RouteWatch } from "./access-log/access-log.js"
 import { FailureLog } from "./access-log/failure-log.js"
 import type { WriterTrouble } from "./access-log/line-writer.js"
-import { createGateway, type Gateway } from "./front/gateway.js"
-import { createLimiting } from "./front/rule-limiting.js"
+import { Gateway } from "./front/gateway.js"
+import { createLimiting } from "./front/limiting.js"
 import { listen } from "./listen/listen.js"
 import { LiveRoutes } from "./routes/live-routes.js"
 import type { CheckedTarget } from "./upstream/health-check.js"
@@ -69,7 +69,7 @@ class RunningGateway implements StartedGateway {
     this.#watch = new RouteWatch(hub?.routes)
     this.#accessLog = settings.accessLog
     const failures = log && new FailureLog(log)
-    this.#gateway = createGateway({
+    this.#gateway = new Gateway({
       routes: this.#routes,
       limiting: createLimiting(core, { maxHeld: settings.held, trustedProxies, onError }),
       watch: this.#watch,

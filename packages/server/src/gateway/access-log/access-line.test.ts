@@ -1,8 +1,8 @@
 import type { RuleDecision } from "sluice/rules"
 import { describe, expect, it } from "vitest"
-import type { Target } from "../upstream/upstream.js"
-import { combinedLine, jsonLine } from "./access-line.js"
-import { END, forwarded } from "./access-line.test-support.js"
+import type { Target } from "../upstream/target.js"
+import { combinedLine, jsonLine } from "./access-log.js"
+import { END, forwarded } from "./access-log.test-support.js"
 
 const denial = {
   allowed: false,

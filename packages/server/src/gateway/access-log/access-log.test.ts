@@ -5,8 +5,8 @@ import { ManualClock } from "sluice/testing"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
 import type { Route } from "../routes/route.js"
-import { END, forwarded } from "./access-line.test-support.js"
 import { AccessLog } from "./access-log.js"
+import { END, forwarded } from "./access-log.test-support.js"
 import type { WriterTrouble } from "./line-writer.js"
 
 let folder: string

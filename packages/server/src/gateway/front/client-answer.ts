@@ -1,20 +1,32 @@
-// How a client is answered, over either version of HTTP.
+// How a client is answered. This file has the answer over HTTP/1.1; http2-answer.ts has the other one.
 
-import { type DeniedAnswer, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
-import type { AnswerHead } from "../upstream/answer-head.js"
+import type { DeniedAnswer } from "sluice/http"
+import { fieldLines } from "../../http1/fields.js"
+import type { Http1Response } from "../../http1/response.js"
+import type { AnswerHead } from "../upstream/answer-parser.js"
 import { isHttp2 } from "./client-request.js"
-import type { OwnHeaders } from "./limiting.js"
-import { type GatewayProblem, gatewayProblem } from "./problems.js"
+import { answerHeaders } from "./headers.js"
+import { type GatewayProblem, problemAnswer } from "./problems.js"
 import type { RequestContext } from "./request-context.js"
 
-/** Writes the answer to one request. Lists of headers are name, value, name, value; `own` go in front of the others. */
-export interface ClientAnswer {
-  /** A whole answer of the gateway's own. The body of the request may not have been read. */
-  whole(answer: WholeAnswer, own: OwnHeaders | undefined): void
+/** Writes answers of the gateway's own. Lists of headers are name, value, name, value. */
+export interface OwnAnswer {
+  /**
+   * Writes a whole answer, with the headers `own` in front of the others. The body of the request may not have been read. With
+   * `isLast`, an HTTP/1.1 connection ends with the answer.
+   */
+  whole(answer: DeniedAnswer, own: readonly string[], isLast: boolean): void
+}
+
+/** Writes the answer to one request, over either version of HTTP. */
+export interface ClientAnswer extends OwnAnswer {
   /** A 1xx answer. HTTP/1.0 has none, so nothing is written then. */
   interim(status: number, headers: readonly string[]): void
-  /** The head of the upstream's answer, with the headers `added` to it. It is written with the first piece of the body, or by `flush`. */
-  head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void
+  /**
+   * The head of the upstream's answer, with the headers `own` in place of those of the same name, and with `added` behind. It
+   * is written with the first piece of the body, or by `flush`.
+   */
+  head(head: AnswerHead, own: readonly string[], added: readonly string[]): void
   flush(): void
   /** Returns false when the client has to take what it has before more is written. The bytes are the caller's afterwards. */
   write(bytes: Buffer): boolean
@@ -29,35 +41,7 @@ export interface ClientAnswer {
   cut(): void
 }
 
-export interface WholeAnswer extends DeniedAnswer {
-  /** How long its body is. */
-  readonly bytes: number
-  /** Whether the connection ends with it. */
-  readonly isLast: boolean
-}
-
-/** The headers of a whole answer as a list. */
-export function wholeHeaders(answer: WholeAnswer, own: OwnHeaders | undefined): string[] {
-  const headers = [...(own?.headers ?? [])]
-  if (answer.isLast) headers.push("connection", "close")
-  headers.push("content-type", answer.contentType, "cache-control", "no-store")
-  headers.push("content-length", String(answer.bytes))
-  return headers
-}
-
-export function answerEarly(
-  context: RequestContext,
-  answer: ClientAnswer,
-  { status, contentType, body }: DeniedAnswer,
-  isLast = false,
-): void {
-  const bytes = Buffer.byteLength(body)
-  context.status = status
-  context.bytesOut = context.request.method === "HEAD" ? 0 : bytes
-  answer.whole({ status, contentType, body, bytes, isLast }, context.admission)
-}
-
-/** An HTTP/1 connection ends with these answers. */
+/** An HTTP/1.1 connection ends with these answers. */
 const LAST_ANSWERS: ReadonlySet<GatewayProblem> = new Set([
   // What stands behind such a request may be part of it.
   "REQUEST_INVALID",
@@ -68,14 +52,65 @@ const LAST_ANSWERS: ReadonlySet<GatewayProblem> = new Set([
   "UPSTREAM_BUSY",
 ])
 
-export function answerProblem(context: RequestContext, answer: ClientAnswer, code: GatewayProblem): void {
-  const problem = gatewayProblem(code)
-  const { status } = problem
-  const isLast = LAST_ANSWERS.has(code) && !isHttp2(context.request)
-  answerEarly(
-    context,
-    answer,
-    { status, contentType: PROBLEM_CONTENT_TYPE, body: problemBody(problem) },
-    isLast,
-  )
+/** Tells a client of a problem in place of an answer of the upstream. */
+export function answerProblem(context: RequestContext, answer: OwnAnswer, code: GatewayProblem): void {
+  answerWhole(context, answer, problemAnswer(code), LAST_ANSWERS.has(code) && !isHttp2(context.request))
+}
+
+/** Gives a client an answer of the gateway's own. */
+export function answerWhole(
+  context: RequestContext,
+  answer: OwnAnswer,
+  whole: DeniedAnswer,
+  isLast = false,
+): void {
+  context.status = whole.status
+  context.bytesOut = context.request.method === "HEAD" ? 0 : Buffer.byteLength(whole.body)
+  answer.whole(whole, context.limitHeaders, isLast)
+}
+
+/** An answer over HTTP/1.1. */
+export class Http1Answer implements ClientAnswer {
+  readonly #response: Http1Response
+
+  constructor(response: Http1Response) {
+    this.#response = response
+  }
+
+  whole({ status, contentType, body }: DeniedAnswer, own: readonly string[], isLast: boolean): void {
+    const lines = `${fieldLines(own)}content-type: ${contentType}\r\ncache-control: no-store\r\n`
+    this.#response.whole(status, lines, body, isLast)
+  }
+
+  interim(status: number, headers: readonly string[]): void {
+    this.#response.interim(status, headers)
+  }
+
+  head(head: AnswerHead, own: readonly string[], added: readonly string[]): void {
+    const { status, reason, contentLength, isDated } = head
+    const lines = fieldLines(answerHeaders(head, own)) + fieldLines(added)
+    const hasLength = (contentLength !== undefined && status !== 204) || added[0] === "content-length"
+    this.#response.head(status, `HTTP/1.1 ${status} ${reason}\r\n`, lines, { hasDate: isDated, hasLength })
+  }
+
+  flush(): void {
+    this.#response.flush()
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.#response.write(bytes)
+  }
+
+  onDrain(drained: () => void): void {
+    this.#response.onDrain = drained
+  }
+
+  /** The connection reads and drops what is left of the request by itself. */
+  end(bytes: Buffer | undefined, trailers: readonly string[]): void {
+    this.#response.end(bytes, trailers)
+  }
+
+  cut(): void {
+    this.#response.cut()
+  }
 }

@@ -38,6 +38,35 @@ export function bodyOf(request: ClientRequest): RequestBody {
   return (request as Http1Request).bodyStream as RequestBody
 }
 
+/** How the body of a request is framed: no body, chunks, or a number of bytes. */
+export type BodyFraming = "none" | "chunked" | number
+
+export function bodyFraming(request: ClientRequest): BodyFraming {
+  const { headers } = request
+  if (headers["transfer-encoding"] !== undefined) return "chunked"
+  const length = headers["content-length"]
+  if (length !== undefined) return Number(length)
+  // HTTP/2 does not announce a body.
+  if (!isHttp2(request)) return "none"
+  const { stream } = request as unknown as Http2ServerRequest
+  return stream.endAfterHeaders ? "none" : "chunked"
+}
+
+export function isBodiless(framing: BodyFraming): boolean {
+  return framing === "none" || framing === 0
+}
+
+/** HTTP/1.0 has no interim answers. */
+export function expectsContinue({ headers, httpVersionMinor, httpVersionMajor }: ClientRequest): boolean {
+  const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
+  return headers.expect !== undefined && !isOld && headers.expect.toLowerCase() === "100-continue"
+}
+
+/** RFC 9110 defines `100-continue` only. */
+export function hasUnknownExpectation({ headers }: ClientRequest): boolean {
+  return headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue"
+}
+
 /** A name or address, and a port. Nothing that could be read as a path, a user or a second host. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/

@@ -1,34 +1,36 @@
 // Forwards one admitted request to a target of its upstream, and streams the answer back to the client.
 
-import type { Route } from "../routes/route.js"
-import type { AnswerHead } from "../upstream/answer-head.js"
+import type { AnswerHead } from "../upstream/answer-parser.js"
 import type { SilentUploads } from "../upstream/client-shares.js"
 import type { Connection, Exchanging } from "../upstream/connection.js"
 import type { Refusal, TakeOptions, Taker } from "../upstream/pool.js"
-import type { Target } from "../upstream/upstream.js"
+import type { Target } from "../upstream/target.js"
 import { answerProblem, type ClientAnswer } from "./client-answer.js"
-import { bodyOf, type ClientRequest } from "./client-request.js"
+import {
+  type BodyFraming,
+  bodyFraming,
+  bodyOf,
+  type ClientRequest,
+  expectsContinue,
+  isBodiless,
+} from "./client-request.js"
 import { type Deadline, DeadlineTimer } from "./deadline-timer.js"
-import type { Origin } from "./forwarded-headers.js"
-import { answerHeaders } from "./headers.js"
+import { answerHeaders, hostFor, requestHead } from "./headers.js"
 import { failureOf, type GatewayProblem, type OnUpstreamFailure, refusals } from "./problems.js"
 import { Relay } from "./relay.js"
-import type { RequestContext } from "./request-context.js"
-import { type BodyFraming, bodyFraming, expectsContinue, hostFor, requestHead } from "./request-head.js"
+import type { Destination, Forwarding, RequestContext } from "./request-context.js"
 import { Upload, UploadPace } from "./upload.js"
 
 const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 /** Targets tried for one request. A target that refused the connection has received nothing, so another one may be tried. */
 const MAX_TARGETS = 3
 
-export class Exchange implements Exchanging, Taker {
+export class Exchange implements Forwarding, Exchanging, Taker {
   readonly #context: RequestContext
   readonly #request: ClientRequest
   readonly #clientAnswer: ClientAnswer
-  readonly #route: Route
+  readonly #destination: Destination
   readonly #framing: BodyFraming
-  readonly #path: string
-  readonly #origin: Origin
   readonly #onFailure: OnUpstreamFailure | undefined
   readonly #relay: Relay
   readonly #timer: DeadlineTimer
@@ -41,35 +43,30 @@ export class Exchange implements Exchanging, Taker {
   #sentAt = 0
   #isOver = false
 
-  /** `path` is the canonical path with its query, as the upstream receives it. */
   constructor(
     context: RequestContext,
     answer: ClientAnswer,
-    route: Route,
-    path: string,
-    origin: Origin,
+    destination: Destination,
     onFailure: OnUpstreamFailure | undefined,
   ) {
     this.#context = context
     this.#request = context.request
     this.#clientAnswer = answer
-    this.#route = route
+    this.#destination = destination
     this.#framing = bodyFraming(context.request)
-    this.#path = path
-    this.#origin = origin
     this.#onFailure = onFailure
     this.#relay = new Relay(context, answer, () => {
       this.#timer.mark()
       this.#connection?.socket.resume()
     })
-    this.#timer = new DeadlineTimer(route.deadlines, performance.now(), (deadline) => this.#expired(deadline))
+    const { deadlines } = destination.route
+    this.#timer = new DeadlineTimer(deadlines, performance.now(), (deadline) => this.#expired(deadline))
   }
 
   start(): void {
     const framing = this.#framing
-    const isBodiless = framing === "none" || framing === 0
     // A client that expects 100-continue waits for the upstream's word before it sends its body.
-    if (isBodiless || this.#request.body !== undefined || expectsContinue(this.#request)) {
+    if (isBodiless(framing) || this.#request.body !== undefined || expectsContinue(this.#request)) {
       this.#pick()
       return
     }
@@ -81,14 +78,14 @@ export class Exchange implements Exchanging, Taker {
   }
 
   #pick(): void {
-    const target = this.#route.upstream.pick()
+    const target = this.#destination.route.upstream.pick()
     if (target === undefined) this.#answer("UPSTREAM_UNAVAILABLE")
     else this.#use(target, "any")
   }
 
   /** Takes a connection before the body starts to arrive. Returns false when too many uploads do so already. */
   #pickSilently(): boolean {
-    const target = this.#route.upstream.pick()
+    const target = this.#destination.route.upstream.pick()
     if (target === undefined || !target.pool.silentUploads.enter()) return false
     this.#silent = target.pool.silentUploads
     this.#use(target, "any")
@@ -100,7 +97,6 @@ export class Exchange implements Exchanging, Taker {
     this.#silent = undefined
   }
 
-  /** The client has its answer, or has disconnected. */
   abandon(): void {
     this.#timer.stop()
     if (!this.#isOver) this.#leave("answered")
@@ -111,8 +107,8 @@ export class Exchange implements Exchanging, Taker {
     this.#context.target = target
     this.#targets++
     target.begin()
-    const { client } = this.#origin
-    target.pool.take(this, { connectMs: this.#route.deadlines.connect, kind, client })
+    const { route, client } = this.#destination
+    target.pool.take(this, { connectMs: route.deadlines.connect, kind, client: client.key })
   }
 
   refused(refusal: Refusal, error: Error): void {
@@ -121,7 +117,7 @@ export class Exchange implements Exchanging, Taker {
     this.#target = undefined
     failed.ended(refusal === "full" ? "answered" : "failed")
     this.#onFailure?.({ origin: failed.origin, problem, error })
-    const other = this.#targets < MAX_TARGETS ? this.#route.upstream.pick(failed) : undefined
+    const other = this.#targets < MAX_TARGETS ? this.#destination.route.upstream.pick(failed) : undefined
     if (other === undefined || other === failed) this.#answer(problem)
     else this.#use(other, "any")
   }
@@ -133,16 +129,10 @@ export class Exchange implements Exchanging, Taker {
     connection.begin(this, { isHead: request.method === "HEAD", isUpgrade: false })
     const now = performance.now()
     this.#sentAt = now
-    const head = requestHead({
-      request,
-      target: this.#path,
-      host: hostFor(this.#route, this.#target as Target, this.#context.host),
-      origin: this.#origin,
-      framing,
-      passesMethodOverride: this.#route.passesMethodOverride,
-    })
+    const host = hostFor(this.#destination.route, this.#target as Target, this.#context.host)
+    const head = requestHead(request, this.#destination, host, framing)
     const { body } = request
-    if (framing === "none" || framing === 0 || body !== undefined) {
+    if (isBodiless(framing) || body !== undefined) {
       if (body === undefined) connection.write(head)
       else this.#send(connection, head, body)
       this.#timer.enter("headers", now)
@@ -159,7 +149,7 @@ export class Exchange implements Exchanging, Taker {
   }
 
   #openUpload(isInvited: boolean): Upload {
-    const { uploads, deadlines } = this.#route
+    const { uploads, deadlines } = this.#destination.route
     const pace = uploads && new UploadPace(uploads, deadlines.bodyIdle, performance.now())
     const upload = new Upload(bodyOf(this.#request), this.#framing, pace, {
       begun: () => {
@@ -265,8 +255,7 @@ export class Exchange implements Exchanging, Taker {
    */
   #mayRetry(connection: Connection): boolean {
     const isReused = connection.uses > 1
-    const isBodiless = this.#framing === "none" || this.#framing === 0
-    const isSafe = isBodiless && IDEMPOTENT.has(this.#request.method)
+    const isSafe = isBodiless(this.#framing) && IDEMPOTENT.has(this.#request.method)
     return isReused && isSafe && !connection.hasAnswerBytes
   }
 
@@ -297,12 +286,11 @@ export class Exchange implements Exchanging, Taker {
 
   /** Answers in place of the upstream, or cuts the answer if it has begun. */
   #answer(problem: GatewayProblem): void {
-    const context = this.#context
-    context.error = problem
+    this.#context.error = problem
     const isUpstreams = problem.startsWith("UPSTREAM_")
     this.#leave(isUpstreams ? "failed" : "answered")
     if (this.#relay.isHeadWritten) this.#clientAnswer.cut()
-    else answerProblem(context, this.#clientAnswer, problem)
+    else answerProblem(this.#context, this.#clientAnswer, problem)
   }
 
   /** Gives up the upstream connection before its answer is complete. */

@@ -5,24 +5,26 @@ import type { Socket } from "node:net"
 import { clientIp, forwardedFacts, ipKey, type TrustedProxies } from "sluice/http"
 import type { ClientRequest } from "./client-request.js"
 
-export interface Origin {
-  /** The address that is connected. */
+/** Who sends a request. */
+export interface ClientIdentity {
+  /** The address that is connected: the client, or a proxy. */
   readonly peer: string | undefined
   /** The client's address, as the trusted proxies report it. */
-  readonly clientIp: string | undefined
+  readonly ip: string | undefined
   /** The client for limits per client: an IPv6 address counts as its network. */
-  readonly client: string
-  readonly isFromProxy: boolean
-  /** Header lines, each with its end. */
-  readonly lines: string
+  readonly key: string
+  /** Whether a trusted proxy sends the request for the client. */
+  readonly isBehindProxy: boolean
+  /** The header lines that tell the upstream of the client, each with its end. */
+  readonly forwardedLines: string
 }
 
 /** The other end of a connection. */
 interface Peer {
   readonly ip: string
-  /** The last host that it asked for, and the origin made for it: nearly every client asks for one host only. */
+  /** The last host that it asked for, and its identity for it: nearly every client asks for one host only. */
   host: string
-  origin: Origin | undefined
+  identity: ClientIdentity | undefined
 }
 
 const peers = new WeakMap<Socket, Peer>()
@@ -30,25 +32,23 @@ const peers = new WeakMap<Socket, Peer>()
 function peerOf(socket: Socket): Peer {
   let peer = peers.get(socket)
   if (peer === undefined) {
-    peer = { ip: clientIp({ peer: socket.remoteAddress }) ?? "", host: "", origin: undefined }
+    peer = { ip: clientIp({ peer: socket.remoteAddress }) ?? "", host: "", identity: undefined }
     peers.set(socket, peer)
   }
   return peer
 }
 
-export function originOf(request: ClientRequest, host: string, trusted: TrustedProxies): Origin {
+export function identify(request: ClientRequest, host: string, trusted: TrustedProxies): ClientIdentity {
   const { socket } = request
   const known = peerOf(socket)
   const peer = known.ip
   const proto = "encrypted" in socket ? "https" : "http"
   if (!trusted.any || !trusted.trusts(peer, 0)) {
-    if (known.origin === undefined || known.host !== host) {
+    if (known.identity === undefined || known.host !== host) {
       known.host = host
-      const ip = peer === "" ? undefined : peer
-      const client = ipKey(peer) ?? ""
-      known.origin = { peer: ip, clientIp: ip, client, isFromProxy: false, lines: lines(peer, host, proto) }
+      known.identity = directIdentity(peer, host, proto)
     }
-    return known.origin
+    return known.identity
   }
   const { headers } = request
   const source = {
@@ -72,18 +72,26 @@ export function originOf(request: ClientRequest, host: string, trusted: TrustedP
       : [first, ...chain.slice(1).map((hop) => `for=${node(hop)}`)].join(", ")
   return {
     peer: peer === "" ? undefined : peer,
-    clientIp: facts.ip,
-    client: ipKey(ip) ?? "",
-    isFromProxy: true,
-    lines: write(xForwardedFor, facts.host ?? host, facts.proto ?? proto, forwarded),
+    ip: facts.ip,
+    key: ipKey(ip) ?? "",
+    isBehindProxy: true,
+    forwardedLines: lines(xForwardedFor, facts.host ?? host, facts.proto ?? proto, forwarded),
   }
 }
 
-function lines(peer: string, host: string, proto: string): string {
-  return write(peer === "" ? "unknown" : peer, host, proto, element(peer, host, proto))
+/** A client that is connected itself. */
+function directIdentity(peer: string, host: string, proto: string): ClientIdentity {
+  const ip = peer === "" ? undefined : peer
+  return {
+    peer: ip,
+    ip,
+    key: ipKey(peer) ?? "",
+    isBehindProxy: false,
+    forwardedLines: lines(ip ?? "unknown", host, proto, element(peer, host, proto)),
+  }
 }
 
-function write(xForwardedFor: string, host: string, proto: string, forwarded: string): string {
+function lines(xForwardedFor: string, host: string, proto: string, forwarded: string): string {
   const hostLine = host === "" ? "" : `x-forwarded-host: ${host}\r\n`
   const forLine = `x-forwarded-for: ${xForwardedFor}\r\n`
   return [forLine, hostLine, "x-forwarded-proto: ", proto, "\r\nforwarded: ", forwarded, "\r\n"].join("")

@@ -5,9 +5,9 @@ import { onTestFinished } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
 import { listen } from "../listen/listen.js"
 import type { Deadlines, Route } from "../routes/route.js"
-import { openPool, type PoolOptions } from "../upstream/pool.js"
-import type { Target } from "../upstream/upstream.js"
-import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js"
+import { Pool, type PoolOptions } from "../upstream/pool.js"
+import type { Target } from "../upstream/target.js"
+import { Gateway, type GatewayOptions } from "./gateway.js"
 import type { Forwarded } from "./request-context.js"
 
 export const LOOPBACK = "127.0.0.1"
@@ -76,7 +76,7 @@ export interface TestTarget extends Target {
 }
 
 export function testTarget(origin: string, options: PoolOptions = {}): TestTarget {
-  const pool = openPool(origin, options)
+  const pool = new Pool(origin, options)
   const outcomes: ("answered" | "failed")[] = []
   let active = 0
   onTestFinished(() => pool.close())
@@ -140,7 +140,7 @@ export async function startGateway(
   const ended: Forwarded[] = []
   const failures: string[] = []
   const route = testRoute(targets, options)
-  const gateway = createGateway({
+  const gateway = new Gateway({
     routes: { find: (_host, path) => (path === "/nowhere" ? undefined : route) },
     watch: { ended: (event) => void ended.push(event) },
     onUpstreamFailure: ({ problem, error }) => void failures.push(`${problem}: ${error.message}`),

@@ -2,24 +2,35 @@
 
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { Socket } from "node:net"
-import { canonicalPath, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import { canonicalPath, type DeniedAnswer } from "sluice/http"
 import { noProxies } from "sluice/internal"
 import type { Http1Handler } from "../../http1/connection.js"
 import type { Http1Request } from "../../http1/request.js"
 import type { Http1Response } from "../../http1/response.js"
-import type { Route, RouteTable } from "../routes/route.js"
-import { answerEarly, answerProblem, type ClientAnswer } from "./client-answer.js"
+import type { RouteTable } from "../routes/route.js"
+import {
+  answerProblem,
+  answerWhole,
+  type ClientAnswer,
+  Http1Answer,
+  type OwnAnswer,
+} from "./client-answer.js"
 import { ClientCounts } from "./client-counts.js"
-import { type ClientRequest, hostOf, requestFault } from "./client-request.js"
+import {
+  bodyFraming,
+  type ClientRequest,
+  hasUnknownExpectation,
+  hostOf,
+  isBodiless,
+  requestFault,
+} from "./client-request.js"
 import { Exchange } from "./exchange.js"
-import { type Origin, originOf } from "./forwarded-headers.js"
-import { Http1Answer } from "./http1-answer.js"
+import { identify } from "./forwarded-headers.js"
 import { Http2Answer } from "./http2-answer.js"
 import type { Admission, Limiting } from "./limiting.js"
-import { type GatewayProblem, gatewayProblem, type OnUpstreamFailure, refusalProblems } from "./problems.js"
-import { type GatewayWatch, RequestContext } from "./request-context.js"
-import { bodyFraming, forwardedPath, hasUnknownExpectation, withQuery } from "./request-head.js"
-import { EarlyBytes, endWith, endWithProblem, Upgrade } from "./upgrade.js"
+import { type GatewayProblem, type OnUpstreamFailure, refusalAnswer } from "./problems.js"
+import { type Destination, type Forwarding, type GatewayWatch, RequestContext } from "./request-context.js"
+import { Upgrade, UpgradingClient } from "./upgrade.js"
 
 export interface GatewayOptions {
   readonly routes: RouteTable
@@ -38,33 +49,23 @@ export interface GatewayOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-export interface Gateway extends Http1Handler {
-  /** Answers a request over HTTP/2. */
-  handleHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void
-  /** Upgraded connections that are open now, and those that ask to be. */
-  readonly upgrades: number
-}
-
 const MAX_UPGRADES = 10_000
 const MAX_HEADERS = 128
 
-export function createGateway(options: GatewayOptions): Gateway {
-  return new Front(options)
+/** What is needed to answer a request that has arrived, or to forward it. */
+interface Arrival {
+  readonly context: RequestContext
+  readonly answer: OwnAnswer
+  /** Makes what forwards the request. Undefined when it has answered the request instead. */
+  readonly forward: (destination: Destination) => Forwarding | undefined
 }
 
-/** How the gateway answers a request, and forwards it. Requests and upgrades differ in this. */
-interface Way {
-  refuse(problem: GatewayProblem): void
-  deny(admission: Admission): void
-  forward(route: Route, path: string, origin: Origin): void
-}
-
-class Front implements Gateway {
+export class Gateway implements Http1Handler {
   /** A client that ends its side has given up: the upstream's work for it ends too. */
   readonly endsWithClient = true
   readonly #options: GatewayOptions
-  #upgrades = 0
   readonly #upgradesOf: ClientCounts
+  #upgrades = 0
 
   constructor(options: GatewayOptions) {
     this.#options = options
@@ -72,243 +73,184 @@ class Front implements Gateway {
     this.#upgradesOf = new ClientCounts(Math.max(1, Math.ceil(maxUpgrades * clientShare)))
   }
 
+  /** Upgraded connections that are open now, and those that ask to be. */
   get upgrades(): number {
     return this.#upgrades
   }
 
+  /** Answers a request over HTTP/1.1. */
   handle(request: Http1Request, response: Http1Response): void {
-    const call = this.#call(request, new Http1Answer(response))
-    response.onOver = () => call.over()
-    call.start()
+    const context = new RequestContext(request, this.#options.watch)
+    response.onOver = () => this.#over(context)
+    this.#serve(context, new Http1Answer(response))
   }
 
+  /** Answers a request over HTTP/2. */
   handleHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
     // The request of node:http2 has all that the gateway reads of one over HTTP/1.1.
-    const call = this.#call(request as unknown as ClientRequest, new Http2Answer(request, response))
-    response.on("close", () => call.over())
-    call.start()
+    const context = new RequestContext(request as unknown as ClientRequest, this.#options.watch)
+    response.on("close", () => this.#over(context))
+    this.#serve(context, new Http2Answer(request, response))
   }
 
-  refusal(status: number): { contentType: string; body: string } {
-    const problem = gatewayProblem(refusalProblems[status] ?? "REQUEST_INVALID")
-    return { contentType: PROBLEM_CONTENT_TYPE, body: problemBody(problem) }
+  /** The answer to bytes that are not a valid request. */
+  refusal(status: number): DeniedAnswer {
+    return refusalAnswer(status)
   }
 
-  #call(request: ClientRequest, answer: ClientAnswer): Call {
-    const { watch, onUpstreamFailure } = this.#options
-    return new Call(this, new RequestContext(request, watch), answer, onUpstreamFailure)
+  #serve(context: RequestContext, answer: ClientAnswer): void {
+    const { onUpstreamFailure } = this.#options
+    const forward = (destination: Destination) =>
+      new Exchange(context, answer, destination, onUpstreamFailure)
+    this.#admit({ context, answer, forward })
   }
 
-  upgrade(request: Http1Request, socket: Socket, head: Buffer): void {
+  /** Takes over the connection of a client that asks to speak another protocol. */
+  upgrade(request: Http1Request, socket: Socket, early: Buffer): void {
     const { watch, maxUpgrades = MAX_UPGRADES, onUpstreamFailure } = this.#options
     const context = new RequestContext(request, watch)
-    let upgrade: Upgrade | undefined
-    let client: string | undefined
-    const gone = new Gone()
-    const early = new EarlyBytes(socket, head)
+    const client = new UpgradingClient(socket, request.method, early)
+    let counted: string | undefined
     this.#upgrades++
     socket.on("error", () => undefined)
     socket.on("close", () => {
       this.#upgrades--
-      if (client !== undefined) this.#upgradesOf.leave(client)
-      upgrade?.abandon()
-      gone.tell()
-      this.over(context)
+      if (counted !== undefined) this.#upgradesOf.leave(counted)
+      this.#over(context)
     })
-    const refuse = (problem: GatewayProblem): void => {
-      const { status, bytes } = endWithProblem(socket, problem, context.ownHeaders())
-      context.status = status
-      context.bytesOut = bytes
+    const refuseFull = (): undefined => {
+      context.error = "UPGRADES_FULL"
+      answerProblem(context, client, "UPGRADES_FULL")
+    }
+    const forward = (destination: Destination): Upgrade | undefined => {
+      const { key } = destination.client
+      if (!this.#upgradesOf.enter(key)) return refuseFull()
+      counted = key
+      return new Upgrade(context, client, destination, onUpstreamFailure)
     }
     // The body would be read as the other protocol, or as another request.
-    const framing = bodyFraming(request)
-    if (framing !== "none" && framing !== 0) {
-      refuse("REQUEST_INVALID")
-      return
-    }
-    const refuseFull = (): void => {
-      context.error = "UPGRADES_FULL"
-      refuse("UPGRADES_FULL")
-    }
-    if (this.#upgrades > maxUpgrades) {
-      refuseFull()
-      return
-    }
-    this.pass(context, gone, {
-      refuse,
-      deny: (admission) => {
-        const { status, contentType, body } = admission.denied ?? noAnswer
-        context.status = status
-        context.bytesOut = endWith(socket, status, contentType, body, admission.headers)
-      },
-      forward: (route, path, origin) => {
-        if (!this.#upgradesOf.enter(origin.client)) {
-          refuseFull()
-          return
-        }
-        client = origin.client
-        upgrade = new Upgrade(context, socket, early, route, path, origin, onUpstreamFailure)
-        upgrade.start()
-      },
-    })
+    if (!isBodiless(bodyFraming(request))) answerProblem(context, client, "REQUEST_INVALID")
+    else if (this.#upgrades > maxUpgrades) refuseFull()
+    else this.#admit({ context, answer: client, forward })
   }
 
   /** A failure of the access log or the metrics must not fail the request. */
-  over(context: RequestContext, now = performance.now()): void {
+  #over(context: RequestContext): void {
     try {
-      context.over(now)
+      context.over()
     } catch (error) {
       this.#options.onError?.(error)
     }
   }
 
-  pass(context: RequestContext, gone: Gone, way: Way): void {
+  /** Refuses, denies, delays or forwards a request. */
+  #admit(arrival: Arrival): void {
+    const { context, answer } = arrival
     try {
-      this.#decide(context, gone, way)
+      const destination = this.#destinationOf(context)
+      if (typeof destination === "string") {
+        answerProblem(context, answer, destination)
+        return
+      }
+      const admission = this.#decide(context, destination)
+      if (admission instanceof Promise)
+        admission
+          .then((made) => this.#follow(arrival, destination, made))
+          .catch((error: unknown) => this.#fail(arrival, error))
+      else this.#follow(arrival, destination, admission)
     } catch (error) {
-      this.#failed(way, error)
+      this.#fail(arrival, error)
     }
   }
 
   /** Answers 500: the gateway itself failed. */
-  #failed(way: Way, error: unknown): void {
+  #fail({ context, answer }: Arrival, error: unknown): void {
     this.#options.onError?.(error)
-    way.refuse("INTERNAL")
+    answerProblem(context, answer, "INTERNAL")
   }
 
-  #decide(context: RequestContext, gone: Gone, way: Way): void {
+  /** Validates a request and finds its route. Returns the problem of a request that has none. */
+  #destinationOf(context: RequestContext): Destination | GatewayProblem {
     const { routes, limiting, maxHeaders = MAX_HEADERS } = this.#options
     const { request } = context
     const host = hostOf(request)
     context.host = host
-    const origin = originOf(request, host ?? "", limiting?.trusted ?? noProxies)
-    context.clientIp = origin.clientIp
+    const client = identify(request, host ?? "", limiting?.trusted ?? noProxies)
+    context.clientIp = client.ip
     const fault = requestFault(request, host, maxHeaders)
-    if (fault !== undefined) {
-      way.refuse(fault)
-      return
-    }
-    const { url } = request
-    const target = limiting === undefined ? canonicalPath(url) : limiting.target(url)
-    if (!target.ok) {
-      way.refuse("PATH_INVALID")
-      return
-    }
-    context.path = target.path
-    const route = routes.find(host, target.path)
+    if (fault !== undefined) return fault
+    const target = limiting === undefined ? canonicalPath(request.url) : limiting.target(request.url)
+    if (!target.ok) return "PATH_INVALID"
+    const { path, query } = target
+    context.path = path
+    const route = routes.find(host, path)
     context.route = route
-    if (route === undefined) {
-      way.refuse("ROUTE_UNKNOWN")
-      return
-    }
-    const path = forwardedPath(target, route.stripPrefix)
-    const forward = (): void => {
-      if (hasUnknownExpectation(request)) way.refuse("EXPECTATION_FAILED")
-      else way.forward(route, path, origin)
-    }
-    if (limiting === undefined) {
-      forward()
-      return
-    }
-    const admission = limiting.decide({
+    if (route === undefined) return "ROUTE_UNKNOWN"
+    const upstreamPath = withQuery(stripped(path, route.stripPrefix), query)
+    return { route, path: withQuery(path, query), upstreamPath, client }
+  }
+
+  /** Asks the rules about a request. Returns undefined when there are none. */
+  #decide(
+    context: RequestContext,
+    { path, client }: Destination,
+  ): Admission | Promise<Admission> | undefined {
+    const { request, host } = context
+    return this.#options.limiting?.decide({
       method: request.method,
       host,
-      path: withQuery(target.path, target.query),
+      path,
       headers: request.headers,
       rawHeaders: request.rawHeaders,
-      ip: origin.peer,
+      ip: client.peer,
     })
-    if (!(admission instanceof Promise)) {
-      this.#admit(context, gone, way, admission, forward)
-      return
-    }
-    admission
-      .then((made) => this.#admit(context, gone, way, made, forward))
-      .catch((error: unknown) => this.#failed(way, error))
   }
 
-  #admit(context: RequestContext, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
+  /** Does what the rules have decided. */
+  #follow(arrival: Arrival, destination: Destination, admission: Admission | undefined): void {
+    const { context, answer } = arrival
     context.admission = admission
-    if (gone.isGone) {
+    if (admission === undefined) this.#forward(arrival, destination)
+    else if (context.isOver) {
       // The client has disconnected. Only its place in the delay queue has to be freed.
       if (admission.delayMs > 0) void admission.delay(AbortSignal.abort())
-    } else if (!admission.allowed) way.deny(admission)
-    else if (admission.delayMs === 0) forward()
-    else this.#hold(context, gone, way, admission, forward)
+    } else if (!admission.allowed) answerWhole(context, answer, admission.denied ?? noAnswer)
+    else if (admission.delayMs === 0) this.#forward(arrival, destination)
+    else this.#delay(arrival, destination, admission)
   }
 
-  #hold(context: RequestContext, gone: Gone, way: Way, admission: Admission, forward: () => void): void {
+  #delay(arrival: Arrival, destination: Destination, admission: Admission): void {
+    const { context } = arrival
     const heldAt = performance.now()
     admission
-      .delay(gone.signal)
+      .delay(context.signal)
       .then((isDue) => {
         context.queuedMs = performance.now() - heldAt
-        if (isDue && !gone.isGone) forward()
+        if (isDue && !context.isOver) this.#forward(arrival, destination)
       })
-      .catch((error: unknown) => this.#failed(way, error))
-  }
-}
-
-/** A request that is not an upgrade. */
-class Call implements Way {
-  readonly #front: Front
-  readonly #context: RequestContext
-  readonly #answer: ClientAnswer
-  readonly #onFailure: OnUpstreamFailure | undefined
-  readonly #gone = new Gone()
-  #exchange: Exchange | undefined
-
-  constructor(
-    front: Front,
-    context: RequestContext,
-    answer: ClientAnswer,
-    onFailure: OnUpstreamFailure | undefined,
-  ) {
-    this.#front = front
-    this.#context = context
-    this.#answer = answer
-    this.#onFailure = onFailure
+      .catch((error: unknown) => this.#fail(arrival, error))
   }
 
-  start(): void {
-    this.#front.pass(this.#context, this.#gone, this)
-  }
-
-  over(now?: number): void {
-    this.#exchange?.abandon()
-    this.#gone.tell()
-    this.#front.over(this.#context, now)
-  }
-
-  refuse(problem: GatewayProblem): void {
-    answerProblem(this.#context, this.#answer, problem)
-  }
-
-  deny(admission: Admission): void {
-    answerEarly(this.#context, this.#answer, admission.denied ?? noAnswer)
-  }
-
-  forward(route: Route, path: string, origin: Origin): void {
-    this.#exchange = new Exchange(this.#context, this.#answer, route, path, origin, this.#onFailure)
-    this.#exchange.start()
-  }
-}
-
-/** Whether the client has disconnected. The signal is made when it is asked for. */
-class Gone {
-  #controller: AbortController | undefined
-  isGone = false
-
-  tell(): void {
-    this.isGone = true
-    this.#controller?.abort()
-  }
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    return this.#controller.signal
+  #forward({ context, answer, forward }: Arrival, destination: Destination): void {
+    if (hasUnknownExpectation(context.request)) {
+      answerProblem(context, answer, "EXPECTATION_FAILED")
+      return
+    }
+    context.forwarding = forward(destination)
+    context.forwarding?.start()
   }
 }
 
 /** The answer to a denial that brings none, which should not happen. */
 const noAnswer = { status: 429, contentType: "text/plain", body: "" }
+
+/** Removes `/api` from `/api/x`, but not from `/apix`. */
+function stripped(path: string, prefix: string | undefined): string {
+  if (prefix === undefined || !path.startsWith(prefix)) return path
+  if (path.length > prefix.length && path[prefix.length] !== "/") return path
+  return path.slice(prefix.length) || "/"
+}
+
+function withQuery(path: string, query: string): string {
+  return query === "" ? path : `${path}?${query}`
+}

@@ -1,15 +1,20 @@
-// Which headers the gateway passes on, of requests and of answers.
+// Which headers the gateway passes on, of requests and of answers, and which it writes itself.
 
-import type { AnswerHead } from "../upstream/answer-head.js"
+import type { DeniedAnswer } from "sluice/http"
+import type { Route } from "../routes/route.js"
+import type { AnswerHead } from "../upstream/answer-parser.js"
+import type { Target } from "../upstream/target.js"
+import { type BodyFraming, type ClientRequest, expectsContinue, isHttp2 } from "./client-request.js"
+import type { Destination } from "./request-context.js"
 
 /** Passed on. */
-export const PASS = 0
+const PASS = 0
 /** For one connection only, or written by the gateway: never passed on. */
 const DROP = 1
 /** Claims who the client is: passed on only from a trusted proxy. */
-export const CLAIM = 2
+const CLAIM = 2
 /** Names another method than the one that was limited: passed on only where the route allows it. */
-export const METHOD_OVERRIDE = 3
+const METHOD_OVERRIDE = 3
 
 /** Hop-by-hop by RFC 9110, 7.6.1, or by its predecessors. The gateway writes `te` and `trailer` itself where they apply. */
 const HOP_BY_HOP = [
@@ -90,7 +95,7 @@ function kindOfWith(kinds: ReadonlyMap<string, number>, normal: (name: string) =
 }
 
 /** CGI, WSGI and PHP turn `X_Forwarded_For` and `X-Forwarded-For` into the same variable. */
-export const requestKind = kindOfWith(requestKinds, (name) => name.toLowerCase().replaceAll("_", "-"))
+const requestKind = kindOfWith(requestKinds, (name) => name.toLowerCase().replaceAll("_", "-"))
 const answerKind = kindOfWith(answerKinds, (name) => name.toLowerCase())
 
 /** Fields that are not allowed in trailers (RFC 9110, 6.5.1). */
@@ -115,47 +120,87 @@ export function passedTrailers(trailers: readonly string[]): string[] {
 const NONE: ReadonlySet<string> = new Set()
 
 /** The names in a Connection header: those headers are for this connection only. */
-export function namedInConnection(connection: string | undefined): ReadonlySet<string> {
+function namedInConnection(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === "" || /^(?:keep-alive|close)$/i.test(connection)) return NONE
   return new Set(connection.split(",").map((word) => word.trim().toLowerCase()))
 }
 
 /**
- * Returns the headers for the client: `own`, with lower-case names, and those of the upstream that have no other value in `own`.
- * Adds to the list `own`.
+ * Writes the head of a request for its upstream: with new framing, and without headers that are for the client's connection.
+ * `upgrade` is the protocol to switch to.
  */
-export function answerHeaders(head: AnswerHead, own: string[]): string[] {
-  const { headers } = head
-  const names = own.filter((_, i) => i % 2 === 0)
+export function requestHead(
+  request: ClientRequest,
+  { route, upstreamPath, client }: Destination,
+  host: string,
+  framing: BodyFraming,
+  upgrade?: string,
+): string {
+  const { headers, rawHeaders } = request
+  const isNew = isHttp2(request)
+  const named = namedInConnection(headers.connection)
+  let head = `${request.method} ${upstreamPath} HTTP/1.1\r\nhost: ${host}\r\n`
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    const kind = requestKind(name)
+    if (kind === DROP || (kind === CLAIM && !client.isBehindProxy)) continue
+    if (kind === METHOD_OVERRIDE && route.passesMethodOverride !== true) continue
+    if (named.size > 0 && named.has(name.toLowerCase())) continue
+    // Pseudo-headers of HTTP/2 start with a colon. It may send each cookie in a header of its own.
+    if (isNew && (name.startsWith(":") || name === "cookie")) continue
+    head += `${name}: ${rawHeaders[i + 1]}\r\n`
+  }
+  if (isNew && headers.cookie !== undefined) head += `cookie: ${headers.cookie}\r\n`
+  head += client.forwardedLines
+  head += `via: ${headers.via === undefined ? "" : `${headers.via}, `}${isNew ? "2" : request.httpVersion} sluice\r\n`
+  if (expectsContinue(request) && framing !== "none") head += "expect: 100-continue\r\n"
+  if (takesTrailers(headers.te)) head += "te: trailers\r\n"
+  if (framing === "chunked") {
+    if (headers.trailer !== undefined) head += `trailer: ${headers.trailer}\r\n`
+    head += "transfer-encoding: chunked\r\n"
+  } else if (framing !== "none") head += `content-length: ${framing}\r\n`
+  return `${head}connection: ${upgrade === undefined ? "keep-alive" : `upgrade\r\nupgrade: ${upgrade}`}\r\n\r\n`
+}
+
+function takesTrailers(te: string | string[] | undefined): boolean {
+  return te !== undefined && /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(String(te))
+}
+
+/** The Host header for the upstream: the client's, or the name of the target. */
+export function hostFor({ keepHost }: Route, { origin }: Target, host: string | undefined): string {
+  return keepHost && host !== undefined && host !== "" ? host : origin.slice(origin.indexOf("//") + 2)
+}
+
+/** The headers of a whole answer of the gateway's own, with `own` in front of the others. */
+export function wholeHeaders({ contentType, body }: DeniedAnswer, own: readonly string[]): string[] {
+  const length = String(Buffer.byteLength(body))
+  return [...own, "content-type", contentType, "cache-control", "no-store", "content-length", length]
+}
+
+/** Returns the headers for the client: `own`, with lower-case names, then those of the upstream that have other names. */
+export function answerHeaders(head: AnswerHead, own: readonly string[]): string[] {
+  const { headers, status } = head
   const named = namedInConnection(head.connection)
+  // RFC 9110, 8.6: interim answers and 204 have no Content-Length.
+  const hasLength = status >= 200 && status !== 204
+  const passed = [...own]
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string
-    if (isPassed(name, head.status, names, named)) own.push(name, headers[i + 1] as string)
+    if (answerKind(name) !== PASS || isNamed(own, name)) continue
+    if (isContentLength(name) ? !hasLength : named.size > 0 && named.has(name.toLowerCase())) continue
+    passed.push(name, headers[i + 1] as string)
   }
-  return own
+  return passed
 }
 
-/** Whether a header of an upstream's answer is passed on, beside the gateway's own of these names. */
-function isPassed(
-  name: string,
-  status: number,
-  names: readonly string[],
-  named: ReadonlySet<string>,
-): boolean {
-  if (answerKind(name) !== PASS) return false
-  if (names.length > 0 && isOneOf(names, name)) return false
-  if (named.size > 0 && named.has(name.toLowerCase()) && !isFraming(name)) return false
-  // RFC 9110, 8.6: interim answers and 204 have no Content-Length.
-  return (status !== 204 && status >= 200) || !isFraming(name)
-}
-
-function isFraming(name: string): boolean {
+function isContentLength(name: string): boolean {
   return name.length === "content-length".length && name.toLowerCase() === "content-length"
 }
 
-function isOneOf(names: readonly string[], name: string): boolean {
-  for (let i = 0; i < names.length; i++) {
-    const other = names[i] as string
+/** Whether a list of headers with lower-case names has this one. */
+function isNamed(headers: readonly string[], name: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const other = headers[i] as string
     if (other.length === name.length && other === name.toLowerCase()) return true
   }
   return false

@@ -14,7 +14,7 @@ import {
   startHttp2Gateway,
 } from "../http2-gateway.test-support.js"
 import { LOOPBACK, startRawUpstream } from "./gateway.test-support.js"
-import { createLimiting } from "./rule-limiting.js"
+import { createLimiting } from "./limiting.js"
 
 const DENY_ALL = `
 version: 1

@@ -7,11 +7,11 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Stream,
 } from "node:http2"
+import type { DeniedAnswer } from "sluice/http"
 import { MAX_DISCARDED_BYTES } from "../../http/body.js"
-import type { AnswerHead } from "../upstream/answer-head.js"
-import { type ClientAnswer, type WholeAnswer, wholeHeaders } from "./client-answer.js"
-import { answerHeaders } from "./headers.js"
-import type { OwnHeaders } from "./limiting.js"
+import type { AnswerHead } from "../upstream/answer-parser.js"
+import type { ClientAnswer } from "./client-answer.js"
+import { answerHeaders, wholeHeaders } from "./headers.js"
 
 /** How long a client may go on sending a request that is answered before its stream is closed. */
 const LINGER_MS = 2_000
@@ -30,7 +30,7 @@ export class Http2Answer implements ClientAnswer {
     this.#stream = response.stream
   }
 
-  whole(answer: WholeAnswer, own: OwnHeaders | undefined): void {
+  whole(answer: DeniedAnswer, own: readonly string[]): void {
     const stream = this.#stream
     if (stream.destroyed || stream.headersSent) return
     // The compatibility response would end the stream with trailers, after two more turns of the event loop.
@@ -46,10 +46,8 @@ export class Http2Answer implements ClientAnswer {
       stream.additionalHeaders({ ":status": status, ...grouped(headers) })
   }
 
-  head(head: AnswerHead, own: OwnHeaders | undefined, added: readonly string[]): void {
-    const headers = answerHeaders(head, [...(own?.headers ?? [])])
-    headers.push(...added)
-    this.#response.writeHead(head.status, grouped(headers))
+  head(head: AnswerHead, own: readonly string[], added: readonly string[]): void {
+    this.#response.writeHead(head.status, grouped([...answerHeaders(head, own), ...added]))
   }
 
   flush(): void {

@@ -1,6 +1,6 @@
 // The gateway's own answers: what a client is told when no upstream answers its request. Upstream details are never disclosed.
 
-import { type Problem, problemOf } from "sluice/http"
+import { type DeniedAnswer, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "sluice/http"
 import { InvalidMessage } from "../../http1/fields.js"
 import type { Refusal } from "../upstream/pool.js"
 
@@ -26,14 +26,18 @@ const problems = {
 
 export type GatewayProblem = keyof typeof problems
 
-export function gatewayProblem(code: GatewayProblem): Problem {
+/** The answer that tells a client of a problem. */
+export function problemAnswer(code: GatewayProblem): DeniedAnswer {
   const [status, detail] = problems[code]
-  return problemOf(status, code, detail)
+  return { status, contentType: PROBLEM_CONTENT_TYPE, body: problemBody(problemOf(status, code, detail)) }
 }
 
-/** What refuses bytes that are not a valid request, by status. */
-export const refusalProblems: Readonly<Record<number, GatewayProblem>> = {
-  400: "REQUEST_INVALID",
+/** The answer to bytes that are not a valid request, which are refused with this status. */
+export function refusalAnswer(status: number): DeniedAnswer {
+  return problemAnswer(refusalProblems[status] ?? "REQUEST_INVALID")
+}
+
+const refusalProblems: Readonly<Record<number, GatewayProblem>> = {
   408: "REQUEST_TIMEOUT",
   431: "HEAD_TOO_LARGE",
   501: "ENCODING_UNSUPPORTED",

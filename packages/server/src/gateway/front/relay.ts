@@ -1,14 +1,13 @@
 // Passes an upstream's answer on to the client, no faster than the client receives it.
 
-import type { AnswerHead } from "../upstream/answer-head.js"
+import type { AnswerHead } from "../upstream/answer-parser.js"
 import type { ClientAnswer } from "./client-answer.js"
-import { type ClientRequest, isHttp2 } from "./client-request.js"
+import { isHttp2 } from "./client-request.js"
 import { byName, passedTrailers } from "./headers.js"
 import type { RequestContext } from "./request-context.js"
 
 export class Relay {
   readonly #context: RequestContext
-  readonly #request: ClientRequest
   readonly #answer: ClientAnswer
   readonly #drained: () => void
   #head: AnswerHead | undefined
@@ -21,7 +20,6 @@ export class Relay {
   /** `drained` is called when more may be written. */
   constructor(context: RequestContext, answer: ClientAnswer, drained: () => void) {
     this.#context = context
-    this.#request = context.request
     this.#answer = answer
     this.#drained = drained
   }
@@ -90,7 +88,7 @@ export class Relay {
   #writeHead(length: number | undefined): void {
     const head = this.#head as AnswerHead
     const context = this.#context
-    const request = this.#request
+    const { request } = context
     const { status } = head
     let added = NOTHING
     if (context.admission?.mustSettle === true) context.answerHeaders = byName(head.headers)
@@ -98,7 +96,7 @@ export class Relay {
       if (length !== undefined) added = ["content-length", String(length)]
       else if (isHttp2(request) || request.httpVersionMinor === 1) added = trailerNames(head)
     }
-    this.#answer.head(head, context.admission, added)
+    this.#answer.head(head, context.limitHeaders, added)
     context.status = status
     this.#isHeadWritten = true
   }

@@ -2,8 +2,9 @@
 
 import type { RuleDecision } from "sluice/rules"
 import type { Route } from "../routes/route.js"
-import type { Target } from "../upstream/upstream.js"
+import type { Target } from "../upstream/target.js"
 import type { ClientRequest } from "./client-request.js"
+import type { ClientIdentity } from "./forwarded-headers.js"
 import type { Admission } from "./limiting.js"
 
 /** A request that is over: its last byte is sent, or the client or the upstream disconnected. */
@@ -42,16 +43,35 @@ export interface GatewayWatch {
   ended(event: Forwarded): void
 }
 
+/** Where the gateway forwards a request to, and for whom. */
+export interface Destination {
+  readonly route: Route
+  /** The canonical path with its query, which the rules match. */
+  readonly path: string
+  /** The same without the prefix that the route strips. */
+  readonly upstreamPath: string
+  readonly client: ClientIdentity
+}
+
+/** Carries one request to its upstream, and the answer back. */
+export interface Forwarding {
+  start(): void
+  /** The client has its answer, or has disconnected. */
+  abandon(): void
+}
+
 /** The client disconnected before it was answered. nginx uses this number. */
 const CLIENT_GONE = 499
+const NO_HEADERS: readonly string[] = []
 
 export class RequestContext {
   readonly request: ClientRequest
-  readonly startedAt = performance.now()
+  readonly #startedAt = performance.now()
   readonly #watch: GatewayWatch | undefined
   route: Route | undefined
   target: Target | undefined
   admission: Admission | undefined
+  forwarding: Forwarding | undefined
   host: string | undefined
   path: string
   clientIp: string | undefined
@@ -65,6 +85,7 @@ export class RequestContext {
   answerHeaders: Record<string, string> | undefined
   answerTrailers: Record<string, string> | undefined
   #isOver = false
+  #controller: AbortController | undefined
 
   constructor(request: ClientRequest, watch: GatewayWatch | undefined) {
     this.request = request
@@ -72,15 +93,28 @@ export class RequestContext {
     this.#watch = watch
   }
 
-  /** The rate limit headers for the answer, as a new list. */
-  ownHeaders(): string[] {
-    return [...(this.admission?.headers ?? [])]
+  /** The rate limit headers for the answer: name, value, name, value, names in lower case. Do not change the list. */
+  get limitHeaders(): readonly string[] {
+    return this.admission?.headers ?? NO_HEADERS
   }
 
-  /** Ends the request. `now` is by `performance.now()`. Only the first call counts. */
-  over(now: number): void {
+  /** Whether the client has its answer, or has disconnected. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Aborted when the request is over. Made when it is asked for: few requests need it. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    return this.#controller.signal
+  }
+
+  /** Ends the request. Only the first call counts. */
+  over(): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.forwarding?.abandon()
+    this.#controller?.abort()
     const { admission, request, status } = this
     // The upstream may have done the work for a client that disconnected before the answer: the charge stays.
     if (admission?.mustSettle === true && admission.allowed && status !== CLIENT_GONE)
@@ -98,7 +132,7 @@ export class RequestContext {
       status,
       bytesIn: this.bytesIn,
       bytesOut: this.bytesOut,
-      durationMs: now - this.startedAt,
+      durationMs: performance.now() - this.#startedAt,
       upstreamMs: this.upstreamMs,
       queuedMs: this.queuedMs,
       decision: admission?.decision,

@@ -18,7 +18,7 @@ import {
   type TestGatewayOptions,
   talk,
 } from "./gateway.test-support.js"
-import { createLimiting } from "./rule-limiting.js"
+import { createLimiting } from "./limiting.js"
 
 const run = promisify(execFile)
 

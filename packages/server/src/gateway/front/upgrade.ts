@@ -1,36 +1,23 @@
 // WebSocket and other upgrades: asks the upstream to switch protocols, then passes bytes on in both directions.
 
 import type { Duplex } from "node:stream"
-import { PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import type { DeniedAnswer } from "sluice/http"
 import { fieldLines } from "../../http1/fields.js"
 import { statusLine } from "../../http1/response.js"
-import type { Route } from "../routes/route.js"
-import type { AnswerHead } from "../upstream/answer-head.js"
+import type { AnswerHead } from "../upstream/answer-parser.js"
 import type { Connection, Exchanging } from "../upstream/connection.js"
 import type { Refusal, Taker } from "../upstream/pool.js"
-import type { Target } from "../upstream/upstream.js"
-import type { ClientRequest } from "./client-request.js"
+import type { Target } from "../upstream/target.js"
+import { answerProblem, type OwnAnswer } from "./client-answer.js"
 import { type Deadline, DeadlineTimer } from "./deadline-timer.js"
-import type { Origin } from "./forwarded-headers.js"
-import { answerHeaders } from "./headers.js"
-import {
-  failureOf,
-  type GatewayProblem,
-  gatewayProblem,
-  type OnUpstreamFailure,
-  refusals,
-} from "./problems.js"
-import type { RequestContext } from "./request-context.js"
-import { hostFor, requestHead } from "./request-head.js"
+import { answerHeaders, hostFor, requestHead, wholeHeaders } from "./headers.js"
+import { failureOf, type GatewayProblem, type OnUpstreamFailure, refusals } from "./problems.js"
+import type { Destination, Forwarding, RequestContext } from "./request-context.js"
 
-export class Upgrade implements Exchanging, Taker {
+export class Upgrade implements Forwarding, Exchanging, Taker {
   readonly #context: RequestContext
-  readonly #request: ClientRequest
-  readonly #socket: Duplex
-  readonly #early: EarlyBytes
-  readonly #route: Route
-  readonly #path: string
-  readonly #origin: Origin
+  readonly #client: UpgradingClient
+  readonly #destination: Destination
   readonly #onFailure: OnUpstreamFailure | undefined
   readonly #timer: DeadlineTimer
   #target: Target | undefined
@@ -41,27 +28,21 @@ export class Upgrade implements Exchanging, Taker {
 
   constructor(
     context: RequestContext,
-    socket: Duplex,
-    early: EarlyBytes,
-    route: Route,
-    path: string,
-    origin: Origin,
+    client: UpgradingClient,
+    destination: Destination,
     onFailure: OnUpstreamFailure | undefined,
   ) {
     this.#context = context
-    this.#request = context.request
-    this.#socket = socket
-    this.#early = early
-    this.#route = route
-    this.#path = path
-    this.#origin = origin
+    this.#client = client
+    this.#destination = destination
     this.#onFailure = onFailure
-    const deadlines = { ...route.deadlines, total: 0 }
+    const deadlines = { ...destination.route.deadlines, total: 0 }
     this.#timer = new DeadlineTimer(deadlines, performance.now(), (deadline) => this.#expired(deadline))
   }
 
   start(): void {
-    const target = this.#route.upstream.pick()
+    const { upstream, deadlines } = this.#destination.route
+    const target = upstream.pick()
     if (target === undefined) {
       this.#answer("UPSTREAM_UNAVAILABLE")
       return
@@ -69,7 +50,7 @@ export class Upgrade implements Exchanging, Taker {
     this.#target = target
     this.#context.target = target
     target.begin()
-    target.pool.take(this, { connectMs: this.#route.deadlines.connect, kind: "alone" })
+    target.pool.take(this, { connectMs: deadlines.connect, kind: "alone" })
   }
 
   /** The client has disconnected. */
@@ -87,22 +68,14 @@ export class Upgrade implements Exchanging, Taker {
       connection.drop()
       return
     }
-    const request = this.#request
+    const { request, host } = this.#context
     this.#connection = connection
     this.#sentAt = performance.now()
     this.#timer.enter("headers", this.#sentAt)
-    const upgrade = request.headers.upgrade ?? ""
     connection.begin(this, { isHead: request.method === "HEAD", isUpgrade: true })
+    const hostHeader = hostFor(this.#destination.route, this.#target as Target, host)
     connection.write(
-      requestHead({
-        request,
-        target: this.#path,
-        host: hostFor(this.#route, this.#target as Target, this.#context.host),
-        origin: this.#origin,
-        framing: "none",
-        passesMethodOverride: this.#route.passesMethodOverride,
-        upgrade,
-      }),
+      requestHead(request, this.#destination, hostHeader, "none", request.headers.upgrade ?? ""),
     )
     connection.sent()
   }
@@ -112,18 +85,17 @@ export class Upgrade implements Exchanging, Taker {
     const upstream = (this.#connection as Connection).detach()
     this.#timer.stop()
     this.#answered(head, ["connection", "upgrade", "upgrade", protocolOf(head)])
-    const early = this.#early.take()
-    if (rest.length > 0) this.#socket.write(rest)
+    const { socket } = this.#client
+    const early = this.#client.takeEarlyBytes()
+    if (rest.length > 0) socket.write(rest)
     if (early.length > 0) upstream.write(early)
     context.bytesIn += early.length
     context.bytesOut += rest.length
-    join(this.#socket, upstream, {
-      toUpstream: (bytes) => {
-        context.bytesIn += bytes
-      },
-      toClient: (bytes) => {
-        context.bytesOut += bytes
-      },
+    pump(socket, upstream, (bytes) => {
+      context.bytesIn += bytes
+    })
+    pump(upstream, socket, (bytes) => {
+      context.bytesOut += bytes
     })
   }
 
@@ -137,15 +109,16 @@ export class Upgrade implements Exchanging, Taker {
   body(bytes: Buffer): void {
     this.#context.bytesOut += bytes.length
     this.#timer.mark()
-    if (!this.#socket.write(bytes)) {
-      const upstream = this.#connection?.socket
-      upstream?.pause()
-      this.#socket.once("drain", () => upstream?.resume())
-    }
+    const { socket } = this.#client
+    if (socket.write(bytes)) return
+    const upstream = this.#connection?.socket
+    upstream?.pause()
+    socket.once("drain", () => upstream?.resume())
   }
 
   ended(): void {
-    this.#socket.end(() => this.#socket.destroy())
+    const { socket } = this.#client
+    socket.end(() => socket.destroy())
     this.#over("answered")
   }
 
@@ -171,9 +144,8 @@ export class Upgrade implements Exchanging, Taker {
     context.status = head.status
     context.upstreamMs = performance.now() - this.#sentAt
     this.#hasAnswer = true
-    const headers = answerHeaders(head, context.ownHeaders())
-    const lines = fieldLines([...headers, ...framing])
-    this.#socket.write(`HTTP/1.1 ${head.status} ${head.reason}\r\n${lines}\r\n`, "latin1")
+    const lines = fieldLines(answerHeaders(head, context.limitHeaders)) + fieldLines(framing)
+    this.#client.socket.write(`HTTP/1.1 ${head.status} ${head.reason}\r\n${lines}\r\n`, "latin1")
   }
 
   #expired(deadline: Deadline): void {
@@ -187,16 +159,10 @@ export class Upgrade implements Exchanging, Taker {
   }
 
   #answer(problem: GatewayProblem): void {
-    const context = this.#context
-    context.error = problem
+    this.#context.error = problem
     this.#over("failed")
-    if (this.#hasAnswer) {
-      this.#socket.destroy()
-      return
-    }
-    const { status, bytes } = endWithProblem(this.#socket, problem, context.ownHeaders())
-    context.status = status
-    context.bytesOut = bytes
+    if (this.#hasAnswer) this.#client.socket.destroy()
+    else answerProblem(this.#context, this.#client, problem)
   }
 
   #over(outcome: "answered" | "failed"): void {
@@ -221,49 +187,53 @@ function protocolOf({ headers }: AnswerHead): string {
 const MAX_EARLY_BYTES = 65_536
 
 /**
- * Holds what a client sends before the upstream has switched. The socket is read meanwhile, because a socket that is not read
- * does not report that its client has disconnected.
+ * A client that asks to switch protocols. It holds what the client sends before the upstream has switched. The socket is read
+ * meanwhile, because a socket that is not read does not report that its client has disconnected.
  */
-export class EarlyBytes {
-  readonly #socket: Duplex
-  readonly #pieces: Buffer[]
-  #length: number
+export class UpgradingClient implements OwnAnswer {
+  readonly socket: Duplex
+  readonly #isHead: boolean
+  readonly #early: Buffer[]
+  #earlyBytes: number
 
-  constructor(socket: Duplex, head: Buffer) {
-    this.#socket = socket
-    this.#pieces = [head]
-    this.#length = head.length
+  /** `early` are bytes that came with the head of the request. */
+  constructor(socket: Duplex, method: string, early: Buffer) {
+    this.socket = socket
+    this.#isHead = method === "HEAD"
+    this.#early = [early]
+    this.#earlyBytes = early.length
     socket.on("data", this.#onData).on("end", this.#onEnd)
   }
 
   /** Returns the bytes, and stops reading: the caller reads the socket from here on. */
-  take(): Buffer {
-    this.#socket.off("data", this.#onData).off("end", this.#onEnd)
-    return Buffer.concat(this.#pieces)
+  takeEarlyBytes(): Buffer {
+    this.socket.off("data", this.#onData).off("end", this.#onEnd)
+    return Buffer.concat(this.#early)
+  }
+
+  /** Writes a whole answer and ends the connection. */
+  whole(answer: DeniedAnswer, own: readonly string[]): void {
+    const { socket } = this
+    if (!socket.writable) {
+      socket.destroy()
+      return
+    }
+    const head = `${statusLine(answer.status)}${fieldLines(wholeHeaders(answer, own))}connection: close\r\n\r\n`
+    socket.end(this.#isHead ? head : head + answer.body, () => socket.destroy())
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    this.#pieces.push(bytes)
-    this.#length += bytes.length
-    if (this.#length > MAX_EARLY_BYTES) this.#socket.pause()
+    this.#early.push(bytes)
+    this.#earlyBytes += bytes.length
+    if (this.#earlyBytes > MAX_EARLY_BYTES) this.socket.pause()
   }
 
   readonly #onEnd = (): void => {
-    this.#socket.destroy()
+    this.socket.destroy()
   }
 }
 
-interface TunnelWatch {
-  toUpstream(bytes: number): void
-  toClient(bytes: number): void
-}
-
-/** Pipes two sockets into each other until either ends, no faster than the other side receives. */
-function join(client: Duplex, upstream: Duplex, watch: TunnelWatch): void {
-  pump(client, upstream, watch.toUpstream)
-  pump(upstream, client, watch.toClient)
-}
-
+/** Passes on what one side of a switched connection sends, no faster than the other side receives it. */
 function pump(from: Duplex, to: Duplex, moved: (bytes: number) => void): void {
   from.on("data", (bytes: Buffer) => {
     moved(bytes.length)
@@ -275,36 +245,4 @@ function pump(from: Duplex, to: Duplex, moved: (bytes: number) => void): void {
   from.on("end", () => to.end())
   from.on("error", () => to.destroy())
   from.on("close", () => (to.writableEnded ? undefined : to.destroy()))
-}
-
-/** Writes a whole answer and ends the connection. Returns the length of the body. */
-export function endWith(
-  socket: Duplex,
-  status: number,
-  contentType: string,
-  body: string,
-  headers: readonly string[] = [],
-): number {
-  const bytes = Buffer.byteLength(body)
-  const all = [
-    ...headers,
-    ...["content-type", contentType],
-    ...["cache-control", "no-store"],
-    ...["content-length", String(bytes)],
-    ...["connection", "close"],
-  ]
-  if (socket.writable)
-    socket.end(`${statusLine(status)}${fieldLines(all)}\r\n${body}`, () => socket.destroy())
-  else socket.destroy()
-  return bytes
-}
-
-export function endWithProblem(
-  socket: Duplex,
-  code: GatewayProblem,
-  headers: readonly string[] = [],
-): { status: number; bytes: number } {
-  const problem = gatewayProblem(code)
-  const { status } = problem
-  return { status, bytes: endWith(socket, status, PROBLEM_CONTENT_TYPE, problemBody(problem), headers) }
 }

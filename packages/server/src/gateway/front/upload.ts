@@ -4,9 +4,8 @@
 import { type TimeoutEntry, Timeouts } from "sluice/internal"
 import type { UploadRate } from "../routes/route.js"
 import type { Connection } from "../upstream/connection.js"
-import type { RequestBody } from "./client-request.js"
+import type { BodyFraming, RequestBody } from "./client-request.js"
 import { passedTrailers } from "./headers.js"
-import type { BodyFraming } from "./request-head.js"
 
 export interface UploadWatch {
   /** The first bytes have arrived, or the body is empty. Called once, and only before there is a connection. */

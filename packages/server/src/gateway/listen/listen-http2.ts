@@ -7,11 +7,11 @@ import {
 } from "node:http2"
 import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
-import { ipKey, PROBLEM_CONTENT_TYPE, problemBody } from "sluice/http"
+import { ipKey } from "sluice/http"
 import { ClientCounts } from "../front/client-counts.js"
 import type { Gateway } from "../front/gateway.js"
 import { Http2Answer } from "../front/http2-answer.js"
-import { gatewayProblem } from "../front/problems.js"
+import { problemAnswer } from "../front/problems.js"
 import { Http2Connection, sayGoodbye } from "./http2-connection.js"
 import { Http2Socket } from "./http2-socket.js"
 
@@ -89,7 +89,7 @@ export function createHttp2(options: Http2SideOptions): Http2Side {
   const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     if (!streams.admit(request)) return
     if (headBytes(request) <= maxHeaderBytes) gateway.handleHttp2(request, response)
-    else refuseHead(request, response)
+    else new Http2Answer(request, response).whole(problemAnswer("HEAD_TOO_LARGE"), [])
   }
   server.on("request", handle)
   server.on("checkContinue", handle)
@@ -127,13 +127,6 @@ function headBytes({ rawHeaders }: Http2ServerRequest): number {
   let bytes = 0
   for (const text of rawHeaders) bytes += text.length
   return bytes
-}
-
-function refuseHead(request: Http2ServerRequest, response: Http2ServerResponse): void {
-  const problem = gatewayProblem("HEAD_TOO_LARGE")
-  const body = problemBody(problem)
-  const answer = { status: problem.status, contentType: PROBLEM_CONTENT_TYPE, body, isLast: false }
-  new Http2Answer(request, response).whole({ ...answer, bytes: Buffer.byteLength(body) }, undefined)
 }
 
 /**

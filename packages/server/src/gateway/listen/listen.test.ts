@@ -31,13 +31,14 @@ const helloHttp2: Gateway["handleHttp2"] = ({ httpVersion }, response) => {
   response.end("hello")
 }
 
-async function start(handle: Handle, options: Partial<GatewayListenerOptions & Gateway> = {}) {
-  const gateway: Gateway = {
+type TestGateway = GatewayListenerOptions["gateway"]
+
+async function start(handle: Handle, options: Partial<GatewayListenerOptions & TestGateway> = {}) {
+  const gateway: TestGateway = {
     handle,
     handleHttp2: helloHttp2,
     upgrade: (_request, socket) => void socket.end("HTTP/1.1 501 Not Implemented\r\n\r\n"),
     endsWithClient: true,
-    upgrades: 0,
     ...options,
   }
   const listener = await listen({

@@ -12,8 +12,8 @@ import {
 } from "../../config/gateway-schema.js"
 import type { UpstreamTls } from "../upstream/dial.js"
 import { HealthCheck, type OnHealthChange, probe } from "../upstream/health-check.js"
-import { openPool, type Pool } from "../upstream/pool.js"
-import { MonitoredTarget } from "../upstream/target-health.js"
+import { Pool } from "../upstream/pool.js"
+import { MonitoredTarget } from "../upstream/target.js"
 import { BalancedUpstream } from "../upstream/upstream.js"
 import { compileRoutes, prefixOf, type Route, type RouteTable } from "./route.js"
 
@@ -126,7 +126,7 @@ export class LiveRoutes implements RouteTable {
     const bounds = { maxConnections: connections, maxWaiting: waiting, clientShare }
     const targets = wanted.targets.map((address) => {
       const { origin } = new URL(address)
-      const pool = openPool(origin, { tls, ...bounds, keepAliveMs: keepAlive })
+      const pool = new Pool(origin, { tls, ...bounds, keepAliveMs: keepAlive })
       return new MonitoredTarget(origin, pool, { failures: ejection.failures, forMs: ejection.for }, clock)
     })
     const checks =

@@ -1,8 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { InvalidMessage } from "../../http1/fields.js"
-import type { AnswerHead } from "./answer-head.js"
-import { AnswerParser, type Asked } from "./answer-parser.js"
+import { type AnswerHead, AnswerParser, type Asked } from "./answer-parser.js"
 
 interface Told {
   interim: number[]

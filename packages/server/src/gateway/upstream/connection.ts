@@ -1,8 +1,7 @@
 // One keep-alive connection to an upstream. It has one exchange at a time.
 
 import type { Socket } from "node:net"
-import type { AnswerHead } from "./answer-head.js"
-import { AnswerParser, type AnswerReader, type Asked } from "./answer-parser.js"
+import { type AnswerHead, AnswerParser, type AnswerReader, type Asked } from "./answer-parser.js"
 import type { ClientShare } from "./client-shares.js"
 
 /** Receives the answer of one exchange, and what happens to its connection. */

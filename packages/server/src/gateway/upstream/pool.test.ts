@@ -6,7 +6,7 @@ import { makeCertificate, type TestCertificate } from "../../../../../test/suppo
 import { eventually } from "../../../../../test/support/eventually.js"
 import { LOOPBACK, startGateway, startRawUpstream, startUpstream } from "../front/gateway.test-support.js"
 import type { Connection } from "./connection.js"
-import { openPool, type Pool, type Refusal } from "./pool.js"
+import { Pool, type Refusal } from "./pool.js"
 
 let certificate: TestCertificate
 beforeAll(() => {
@@ -117,7 +117,7 @@ describe("a pool", () => {
 
   it("refuses a request at once when too many wait", async () => {
     const upstream = await startRawUpstream(() => undefined)
-    const pool = openPool(upstream.origin, { maxConnections: 1, maxWaiting: 2 })
+    const pool = new Pool(upstream.origin, { maxConnections: 1, maxWaiting: 2 })
     onTestFinished(() => pool.close())
     const held = (await take(pool)) as Connection
     const waiting = [take(pool), take(pool)]
@@ -128,7 +128,7 @@ describe("a pool", () => {
 
   it("limits a client to its share, and lets clients take turns", async () => {
     const upstream = await startRawUpstream(() => undefined)
-    const pool = openPool(upstream.origin, { maxConnections: 4, maxWaiting: 8, clientShare: 0.5 })
+    const pool = new Pool(upstream.origin, { maxConnections: 4, maxWaiting: 8, clientShare: 0.5 })
     onTestFinished(() => pool.close())
     const order: string[] = []
     const held: Connection[] = []
@@ -165,7 +165,7 @@ describe("a pool", () => {
 
   it("removes 50,000 waiting requests without blocking", async () => {
     const upstream = await startRawUpstream(() => undefined)
-    const pool = openPool(upstream.origin, { maxConnections: 1, maxWaiting: 50_000 })
+    const pool = new Pool(upstream.origin, { maxConnections: 1, maxWaiting: 50_000 })
     onTestFinished(() => pool.close())
     const held = (await take(pool)) as Connection
     const takers = Array.from({ length: 50_000 }, () => ({
@@ -181,7 +181,7 @@ describe("a pool", () => {
 
   it("gives a connection to the next request when the first has left", async () => {
     const upstream = await startRawUpstream((socket) => socket.write(OK))
-    const pool = openPool(upstream.origin)
+    const pool = new Pool(upstream.origin)
     onTestFinished(() => pool.close())
     const taker = { connected: () => expect.unreachable(), refused: () => expect.unreachable() }
     pool.take(taker, { connectMs: 1_000 })

@@ -36,29 +36,14 @@ export interface TakeOptions {
   readonly client?: string | undefined
 }
 
-export interface Pool {
-  /** Connections that are open or being opened. */
-  readonly open: number
-  readonly idle: number
-  readonly silentUploads: SilentUploads
-  take(taker: Taker, options: TakeOptions): void
-  /** Cancels a `take` that still waits. */
-  leave(taker: Taker): void
-  /** Refuses new requests. Idle connections close now, the others after their exchange; resolves after the last. */
-  close(): Promise<void>
-}
-
-export function openPool(origin: string, options: PoolOptions = {}): Pool {
-  return new ConnectionPool(dialer(origin, options.tls), options)
-}
-
 const KEEP_ALIVE_MS = 4_000
 const MAX_CONNECTIONS = 1_024
 const MAX_WAITING = 1_024
 /** Stop using a connection this long before the upstream closes it: a request could be on its way at that moment. */
 const KEEP_ALIVE_MARGIN_MS = 1_000
 
-class ConnectionPool implements Pool, ConnectionOwner {
+/** The connections to one origin. */
+export class Pool implements ConnectionOwner {
   readonly silentUploads: SilentUploads
   readonly #dial: Dial
   readonly #maxConnections: number
@@ -73,8 +58,8 @@ class ConnectionPool implements Pool, ConnectionOwner {
   #isClosed = false
   #onEmpty: (() => void) | undefined
 
-  constructor(dial: Dial, options: PoolOptions) {
-    this.#dial = dial
+  constructor(origin: string, options: PoolOptions = {}) {
+    this.#dial = dialer(origin, options.tls)
     this.#maxConnections = options.maxConnections ?? MAX_CONNECTIONS
     this.silentUploads = new SilentUploads(this.#maxConnections)
     this.#keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
@@ -87,6 +72,7 @@ class ConnectionPool implements Pool, ConnectionOwner {
     })
   }
 
+  /** Connections that are open or being opened. */
   get open(): number {
     return this.#sockets.size
   }
@@ -120,10 +106,12 @@ class ConnectionPool implements Pool, ConnectionOwner {
     else if (kind === "fresh" && mayHold) this.#idle[0]?.socket.destroy()
   }
 
+  /** Cancels a `take` that still waits. */
   leave(taker: Taker): void {
     this.#clients.leave(taker)
   }
 
+  /** Refuses new requests. Idle connections close now, the others after their exchange; resolves after the last. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#sweep)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
-import type { MonitoredTarget } from "./target-health.js"
-import { idleTarget } from "./target-health.test-support.js"
-import { type BalancedTarget, BalancedUpstream } from "./upstream.js"
+import type { MonitoredTarget } from "./target.js"
+import { idleTarget } from "./target.test-support.js"
+import { BalancedUpstream } from "./upstream.js"
 
 function targets(count: number): MonitoredTarget[] {
   return ["a", "b", "c", "d"].slice(0, count).map((name) => idleTarget(name))
@@ -12,11 +12,11 @@ function next(upstream: BalancedUpstream, count: number, except?: MonitoredTarge
   return Array.from({ length: count }, () => nameOf(upstream.pick(except))).join("")
 }
 
-function nameOf(target: BalancedTarget | undefined): string {
+function nameOf(target: MonitoredTarget | undefined): string {
   return target === undefined ? "-" : new URL(target.origin).hostname
 }
 
-function eject(target: BalancedTarget | undefined): void {
+function eject(target: MonitoredTarget | undefined): void {
   for (let i = 0; i < 2; i++) {
     target?.begin()
     target?.ended("failed")

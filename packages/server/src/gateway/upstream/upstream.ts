@@ -1,4 +1,4 @@
-import type { Pool } from "./pool.js"
+import type { MonitoredTarget, Target } from "./target.js"
 
 /** A named backend: one or more targets that give the same answers. */
 export interface Upstream {
@@ -10,27 +10,6 @@ export interface Upstream {
   pick(except?: Target): Target | undefined
 }
 
-/** One address of an upstream. */
-export interface Target {
-  /** `http://127.0.0.1:3000` */
-  readonly origin: string
-  readonly pool: Pool
-  /** An exchange starts. Every call is followed by one call of `ended`. */
-  begin(): void
-  /** `failed`: no connection, a broken connection, a passed deadline or invalid HTTP. A status of 500 is an answer. */
-  ended(outcome: "answered" | "failed"): void
-}
-
-/** A target with the facts that balancing needs. */
-export interface BalancedTarget extends Target {
-  /** Exchanges in progress. */
-  readonly active: number
-  /** The result of the active health check; true when there is none. */
-  readonly isHealthy: boolean
-  /** Whether the target is left out because its last requests failed. */
-  readonly isEjected: boolean
-}
-
 export type Balance = "round-robin" | "least-connections"
 
 /**
@@ -39,17 +18,17 @@ export type Balance = "round-robin" | "least-connections"
  */
 export class BalancedUpstream implements Upstream {
   readonly name: string
-  readonly targets: readonly BalancedTarget[]
+  readonly targets: readonly MonitoredTarget[]
   readonly #leastConnections: boolean
   #nextIndex = 0
 
-  constructor(name: string, targets: readonly BalancedTarget[], balance: Balance) {
+  constructor(name: string, targets: readonly MonitoredTarget[], balance: Balance) {
     this.name = name
     this.targets = targets
     this.#leastConnections = balance === "least-connections"
   }
 
-  pick(except?: Target): BalancedTarget | undefined {
+  pick(except?: Target): MonitoredTarget | undefined {
     const { targets } = this
     const only = targets[0]
     if (targets.length === 1 && only !== undefined) return only.isHealthy ? only : undefined
@@ -59,13 +38,13 @@ export class BalancedUpstream implements Upstream {
   }
 
   /** Searches from the target whose turn it is: the first usable one, or the one with the fewest exchanges in progress. */
-  #next(except: Target | undefined, orEjected: boolean): BalancedTarget | undefined {
+  #next(except: Target | undefined, orEjected: boolean): MonitoredTarget | undefined {
     const { targets } = this
     const { length } = targets
-    let found: BalancedTarget | undefined
+    let found: MonitoredTarget | undefined
     let at = this.#nextIndex
     for (let i = 0; i < length; i++) {
-      const target = targets[at] as BalancedTarget
+      const target = targets[at] as MonitoredTarget
       at = at + 1 === length ? 0 : at + 1
       if (target === except || !target.isHealthy || (!orEjected && target.isEjected)) continue
       if (found !== undefined && found.active <= target.active) continue

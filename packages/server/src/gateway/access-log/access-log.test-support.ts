@@ -1,5 +1,5 @@
 import type { Forwarded } from "../front/request-context.js"
-import { idleTarget } from "../upstream/target-health.test-support.js"
+import { idleTarget } from "../upstream/target.test-support.js"
 
 /** When it ended. */
 export const END = Date.UTC(2026, 9, 10, 13, 55, 36, 250)

@@ -1,6 +1,16 @@
 import { type Clock, systemClock } from "sluice"
 import type { Pool } from "./pool.js"
-import type { BalancedTarget } from "./upstream.js"
+
+/** One address of an upstream. */
+export interface Target {
+  /** `http://127.0.0.1:3000` */
+  readonly origin: string
+  readonly pool: Pool
+  /** An exchange starts. Every call is followed by one call of `ended`. */
+  begin(): void
+  /** `failed`: no connection, a broken connection, a passed deadline or invalid HTTP. A status of 500 is an answer. */
+  ended(outcome: "answered" | "failed"): void
+}
 
 /** When a target whose requests fail is ejected: left out for a while. */
 export interface Ejection {
@@ -14,10 +24,12 @@ export interface Ejection {
 const MAX_EJECTION_FACTOR = 10
 
 /** A target that counts its exchanges and is ejected after repeated failures. */
-export class MonitoredTarget implements BalancedTarget {
+export class MonitoredTarget implements Target {
   readonly origin: string
   readonly pool: Pool
+  /** Exchanges in progress. */
   active = 0
+  /** The result of the active health check; true when there is none. */
   isHealthy = true
   readonly #ejection: Ejection
   readonly #clock: Clock
@@ -33,6 +45,7 @@ export class MonitoredTarget implements BalancedTarget {
     this.#clock = clock
   }
 
+  /** Whether the target is left out because its last requests failed. */
   get isEjected(): boolean {
     return this.#ejectedUntil !== 0 && this.#clock.now() < this.#ejectedUntil
   }

@@ -1,7 +1,7 @@
 import { ManualClock } from "sluice/testing"
 import { expect, it } from "vitest"
-import type { Ejection, MonitoredTarget } from "./target-health.js"
-import { idleTarget } from "./target-health.test-support.js"
+import type { Ejection, MonitoredTarget } from "./target.js"
+import { idleTarget } from "./target.test-support.js"
 
 const clock = new ManualClock()
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
 import { type TestCore, testCore, waitingStore } from "../../core.test-support.js"
 import type { Admission, Limiting } from "./limiting.js"
-import { createLimiting, type LimitingOptions } from "./rule-limiting.js"
+import { createLimiting, type LimitingOptions } from "./limiting.js"
 
 const cores: TestCore[] = []
 afterEach(async () => {
