@@ -13,7 +13,7 @@ import { hostname, tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { draftOf, isDraft, replaceFile, sweepDrafts } from "./atomic-file.js"
-import { LastGood } from "./rules/sources/last-good.js"
+import { LastGood } from "./rules/sources/redis-follower.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import { fileSnapshot } from "./stores/memory/snapshot.js"
 

@@ -75,7 +75,7 @@ export class RuleEngine {
       this.#set = finish(this.#compile(rules.current.document, rules.current.revision))
       this.#unsubscribe = rules.subscribe((next) => this.#follower.follow(next))
     } else {
-      const parsing = options.guardRails === undefined ? {} : { guardRails: options.guardRails }
+      const parsing = { guardRails: options.guardRails }
       const document = typeof rules === "string" ? parseRuleSet(rules, parsing) : checkRuleSet(rules, parsing)
       this.#set = finish(this.#compile(document, 1))
       this.#unsubscribe = () => {}

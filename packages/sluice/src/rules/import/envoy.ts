@@ -255,7 +255,7 @@ function checkResult(
   guardRails: GuardRails | undefined,
 ): void {
   try {
-    checkRuleSet(document, guardRails === undefined ? {} : { guardRails })
+    checkRuleSet(document, { guardRails })
   } catch (error) {
     if (!(error instanceof RuleSetError)) throw error
     for (const { path, code, message } of error.problems) {

@@ -7,7 +7,7 @@ import { readYaml, type YamlText } from "./yaml-text.js"
 
 export interface ParseOptions {
   /** Bounds that an administrator sets on rules. */
-  guardRails?: GuardRails
+  guardRails?: GuardRails | undefined
   /** The name of the set in errors, such as the name of its file. Default: `"rules"`. */
   name?: string
   /**
@@ -71,8 +71,7 @@ export function checkRuleSet(set: unknown, options: ParseOptions = {}): RuleSetD
 
 function readText(text: string, name: string, options: ParseOptions, { maxBytes }: Bounds): YamlText {
   const { maxAliases, maxProblems = MAX_PROBLEMS } = options
-  const bounds = { name, maxBytes, maxProblems }
-  return readYaml(text, maxAliases === undefined ? bounds : { ...bounds, maxAliases })
+  return readYaml(text, { name, maxBytes, maxProblems, maxAliases })
 }
 
 function problemsIn(set: unknown, bounds: Bounds, max = MAX_PROBLEMS): FoundProblem[] {

@@ -39,7 +39,7 @@ export interface ReadOptions {
   /** Reads as programs in Go do: `<<` merges maps, and a scalar without quotes becomes a `Plain`. */
   readonly asGo?: boolean
   /** How many aliases the text may use. Default: 100. */
-  readonly maxAliases?: number
+  readonly maxAliases?: number | undefined
   /** How many syntax errors to report. Default: all. */
   readonly maxProblems?: number
 }

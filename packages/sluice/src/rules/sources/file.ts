@@ -1,60 +1,33 @@
 import { basename, dirname, join, resolve } from "node:path"
 import { replaceFile } from "../../atomic-file.js"
-import type { Clock } from "../../clock.js"
-import { systemClock } from "../../clock.js"
 import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
-import { checkFields, checkType } from "../../options.js"
-import type { GuardRails } from "../language/guard-rails.js"
+import { checkType } from "../../options.js"
 import { parseRuleSet } from "../language/parse.js"
 import { RuleSetError } from "../language/rule-set-error.js"
 import type { RuleSetDocument } from "../language/schema.js"
-import { finishInSlices } from "../language/steps.js"
 import { CurrentRevision } from "./current-revision.js"
-import {
-  checkExpected,
-  checkedCopy,
-  checkHistory,
-  checkHooks,
-  checkSave,
-  DEFAULT_HISTORY,
-  infosOf,
-  revisionToRestore,
-} from "./edit.js"
+import { checkExpected, checkSourceOptions, EditableSource, type SourceOptions } from "./editable-source.js"
 import { withLock } from "./file-lock.js"
 import { Journal } from "./journal.js"
 import { etagOf, makeRevision } from "./revision.js"
 import { ioError, RuleFile, watchFile } from "./rule-file.js"
 import { SerialQueue } from "./serial-queue.js"
-import type {
-  EditableRuleSource,
-  RevisionInfo,
-  RuleSetRevision,
-  RuleSourceHooks,
-  RuleSourceWork,
-  SaveOptions,
-} from "./source.js"
+import type { EditableRuleSource, RuleSetRevision, RuleSourceWork, SaveOptions } from "./source.js"
 import { editRuleText } from "./yaml-edit.js"
 
-export interface FileRulesOptions extends RuleSourceHooks {
-  guardRails?: GuardRails
-  /** How many revisions are kept. Default: 100. */
-  history?: number
+export interface FileRulesOptions extends SourceOptions {
   /**
-   * The file that keeps them. A second one, with `.1` behind the name, keeps the older ones. Default:
+   * The file that keeps the revisions. A second one, with `.1` behind the name, keeps the older ones. Default:
    * `.rules.yaml.revisions.jsonl` beside `rules.yaml`.
    */
   historyFile?: string
   /** How often to look at the file, in case the system does not report changes. Default: `"1s"`. */
   poll?: Duration
-  /** The clock of `changedAt`. Default: the system clock. */
-  clock?: Clock
   /** Reads and edits the text of large files elsewhere. Default: in this thread. The first read is always in this thread. */
   work?: RuleSourceWork
 }
-
-const FIELDS = ["guardRails", "history", "historyFile", "poll", "clock", "onEvent", "work"]
 
 /**
  * Rules in a YAML or JSON file. The source follows edits by hand at once, and refuses an invalid one with every problem in it.
@@ -63,9 +36,7 @@ const FIELDS = ["guardRails", "history", "historyFile", "poll", "clock", "onEven
 export async function fileRules(path: string, options: FileRulesOptions = {}): Promise<EditableRuleSource> {
   const isPath = (value: unknown) => typeof value === "string" && value !== ""
   checkType(path ?? null, "fileRules", "the path of a file", isPath)
-  checkFields(options, FIELDS, "fileRules")
-  checkHistory(options.history, "fileRules")
-  checkHooks(options, "fileRules")
+  checkSourceOptions(options, ["historyFile", "poll", "work"], "fileRules")
   checkType(options.historyFile, "fileRules.historyFile", "the path of a file", isPath)
   const pollMs = parseDuration(options.poll ?? "1s", "fileRules.poll")
   const rules = new FileRules(resolve(path), options)
@@ -79,15 +50,14 @@ interface ReadRules {
   readonly etag: string
 }
 
-class FileRules implements EditableRuleSource {
+class FileRules extends EditableSource {
+  /** Set once the file has been read for the first time. */
+  protected inForce!: CurrentRevision
   readonly #file: RuleFile
   readonly #lockFile: string
   readonly #journal: Journal
   readonly #options: FileRulesOptions
-  readonly #clock: Clock
   readonly #queue = new SerialQueue()
-  /** Set once the file has been read for the first time. */
-  #inForce!: CurrentRevision
   /** The last valid text of the file. */
   #good = ""
   /** The text that was last seen, valid or not; undefined if there was no file. */
@@ -100,18 +70,18 @@ class FileRules implements EditableRuleSource {
   #stop = () => {}
 
   constructor(path: string, options: FileRulesOptions) {
+    super(options)
     this.#file = new RuleFile(path)
     const beside = (name: string) => join(dirname(path), `.${basename(path)}.${name}`)
     this.#lockFile = beside("lock")
     const historyFile = options.historyFile ?? beside("revisions.jsonl")
-    this.#journal = new Journal(historyFile, options.history ?? DEFAULT_HISTORY)
+    this.#journal = new Journal(historyFile, this.maxRevisions)
     this.#options = options
-    this.#clock = options.clock ?? systemClock
   }
 
   async open(pollMs: number): Promise<void> {
     await this.#file.settled()
-    this.#inForce = new CurrentRevision(await this.#follow(), this.#options)
+    this.inForce = new CurrentRevision(await this.#follow(), this.#options)
     // A folder that cannot be written has nothing to remove.
     await withLock(this.#lockFile, () => this.#file.sweep()).catch(() => {})
     this.#stop = watchFile(this.#file.path, Math.max(1, pollMs), () => {
@@ -122,40 +92,6 @@ class FileRules implements EditableRuleSource {
         await this.#look()
       })
     })
-  }
-
-  get current(): RuleSetRevision {
-    return this.#inForce.current
-  }
-
-  get stale(): boolean {
-    return this.#inForce.stale
-  }
-
-  subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    return this.#inForce.subscribe(listener)
-  }
-
-  async save(document: unknown, options: SaveOptions): Promise<RuleSetRevision> {
-    checkSave(options, "save")
-    return await this.#put(document, options, "save")
-  }
-
-  async revisions(): Promise<RevisionInfo[]> {
-    const kept = await this.#queue.run(async () => this.#journal.revisions)
-    return await finishInSlices(infosOf(kept))
-  }
-
-  async revision(revision: number): Promise<RuleSetRevision | undefined> {
-    return await this.#queue.run(async () =>
-      this.#journal.revisions.findLast((kept) => kept.revision === revision),
-    )
-  }
-
-  async rollback(to: number, options: SaveOptions): Promise<RuleSetRevision> {
-    checkSave(options, "rollback")
-    const { document } = revisionToRestore(await this.revision(to), to, "rollback")
-    return await this.#put(document, options, "rollback")
   }
 
   async reload(): Promise<void> {
@@ -170,16 +106,23 @@ class FileRules implements EditableRuleSource {
     await this.#queue.idle()
   }
 
-  async #put(document: unknown, options: SaveOptions, place: string): Promise<RuleSetRevision> {
-    const checked = checkedCopy(document, this.#options.guardRails, options.isChecked)
-    const etag = options.etag ?? etagOf(checked)
+  protected history(): Promise<readonly RuleSetRevision[]> {
+    return this.#queue.run(async () => this.#journal.revisions)
+  }
+
+  protected async put(
+    document: RuleSetDocument,
+    options: SaveOptions,
+    place: string,
+  ): Promise<RuleSetRevision> {
+    const etag = options.etag ?? etagOf(document)
     return await this.#queue.run(async () => {
       for (;;) {
         // An edit by hand that has not been noticed yet comes first.
         await this.#look()
         checkExpected(this.current, options, place)
         if (etag === this.current.etag && !this.stale) return this.current
-        const saved = await this.#write(checked, { ...options, etag })
+        const saved = await this.#write(document, { ...options, etag })
         if (saved !== undefined) return saved
       }
     })
@@ -193,7 +136,7 @@ class FileRules implements EditableRuleSource {
         if (this.#file.readIfThere() !== this.#seen) return undefined
         this.#journal.refresh()
         this.#journal.resolvePending(this.current.etag)
-        const next = makeRevision(this.#nextNumber(), document, options, this.#clock.now())
+        const next = makeRevision(this.#nextNumber(), document, options, this.clock.now())
         // The file holds an invalid edit by hand: keep a copy of it.
         if (this.#seen !== undefined && this.#seen !== this.#good)
           replaceFile(`${this.#file.path}.refused`, this.#seen)
@@ -203,8 +146,8 @@ class FileRules implements EditableRuleSource {
         return next
       })
       if (saved === undefined) return undefined
-      this.#inForce.recovered()
-      this.#inForce.accept(saved)
+      this.inForce.recovered()
+      this.inForce.accept(saved)
       return saved
     } catch (cause) {
       throw ioError(this.#file.path, "written", cause)
@@ -228,8 +171,8 @@ class FileRules implements EditableRuleSource {
         await this.#file.settled()
         await this.#prepare()
         const next = await this.#follow()
-        this.#inForce.recovered()
-        if (next.revision > this.current.revision) this.#inForce.accept(next)
+        this.inForce.recovered()
+        if (next.revision > this.current.revision) this.inForce.accept(next)
       }
       this.#stamp = stamp
     } catch (error) {
@@ -239,7 +182,7 @@ class FileRules implements EditableRuleSource {
 
   #refuse(error: SluiceError): void {
     const kind = error.code === "RULES_IO" ? "unavailable" : "refused"
-    this.#inForce.trouble({ kind, error })
+    this.inForce.trouble({ kind, error })
   }
 
   /** The revision of what the file now contains. */
@@ -260,10 +203,10 @@ class FileRules implements EditableRuleSource {
 
   /** Parses the text of the file elsewhere, so that `#read` need not do it unless the text changes again. */
   async #prepare(): Promise<void> {
-    const { work, guardRails } = this.#options
+    const { work } = this.#options
     const text = this.#file.readIfThere()
     // `work` does not know the guard rails.
-    if (work === undefined || guardRails !== undefined || text === undefined) return
+    if (work === undefined || this.guardRails !== undefined || text === undefined) return
     this.#prepared = await work.readText(text, this.#file.path).then(
       (read) => ({ text, result: () => read }),
       (error: unknown) => {
@@ -287,27 +230,22 @@ class FileRules implements EditableRuleSource {
   }
 
   #parse(text: string): ReadRules {
-    const document = parseRuleSet(text, { ...this.#parseOptions(), name: this.#file.path })
+    const document = parseRuleSet(text, { guardRails: this.guardRails, name: this.#file.path })
     return { document, etag: etagOf(document) }
   }
 
   /** The newest revision if it has this content, else a new one. */
   #numbered({ document, etag }: ReadRules, add: (next: RuleSetRevision) => void): RuleSetRevision {
-    const known = [this.#journal.newest, this.#inForce?.current]
+    const known = [this.#journal.newest, this.inForce?.current]
     const same = known.find((revision) => revision?.etag === etag)
     if (same !== undefined) return same
-    const next = makeRevision(this.#nextNumber(), document, { by: "file", etag }, this.#clock.now())
+    const next = makeRevision(this.#nextNumber(), document, { by: "file", etag }, this.clock.now())
     add(next)
     return next
   }
 
   #nextNumber(): number {
     const newest = this.#journal.newest?.revision ?? 0
-    return Math.max(newest, this.#inForce?.current.revision ?? 0) + 1
-  }
-
-  #parseOptions() {
-    const { guardRails } = this.#options
-    return guardRails === undefined ? {} : { guardRails }
+    return Math.max(newest, this.inForce?.current.revision ?? 0) + 1
   }
 }

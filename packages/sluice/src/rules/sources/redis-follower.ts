@@ -5,17 +5,27 @@
 // exceptions: another set with the same number (after two primaries at once), and a copy from disk, whose age is unknown.
 // In both cases the set in Redis wins, and gets a number larger than both.
 
+import { readFileSync, statSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
+import { replaceFile, sweepDrafts } from "../../atomic-file.js"
 import { SluiceError } from "../../errors.js"
 import type { ParseOptions } from "../language/parse.js"
 import { CurrentRevision } from "./current-revision.js"
-import type { LastGood } from "./last-good.js"
+import type { SourceOptions } from "./editable-source.js"
 import { readRevision } from "./revision.js"
+import { ioError } from "./rule-file.js"
 import type { RuleSetRevision, RuleSourceHooks, RuleSourceWork } from "./source.js"
 import { markFor, type StoredRules, type StoredSet } from "./stored-rules.js"
 
 const NAME = "the rules in Redis"
 const RETRY_MS = 50
+
+export interface FollowerOptions extends SourceOptions {
+  /** The path of a copy of the newest set on disk. An instance starts from it if Redis does not answer. */
+  lastGood?: string
+  /** Reads and checks sets that another instance has saved elsewhere. Default: in this thread. */
+  work?: RuleSourceWork
+}
 
 export class RedisFollower {
   inForce!: CurrentRevision
@@ -31,18 +41,12 @@ export class RedisFollower {
   /** Whether the set in force is known to have been in Redis. */
   #inStep = false
 
-  constructor(
-    stored: StoredRules,
-    lastGood: LastGood,
-    parse: ParseOptions,
-    hooks: RuleSourceHooks,
-    work: RuleSourceWork | undefined,
-  ) {
-    this.#work = work
+  constructor(stored: StoredRules, options: FollowerOptions) {
     this.#stored = stored
-    this.#lastGood = lastGood
-    this.#parse = parse
-    this.#hooks = hooks
+    this.#lastGood = new LastGood(options.lastGood)
+    this.#parse = { guardRails: options.guardRails }
+    this.#hooks = options
+    this.#work = options.work
   }
 
   /** Finds the first set: in Redis, else on disk, else `seed`. */
@@ -187,5 +191,38 @@ export class RedisFollower {
 
   #trouble(error: SluiceError): void {
     this.inForce.trouble({ kind: error.code === "RULES_INVALID" ? "refused" : "unavailable", error })
+  }
+}
+
+/** A copy of the last accepted set on disk, to start from when Redis does not answer. */
+export class LastGood {
+  readonly #path: string | undefined
+
+  /** Without a path there is no copy. */
+  constructor(path: string | undefined) {
+    this.#path = path
+    if (path !== undefined) sweepDrafts(path)
+  }
+
+  /** Undefined if there is no copy yet. */
+  read(options: ParseOptions): RuleSetRevision | undefined {
+    if (this.#path === undefined) return undefined
+    let text: string
+    try {
+      if (statSync(this.#path, { throwIfNoEntry: false }) === undefined) return undefined
+      text = readFileSync(this.#path, "utf8")
+    } catch (cause) {
+      throw ioError(this.#path, "read", cause)
+    }
+    return readRevision(text, this.#path, options)
+  }
+
+  write(revision: RuleSetRevision): void {
+    if (this.#path === undefined) return
+    try {
+      replaceFile(this.#path, `${JSON.stringify(revision)}\n`)
+    } catch (cause) {
+      throw ioError(this.#path, "written", cause)
+    }
   }
 }

@@ -8,12 +8,7 @@ import type { RuleSetChanges } from "./diff.js"
 export type { RuleSetRevision, RuleSource }
 
 /** An entry of the history: a revision without its content, and what it changed. */
-export interface RevisionInfo {
-  readonly revision: number
-  readonly etag: string
-  readonly changedAt: number
-  readonly changedBy: string
-  readonly comment?: string
+export interface RevisionInfo extends Omit<RuleSetRevision, "document"> {
   /** Compared with the previous revision. In the first one, all rules are `added`. */
   readonly changes: RuleSetChanges
 }
