@@ -3,7 +3,7 @@
 // State: [start of the window, its length when it was written, count]. The start instead of an index, so that a changed window
 // length can be distinguished from a new window.
 
-import type { Algorithm, Policy, Verdict } from "./algorithm.js"
+import type { Algorithm, Policy } from "./algorithm.js"
 import { checkInTwoSteps, never } from "./algorithm.js"
 import { floorTo } from "./exact.js"
 
@@ -40,49 +40,36 @@ function settledStart(policy: Policy, cells: Float64Array, at: number, now: numb
   return floorTo(t, policy.window)
 }
 
-function decide(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
-  cost: number,
-  now: number,
-  verdict: Verdict,
-): void {
-  const count = settledCount(policy, cells, at, now)
-  const untilEnd = settledStart(policy, cells, at, now, count) + policy.window - now
-  const room = policy.limit - count
-  verdict.stale = isStale(policy, cells, at, now)
-  if (cost > policy.limit) {
-    never(verdict, Math.max(room, 0), count === 0 ? 0 : untilEnd)
-    return
-  }
-  const allowed = cost <= room
-  verdict.allowed = allowed
-  verdict.remaining = Math.max(allowed ? room - cost : room, 0)
-  verdict.retryAfter = allowed ? 0 : untilEnd
-  verdict.resetAfter = count === 0 && (cost === 0 || !allowed) ? 0 : untilEnd
-  verdict.delay = 0
-}
-
-function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const count = settledCount(policy, cells, at, now)
-  cells[at + START] = settledStart(policy, cells, at, now, count)
-  cells[at + LENGTH] = policy.window
-  cells[at + COUNT] = Math.max(count + cost, 0)
-}
-
-/** A negative charge, which gives back at most the count. */
-function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  charge(policy, cells, at, -cost, now)
-}
-
 export const fixedWindow: Algorithm = {
   name: "fixed-window",
   cells: () => 3,
-  decide,
+  decide(policy, cells, at, cost, now, verdict) {
+    const count = settledCount(policy, cells, at, now)
+    const untilEnd = settledStart(policy, cells, at, now, count) + policy.window - now
+    const room = policy.limit - count
+    verdict.stale = isStale(policy, cells, at, now)
+    if (cost > policy.limit) {
+      never(verdict, Math.max(room, 0), count === 0 ? 0 : untilEnd)
+      return
+    }
+    const allowed = cost <= room
+    verdict.allowed = allowed
+    verdict.remaining = Math.max(allowed ? room - cost : room, 0)
+    verdict.retryAfter = allowed ? 0 : untilEnd
+    verdict.resetAfter = count === 0 && (cost === 0 || !allowed) ? 0 : untilEnd
+    verdict.delay = 0
+  },
   check: checkInTwoSteps,
-  charge,
-  refund,
+  charge(policy, cells, at, cost, now) {
+    const count = settledCount(policy, cells, at, now)
+    cells[at + START] = settledStart(policy, cells, at, now, count)
+    cells[at + LENGTH] = policy.window
+    cells[at + COUNT] = Math.max(count + cost, 0)
+  },
+  /** A negative charge, which gives back at most the count. */
+  refund(policy, cells, at, cost, now) {
+    this.charge(policy, cells, at, -cost, now)
+  },
   used: settledCount,
   expiresAt: (_policy, cells, at) =>
     cells[at + COUNT] === 0 ? 0 : (cells[at + START] as number) + (cells[at + LENGTH] as number),

@@ -164,57 +164,42 @@ function isCurrent(policy: Policy, cells: Float64Array, at: number, now: number)
   return cells[at + SIZE] === policy.bucketSize && offset >= 0 && offset < policy.bucketSize
 }
 
-function decide(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
-  cost: number,
-  now: number,
-  verdict: Verdict,
-): void {
-  if (isCurrent(policy, cells, at, now)) {
-    verdict.stale = false
-    judge(policy, cells, at, cost, now, now, verdict)
-    return
-  }
-  verdict.stale = isStale(policy, cells, at, now)
-  const settled = scratchFor(policy)
-  settle(policy, cells, at, now, settled, 0)
-  judge(policy, settled, 0, cost, settledTime(policy, settled[START] as number, now), now, verdict)
-}
-
-function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  if (!isCurrent(policy, cells, at, now)) settle(policy, cells, at, now, cells, at)
-  cells[at + COUNTS] = (cells[at + COUNTS] as number) + cost
-}
-
-/** Takes the newest units first, because a refund usually follows soon after its request. */
-function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  settle(policy, cells, at, now, cells, at)
-  let left = cost
-  for (let i = 0; i <= policy.buckets && left > 0; i++) {
-    const count = cells[at + COUNTS + i] as number
-    const taken = Math.min(count, left)
-    cells[at + COUNTS + i] = count - taken
-    left -= taken
-  }
-}
-
-function used(policy: Policy, cells: Float64Array, at: number, now: number): number {
-  const settled = scratchFor(policy)
-  settle(policy, cells, at, now, settled, 0)
-  const t = settledTime(policy, settled[START] as number, now)
-  return usedWithSize(policy.buckets, policy.bucketSize, settled, 0, t)
-}
-
 export const slidingWindowCounter: Algorithm = {
   name: "sliding-window-counter",
   cells: cellCount,
-  decide,
+  decide(policy, cells, at, cost, now, verdict) {
+    if (isCurrent(policy, cells, at, now)) {
+      verdict.stale = false
+      judge(policy, cells, at, cost, now, now, verdict)
+      return
+    }
+    verdict.stale = isStale(policy, cells, at, now)
+    const settled = scratchFor(policy)
+    settle(policy, cells, at, now, settled, 0)
+    judge(policy, settled, 0, cost, settledTime(policy, settled[START] as number, now), now, verdict)
+  },
   check: checkInTwoSteps,
-  charge,
-  refund,
-  used,
+  charge(policy, cells, at, cost, now) {
+    if (!isCurrent(policy, cells, at, now)) settle(policy, cells, at, now, cells, at)
+    cells[at + COUNTS] = (cells[at + COUNTS] as number) + cost
+  },
+  /** Takes the newest units first, because a refund usually follows soon after its request. */
+  refund(policy, cells, at, cost, now) {
+    settle(policy, cells, at, now, cells, at)
+    let left = cost
+    for (let i = 0; i <= policy.buckets && left > 0; i++) {
+      const count = cells[at + COUNTS + i] as number
+      const taken = Math.min(count, left)
+      cells[at + COUNTS + i] = count - taken
+      left -= taken
+    }
+  },
+  used(policy, cells, at, now) {
+    const settled = scratchFor(policy)
+    settle(policy, cells, at, now, settled, 0)
+    const t = settledTime(policy, settled[START] as number, now)
+    return usedWithSize(policy.buckets, policy.bucketSize, settled, 0, t)
+  },
   expiresAt: (policy, cells, at) =>
     (cells[at + START] as number) + (policy.buckets + 1) * (cells[at + SIZE] as number),
 }

@@ -113,29 +113,6 @@ function drop(cells: Float64Array, at: number, count: number): void {
   cells[at + LENGTH] = (cells[at + LENGTH] as number) - count
 }
 
-function decide(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
-  cost: number,
-  now: number,
-  verdict: Verdict,
-): void {
-  const length = cells[at + LENGTH] as number
-  const newest = length === 0 ? now : timeOf(cells, at, length - 1)
-  const isAhead = newest - now > policy.window
-  // A log from a clock far ahead counts completely, as if it had been charged now.
-  const first = length === 0 ? 0 : firstLive(policy, cells, at, isAhead ? newest : Math.max(newest, now))
-  const used = first === length ? 0 : unitsBetween(cells, at, first, length - 1)
-  const excess = cost - (policy.limit - used)
-  let frees = now
-  if (excess > 0 && cost <= policy.limit && !isAhead) {
-    frees = timeOf(cells, at, entryThatFrees(cells, at, first, excess))
-  }
-  judgeLog(policy, used, isAhead ? now : newest, frees, cost, now, verdict)
-  verdict.stale = length > 0 && (isAhead || cells[at + WINDOW] !== policy.window)
-}
-
 /**
  * Decides on a log from its numbers: the units in the window, the time of the newest entry, and the time of the entry that frees
  * enough units. The Redis store uses it too.
@@ -187,56 +164,64 @@ export function settleLog(policy: Policy, cells: Float64Array, at: number, now: 
   return t
 }
 
-function charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  const t = settleLog(policy, cells, at, now)
-  if (cost === 0) return
-  const length = cells[at + LENGTH] as number
-  const last = length === 0 ? -1 : entryAt(cells, at, length - 1)
-  let total = (last < 0 ? (cells[at + BEFORE] as number) : (cells[last + 1] as number)) + cost
-  if (total >= WRAP) total -= WRAP
-  if (last >= 0 && cells[last] === t) {
-    cells[last + 1] = total
-    return
-  }
-  const entry = entryAt(cells, at, length)
-  cells[entry] = t
-  cells[entry + 1] = total
-  cells[at + LENGTH] = length + 1
-}
-
-/** Takes the newest units first, because a refund usually follows soon after its request. */
-function refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void {
-  settleLog(policy, cells, at, now)
-  let left = cost
-  for (let length = cells[at + LENGTH] as number; length > 0 && left > 0; length--) {
-    const units = unitsBetween(cells, at, length - 1, length - 1)
-    if (units > left) {
-      const entry = entryAt(cells, at, length - 1)
-      const total = (cells[entry + 1] as number) - left
-      cells[entry + 1] = total < 0 ? total + WRAP : total
-      return
-    }
-    cells[at + LENGTH] = length - 1
-    left -= units
-  }
-}
-
-function used(policy: Policy, cells: Float64Array, at: number, now: number): number {
-  const length = cells[at + LENGTH] as number
-  if (length === 0) return 0
-  const newest = timeOf(cells, at, length - 1)
-  const first = firstLive(policy, cells, at, Math.max(newest, now))
-  return first === length ? 0 : unitsBetween(cells, at, first, length - 1)
-}
-
 export const slidingWindowLog: Algorithm = {
   name: "sliding-window-log",
   cells: () => logCells(MIN_ROOM),
-  decide,
+  decide(policy, cells, at, cost, now, verdict) {
+    const length = cells[at + LENGTH] as number
+    const newest = length === 0 ? now : timeOf(cells, at, length - 1)
+    const isAhead = newest - now > policy.window
+    // A log from a clock far ahead counts completely, as if it had been charged now.
+    const first = length === 0 ? 0 : firstLive(policy, cells, at, isAhead ? newest : Math.max(newest, now))
+    const used = first === length ? 0 : unitsBetween(cells, at, first, length - 1)
+    const excess = cost - (policy.limit - used)
+    let frees = now
+    if (excess > 0 && cost <= policy.limit && !isAhead) {
+      frees = timeOf(cells, at, entryThatFrees(cells, at, first, excess))
+    }
+    judgeLog(policy, used, isAhead ? now : newest, frees, cost, now, verdict)
+    verdict.stale = length > 0 && (isAhead || cells[at + WINDOW] !== policy.window)
+  },
   check: checkInTwoSteps,
-  charge,
-  refund,
-  used,
+  charge(policy, cells, at, cost, now) {
+    const t = settleLog(policy, cells, at, now)
+    if (cost === 0) return
+    const length = cells[at + LENGTH] as number
+    const last = length === 0 ? -1 : entryAt(cells, at, length - 1)
+    let total = (last < 0 ? (cells[at + BEFORE] as number) : (cells[last + 1] as number)) + cost
+    if (total >= WRAP) total -= WRAP
+    if (last >= 0 && cells[last] === t) {
+      cells[last + 1] = total
+      return
+    }
+    const entry = entryAt(cells, at, length)
+    cells[entry] = t
+    cells[entry + 1] = total
+    cells[at + LENGTH] = length + 1
+  },
+  /** Takes the newest units first, because a refund usually follows soon after its request. */
+  refund(policy, cells, at, cost, now) {
+    settleLog(policy, cells, at, now)
+    let left = cost
+    for (let length = cells[at + LENGTH] as number; length > 0 && left > 0; length--) {
+      const units = unitsBetween(cells, at, length - 1, length - 1)
+      if (units > left) {
+        const entry = entryAt(cells, at, length - 1)
+        const total = (cells[entry + 1] as number) - left
+        cells[entry + 1] = total < 0 ? total + WRAP : total
+        return
+      }
+      cells[at + LENGTH] = length - 1
+      left -= units
+    }
+  },
+  used(policy, cells, at, now) {
+    const length = cells[at + LENGTH] as number
+    if (length === 0) return 0
+    const newest = timeOf(cells, at, length - 1)
+    const first = firstLive(policy, cells, at, Math.max(newest, now))
+    return first === length ? 0 : unitsBetween(cells, at, first, length - 1)
+  },
   expiresAt: (_policy, cells, at) => {
     const length = cells[at + LENGTH] as number
     return length === 0 ? 0 : timeOf(cells, at, length - 1) + (cells[at + WINDOW] as number)

@@ -58,47 +58,6 @@ function widened(cells: Float64Array, at: number): Float64Array {
   return wide
 }
 
-/** The waits are those of `offsetForRoom` in sliding-window-counter.ts, for the case that room is missing. */
-function check(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
-  cost: number,
-  now: number,
-  verdict: Verdict,
-): void {
-  const size = policy.bucketSize
-  const offset = now - (cells[at + START] as number)
-  const fits = policy.limit - cost
-  if (cells[at + SIZE] !== size || offset < 0 || offset >= size || fits < 0 || cost === 0) {
-    checkWidened(policy, cells, at, cost, now, verdict)
-    return
-  }
-  const counts = cells[at + COUNTS] as number
-  const previous = (counts / HALF) | 0
-  const current = counts - previous * HALF
-  const room = policy.limit - current - (previous && weighted(previous, size, offset))
-  // One µs after the newest bucket has left the window.
-  const gone = 2 * size - offset + 1
-  verdict.stale = false
-  verdict.delay = 0
-  if (cost <= room) {
-    cells[at + COUNTS] = counts + cost
-    verdict.allowed = true
-    verdict.remaining = (room - cost) | 0
-    verdict.retryAfter = 0
-    verdict.resetAfter = gone - Math.ceil(size / (current + cost))
-    return
-  }
-  verdict.allowed = false
-  verdict.remaining = room > 0 ? room | 0 : 0
-  // The newest bucket alone exceeds the limit: the wait lasts until it is the previous one and has lost weight.
-  if (current > fits) {
-    verdict.retryAfter = gone - mulDivCeil(fits + 1, size, current)
-    verdict.resetAfter = gone - Math.ceil(size / current)
-  } else denyForPrevious(size, fits - current + 1, previous, current, offset, verdict)
-}
-
 /** The waits of a denial for which the previous bucket has to lose weight. */
 function denyForPrevious(
   size: number,
@@ -113,22 +72,43 @@ function denyForPrevious(
   verdict.resetAfter = gone + (current > 0 ? size : 0) - Math.ceil(size / (current || previous))
 }
 
-function checkWidened(
-  policy: Policy,
-  cells: Float64Array,
-  at: number,
-  cost: number,
-  now: number,
-  verdict: Verdict,
-): void {
-  slidingWindowCounter.check(policy, widened(cells, at), 0, cost, now, verdict)
-  narrow(cells, at)
-}
-
 export const compactCounter: Algorithm = {
   name: "sliding-window-counter",
   cells: () => 3,
-  check,
+  /** The waits are those of `offsetForRoom` in sliding-window-counter.ts, for the case that room is missing. */
+  check(policy, cells, at, cost, now, verdict) {
+    const size = policy.bucketSize
+    const offset = now - (cells[at + START] as number)
+    const fits = policy.limit - cost
+    if (cells[at + SIZE] !== size || offset < 0 || offset >= size || fits < 0 || cost === 0) {
+      slidingWindowCounter.check(policy, widened(cells, at), 0, cost, now, verdict)
+      narrow(cells, at)
+      return
+    }
+    const counts = cells[at + COUNTS] as number
+    const previous = (counts / HALF) | 0
+    const current = counts - previous * HALF
+    const room = policy.limit - current - (previous && weighted(previous, size, offset))
+    // One µs after the newest bucket has left the window.
+    const gone = 2 * size - offset + 1
+    verdict.stale = false
+    verdict.delay = 0
+    if (cost <= room) {
+      cells[at + COUNTS] = counts + cost
+      verdict.allowed = true
+      verdict.remaining = (room - cost) | 0
+      verdict.retryAfter = 0
+      verdict.resetAfter = gone - Math.ceil(size / (current + cost))
+      return
+    }
+    verdict.allowed = false
+    verdict.remaining = room > 0 ? room | 0 : 0
+    // The newest bucket alone exceeds the limit: the wait lasts until it is the previous one and has lost weight.
+    if (current > fits) {
+      verdict.retryAfter = gone - mulDivCeil(fits + 1, size, current)
+      verdict.resetAfter = gone - Math.ceil(size / current)
+    } else denyForPrevious(size, fits - current + 1, previous, current, offset, verdict)
+  },
   decide(policy, cells, at, cost, now, verdict) {
     slidingWindowCounter.decide(policy, widened(cells, at), 0, cost, now, verdict)
   },
