@@ -69,7 +69,7 @@ describe("compilePolicy", () => {
 
 const wholeFrom = (smallest: number) => `must be an integer ≥ ${smallest}`
 const duration = 'must be milliseconds or text like "100ms", "10s", "1m", "2h", "1d"'
-const windowRange = "must be 1 microsecond to 10 years"
+const windowRange = "must be between 1 microsecond and 10 years"
 const bucketRange = "must be at most 3600 and cut the window into whole microseconds"
 const base = { limit: 10, window: "1s" }
 

@@ -194,7 +194,7 @@ function windowOf(window: unknown, place: string): number {
   if (micros < 1 || ms > MAX_WINDOW_MS) {
     throw new SluiceError("WINDOW_INVALID", {
       place,
-      expected: "must be 1 microsecond to 10 years",
+      expected: "must be between 1 microsecond and 10 years",
       found: window,
     })
   }

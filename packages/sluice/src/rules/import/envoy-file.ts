@@ -39,7 +39,7 @@ export interface EnvoyDescriptor {
   readonly descriptors: readonly EnvoyDescriptor[]
 }
 
-export interface EnvoyFile {
+interface EnvoyFile {
   readonly place: Place
   readonly domain: string
   readonly descriptors: readonly EnvoyDescriptor[]
@@ -168,7 +168,7 @@ class Reader {
     if (text === undefined) return undefined
     const unit = Object.keys(UNITS).find((known) => known === text.toLowerCase()) as Unit | undefined
     if (isUnlimited) {
-      if (unit !== undefined) this.#invalid(at, `must not stand beside unlimited, got ${show(text)}`)
+      if (unit !== undefined) this.#invalid(at, `cannot be combined with unlimited, got ${show(text)}`)
       return undefined
     }
     if (unit === undefined) {

@@ -84,7 +84,7 @@ const mistakes: [name: string, text: string, said: string][] = [
   [
     "a unit beside unlimited",
     "domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unlimited: true, unit: day }\n",
-    '4:42 descriptors[0].rate_limit.unit must not stand beside unlimited, got "day" [RULE_FIELD_INVALID]',
+    '4:42 descriptors[0].rate_limit.unit cannot be combined with unlimited, got "day" [RULE_FIELD_INVALID]',
   ],
   [
     "a limit below 0",

@@ -26,7 +26,7 @@ export function parseHostPattern(text: string, place: string): HostPattern {
   if (host.length > MAX_HOST_LENGTH) refuse(`must have at most ${MAX_HOST_LENGTH} characters`)
   if (IPV6.test(host)) return { text, host, wildcard: false }
   if (/:\d*$/.test(host)) refuse("must not have a port: rules match a host on every port")
-  if (host === "*") refuse("must name a domain behind the *; without host a rule matches every host")
+  if (host === "*") refuse("must name a domain after the *; a rule without host matches every host")
   const wildcard = host.startsWith("*.")
   const labels = (wildcard ? host.slice(2) : host).split(".")
   if (labels.some((label) => label.includes("*")))

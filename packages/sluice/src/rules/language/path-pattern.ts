@@ -105,7 +105,7 @@ function parseSegment(segment: string, refuse: Refuse): PathSegment {
 function parseParam(name: string, refuse: Refuse): PathSegment {
   if (!PARAM_NAME.test(name))
     refuse("must have a name of letters, digits and _ after a : that starts a segment")
-  if (name in Object.prototype) refuse(`must not call a parameter ${name}`)
+  if (name in Object.prototype) refuse(`must not name a parameter ${name}`)
   return { kind: "param", name }
 }
 

@@ -29,7 +29,7 @@ describe("a value pattern", () => {
   it.each([
     ["a\nb", "must not have control characters"],
     ["\x7f", "must not have control characters"],
-    [`${"a".repeat(256)}*`, "must have at most 256 characters with a *"],
+    [`${"a".repeat(256)}*`, "must have at most 256 characters if it has a *"],
     ["a".repeat(1_025), "must have at most 1,024 characters"],
     [7 as never, "must be text"],
   ])("is refused when it is %j", (text, expected) => {

@@ -34,7 +34,7 @@ export function parseValuePattern(text: string, place: string): ValuePattern {
   if (CONTROL.test(text)) refuse("must not have control characters")
   const isGlob = text.includes("*")
   if (isGlob && text.length > MAX_GLOB_LENGTH)
-    refuse(`must have at most ${MAX_GLOB_LENGTH} characters with a *`)
+    refuse(`must have at most ${MAX_GLOB_LENGTH} characters if it has a *`)
   if (text.length > MAX_VALUE_LENGTH) refuse("must have at most 1,024 characters")
   return isGlob ? parseGlob(text) : text
 }

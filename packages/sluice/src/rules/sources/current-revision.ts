@@ -4,19 +4,19 @@ import type { RuleSetRevision, RuleSourceEvent, RuleSourceHooks } from "./source
 interface Subscription {
   readonly listener: (next: RuleSetRevision) => void
   /** The last revision that the listener was called with, or that was in force when it subscribed. */
-  told: number
+  lastNotified: number
 }
 
 /** The revision in force and its subscribers: what all rule sources have in common. */
 export class CurrentRevision {
   readonly #onEvent: RuleSourceHooks["onEvent"]
   readonly #subscriptions = new Set<Subscription>()
-  readonly #news: RuleSetRevision[] = []
+  readonly #unannounced: RuleSetRevision[] = []
   #current: RuleSetRevision
   #stale = false
-  #telling = false
-  /** What was reported since the source was last in order: each problem is reported once, not with every poll. */
-  readonly #said = new Set<string>()
+  #isNotifying = false
+  /** The problems reported since the source last worked. Each is reported once, not with every poll. */
+  readonly #reported = new Set<string>()
 
   constructor(first: RuleSetRevision, { onEvent }: RuleSourceHooks) {
     this.#current = first
@@ -32,20 +32,20 @@ export class CurrentRevision {
   }
 
   /** Puts a newer revision in force and notifies the subscribers. */
-  accept(next: RuleSetRevision): void {
-    this.#current = next
-    this.#news.push(next)
+  accept(accepted: RuleSetRevision): void {
+    this.#current = accepted
+    this.#unannounced.push(accepted)
     // If a listener saves, its revision is announced after all listeners have heard of this one.
-    if (this.#telling) return
-    this.#telling = true
-    for (let news = this.#news.shift(); news !== undefined; news = this.#news.shift()) {
-      for (const subscription of [...this.#subscriptions]) this.#tellOne(subscription, news)
+    if (this.#isNotifying) return
+    this.#isNotifying = true
+    for (let next = this.#unannounced.shift(); next !== undefined; next = this.#unannounced.shift()) {
+      for (const subscription of [...this.#subscriptions]) this.#notifyOne(subscription, next)
     }
-    this.#telling = false
+    this.#isNotifying = false
   }
 
   subscribe(listener: (next: RuleSetRevision) => void): () => void {
-    const subscription = { listener, told: this.#current.revision }
+    const subscription = { listener, lastNotified: this.#current.revision }
     this.#subscriptions.add(subscription)
     return () => void this.#subscriptions.delete(subscription)
   }
@@ -54,15 +54,15 @@ export class CurrentRevision {
   trouble(event: RuleSourceEvent): void {
     this.#stale = true
     const what = event.kind === "refused" ? event.error.message : event.kind
-    if (this.#said.has(what)) return
-    this.#said.add(what)
+    if (this.#reported.has(what)) return
+    this.#reported.add(what)
     this.report(event)
   }
 
   recovered(): void {
     if (!this.#stale) return
     this.#stale = false
-    this.#said.clear()
+    this.#reported.clear()
     this.report({ kind: "recovered" })
   }
 
@@ -73,9 +73,9 @@ export class CurrentRevision {
       globalThis.process?.emitWarning?.(`rules: Redis has lost revision ${this.#current.revision}`)
   }
 
-  #tellOne(subscription: Subscription, news: RuleSetRevision): void {
-    if (!this.#subscriptions.has(subscription) || news.revision <= subscription.told) return
-    subscription.told = news.revision
-    notify(subscription.listener, news)
+  #notifyOne(subscription: Subscription, next: RuleSetRevision): void {
+    if (!this.#subscriptions.has(subscription) || next.revision <= subscription.lastNotified) return
+    subscription.lastNotified = next.revision
+    notify(subscription.listener, next)
   }
 }

@@ -30,14 +30,14 @@ interface NodeRedisCopy extends Listening {
 const MAX_PAUSE_MS = 1_000
 const ignore = () => {}
 
-/** Calls `heard` for each message, and whenever messages may have been missed. Returns a function that ends it. */
-export function subscribe(client: UserClient, channel: string, heard: () => void): () => void {
+/** Calls `onChange` for each message, and whenever messages may have been missed. Returns a function that ends it. */
+export function subscribe(client: UserClient, channel: string, onChange: () => void): () => void {
   return clientKind(client) === "ioredis"
-    ? byIoRedis(client as IoRedis, channel, heard)
-    : byNodeRedis(client as NodeRedis, channel, heard)
+    ? byIoRedis(client as IoRedis, channel, onChange)
+    : byNodeRedis(client as NodeRedis, channel, onChange)
 }
 
-function byIoRedis(client: IoRedis, channel: string, heard: () => void): () => void {
+function byIoRedis(client: IoRedis, channel: string, onChange: () => void): () => void {
   // This connection always reconnects, whatever the options of the user's client are.
   const options = { lazyConnect: true, autoResubscribe: false, retryStrategy: pauseMs }
   const copy =
@@ -45,42 +45,42 @@ function byIoRedis(client: IoRedis, channel: string, heard: () => void): () => v
       ? client.duplicate([], { lazyConnect: true, clusterRetryStrategy: pauseMs })
       : client.duplicate(options)
   copy.on("error", ignore)
-  copy.on("message", heard)
-  copy.on("ready", () => void copy.subscribe(channel).then(heard, ignore))
+  copy.on("message", onChange)
+  copy.on("ready", () => void copy.subscribe(channel).then(onChange, ignore))
   copy.connect().catch(ignore)
   return () => copy.disconnect()
 }
 
-function byNodeRedis(client: NodeRedis, channel: string, heard: () => void): () => void {
+function byNodeRedis(client: NodeRedis, channel: string, onChange: () => void): () => void {
   let copy: NodeRedisCopy | undefined
   let timer: NodeJS.Timeout | undefined
   let ended = false
-  const leave = () => {
+  const disconnect = () => {
     try {
       Promise.resolve(copy?.destroy()).catch(ignore)
     } catch {
       // The copy was never connected.
     }
   }
-  const join = async (attempt: number): Promise<void> => {
+  const connect = async (attempt: number): Promise<void> => {
     try {
       copy = client.duplicate()
       copy.on("error", ignore)
-      copy.on("ready", heard)
+      copy.on("ready", onChange)
       await copy.connect()
-      await copy.subscribe(channel, heard)
-      heard()
+      await copy.subscribe(channel, onChange)
+      onChange()
     } catch {
       // Only the first connection needs this: node-redis reconnects and subscribes again by itself.
-      leave()
-      if (!ended) timer = setTimeout(() => void join(attempt + 1), pauseMs(attempt)).unref()
+      disconnect()
+      if (!ended) timer = setTimeout(() => void connect(attempt + 1), pauseMs(attempt)).unref()
     }
   }
-  void join(1)
+  void connect(1)
   return () => {
     ended = true
     clearTimeout(timer)
-    leave()
+    disconnect()
   }
 }
 
