@@ -10,6 +10,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       "call-options.ts",
       "clock.ts",
       "duration.ts",
+      "get-or-add.ts",
       "header-style.ts",
       "notify.ts",
       "options.ts",

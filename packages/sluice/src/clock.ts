@@ -48,6 +48,12 @@ function readMicros(): number {
   return now
 }
 
+/** A clock with `schedule`: its own, or that of the system. */
+export function schedulingClock(clock: Clock = systemClock): Required<Clock> {
+  const schedule = clock.schedule ?? systemClock.schedule
+  return { now: () => clock.now(), schedule: (ms, callback) => schedule.call(clock, ms, callback) }
+}
+
 /** The system's clock. Checks of a burst may share one reading; see docs/memory-store.md. */
 export const systemClock: Required<Clock> = {
   now: () => systemMicros() / 1000,

@@ -2,7 +2,7 @@ import type { Policy } from "./algorithms/algorithm.js"
 import type { Clock } from "./clock.js"
 import { formatDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
-import { checkFields, checkOneOf, checkType, hasMethods } from "./options.js"
+import { checkFields, checkOneOf, checkType, hasMethods, isFilledText } from "./options.js"
 import type { LimitOptions } from "./policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "./policy.js"
 import type { Degraded, Store } from "./stores/store.js"
@@ -60,7 +60,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
   checkFields(options, [...LIMIT_FIELDS, ...COMMON_FIELDS, "limits"], "createLimiter")
   checkType(options.store, "createLimiter.store", "a store", isStore)
   checkType(options.clock, "createLimiter.clock", "a clock with now()", hasMethods("now"))
-  checkType(options.prefix, "createLimiter.prefix", "a string that is not empty", isName)
+  checkType(options.prefix, "createLimiter.prefix", "a string that is not empty", isFilledText)
   checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure")
   const prefix = options.prefix ?? DEFAULT_PREFIX
   if (options.limits === undefined)
@@ -97,15 +97,11 @@ export function checkDistinct(limits: readonly CompiledLimit[], place: string): 
 }
 
 export function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {
-  checkType(options.name, `${place}.name`, "a string that is not empty", isName)
+  checkType(options.name, `${place}.name`, "a string that is not empty", isFilledText)
   const policy = compilePolicy(options, place)
   const { algorithm, buckets, window } = policy
   // A limit without a name is identified by its window, which stays the same when the limit is raised.
   const id = options.name ?? formatDuration(window / 1000)
   const shape = CODES[algorithm.name] + (buckets > 1 ? buckets : "")
   return { name: options.name ?? defaultName(policy), namespace: `${prefix}:${shape}:${id}`, policy }
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === "string" && value !== ""
 }

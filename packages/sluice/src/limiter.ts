@@ -2,12 +2,13 @@ import type { Policy, Verdict } from "./algorithms/algorithm.js"
 import { blockPolicy } from "./algorithms/block.js"
 import { checkKey, costOf, microsOf } from "./call-options.js"
 import type { Clock } from "./clock.js"
-import { systemClock } from "./clock.js"
+import { schedulingClock } from "./clock.js"
 import type { Decision, NamedPolicy } from "./decision.js"
 import { decisionOfMany, decisionOfOne } from "./decision.js"
 import type { Duration } from "./duration.js"
 import { parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
+import { getOrCache } from "./get-or-add.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits } from "./limiter-options.js"
 import { checkFields } from "./options.js"
@@ -194,14 +195,9 @@ export class Limiter {
 
   /** Loads the wait queue with the first wait, because most programs never wait. */
   #openWaitQueue(): Promise<WaitQueue> {
-    const clock = this.#clock ?? systemClock
-    const schedule = clock.schedule ?? systemClock.schedule
-    this.#waitQueue ??= import("./wait-queue.js").then(({ WaitQueue }) => {
-      return new WaitQueue({
-        now: () => clock.now(),
-        schedule: (ms, callback) => schedule.call(clock, ms, callback),
-      })
-    })
+    this.#waitQueue ??= import("./wait-queue.js").then(
+      ({ WaitQueue }) => new WaitQueue(schedulingClock(this.#clock)),
+    )
     return this.#waitQueue
   }
 
@@ -252,13 +248,9 @@ export class Limiter {
       })
     }
     const name = options.burst === undefined ? options.limit : JSON.stringify([options.limit, options.burst])
-    let policy = limit.overrides.get(name)
-    if (policy === undefined) {
-      policy = overridePolicy(limit.policy, options.limit, options.burst)
-      if (limit.overrides.size >= MAX_OVERRIDES) limit.overrides.clear()
-      limit.overrides.set(name, policy)
-    }
-    return policy
+    return getOrCache(limit.overrides, name, MAX_OVERRIDES, () =>
+      overridePolicy(limit.policy, options.limit, options.burst),
+    )
   }
 
   /** The time of the request in microseconds, or undefined if the store's clock decides. */

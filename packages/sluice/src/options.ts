@@ -27,6 +27,19 @@ export function checkType(
   throw new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found: value })
 }
 
+/** Throws if the value is defined and is no function. */
+export function checkFunction(value: unknown, place: string): void {
+  checkType(value, place, "a function", isFunction)
+}
+
+export function isFunction(value: unknown): boolean {
+  return typeof value === "function"
+}
+
+export function isFilledText(value: unknown): boolean {
+  return typeof value === "string" && value !== ""
+}
+
 /** Throws if the value is defined and is none of these words. */
 export function checkOneOf(value: unknown, words: readonly string[], place: string): void {
   checkType(value, place, `one of ${words.join(", ")}`, (word) => words.includes(word as string))

@@ -5,7 +5,7 @@ import type { Charge, Degraded, Store } from "./stores/store.js"
 import { isSyncStore } from "./stores/store.js"
 
 /** A charge, and when it stops counting: milliseconds since 1970 by the store's clock, the `resetAt` of its decision. */
-export interface Given {
+interface Given {
   readonly charge: Charge
   readonly forgottenAt: number
 }

@@ -3,6 +3,7 @@
 // That is the slot that its refund gives back to the bucket, so that no new request gets a slot that is already taken.
 
 import type { Clock } from "./clock.js"
+import { getOrAdd } from "./get-or-add.js"
 
 interface Line {
   /** Cancels the timer of a slot, the earliest slot first. There are as many slots as waiters. */
@@ -24,8 +25,7 @@ export class SlotQueue {
   wait(key: string, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
     const lines = this.#lines
     return new Promise((resolve) => {
-      const line: Line = lines.get(key) ?? { slots: [], waiters: new Set() }
-      lines.set(key, line)
+      const line = getOrAdd(lines, key, (): Line => ({ slots: [], waiters: new Set() }))
       const end = (isDue: boolean) => {
         line.waiters.delete(onTurn)
         if (line.waiters.size === 0) lines.delete(key)

@@ -15,7 +15,7 @@ export interface WaitOptions {
 }
 
 /** What the queue needs of a limiter. */
-export interface WaitableLimiter {
+interface WaitableLimiter {
   check(key: string, options: Omit<WaitOptions, "signal" | "maxWaitMs">): Promise<Decision>
   peek(key: string): Promise<Decision>
   refund(key: string, cost?: number): Promise<unknown>

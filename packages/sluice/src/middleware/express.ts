@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from "express"
 import { SluiceError } from "../errors.js"
-import { checkType } from "../options.js"
+import { checkFunction } from "../options.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
 import type { RequestReader } from "./core/request-reader.js"
@@ -29,7 +29,7 @@ export type ExpressRateLimitOptions = RateLimitOptions<Request> & {
 
 /** A middleware for express 4 and 5: `app.use(rateLimit({ limit: 100, window: "1m" }))`. */
 export function rateLimit(options: ExpressRateLimitOptions): RequestHandler {
-  checkType(options?.onDenied, "rateLimit.onDenied", "a function", (value) => typeof value === "function")
+  checkFunction(options?.onDenied, "rateLimit.onDenied")
   return nodeMiddleware(new RequestLimiter(options, expressRequestReader, ["onDenied"]), options.onDenied)
 }
 
@@ -60,7 +60,7 @@ function warnOfTrust(app: object): void {
     new SluiceError("TRUST_PROXY_INVALID", {
       place: 'app.set("trust proxy")',
       expected:
-        "lets any client choose its address and with it whom it is counted as; set the number of proxies or their addresses",
+        "lets any client choose the address that it is counted by; set the number of proxies or their addresses",
       found: true,
     }),
   )

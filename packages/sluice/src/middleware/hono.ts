@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
 import type { Context, MiddlewareHandler, Next } from "hono"
-import { checkType } from "../options.js"
+import { checkFunction } from "../options.js"
 import type { Admission } from "./core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
@@ -43,8 +43,8 @@ type DeniedResult = Response | void
 export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
   const ip = options?.ip
   const onDenied = options?.onDenied
-  checkType(ip, "rateLimit.ip", "a function", isFunction)
-  checkType(onDenied, "rateLimit.onDenied", "a function", isFunction)
+  checkFunction(ip, "rateLimit.ip")
+  checkFunction(onDenied, "rateLimit.onDenied")
   const reader = ip === undefined ? honoRequestReader : { ...honoRequestReader, peer: ip }
   const limiter = new RequestLimiter<Context>(options, reader, ["ip", "onDenied"])
 
@@ -151,8 +151,4 @@ const honoRequestReader: RequestReader<Context> = {
 /** Not by `instanceof`: @hono/node-server has its own `Response` class. */
 function isResponse(answer: DeniedResult): answer is Response {
   return typeof answer === "object" && "headers" in answer
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === "function"
 }

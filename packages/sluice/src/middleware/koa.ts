@@ -1,5 +1,5 @@
 import type { Context, Middleware, Next, ParameterizedContext } from "koa"
-import { checkType } from "../options.js"
+import { checkFunction } from "../options.js"
 import type { Admission } from "./core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
@@ -23,7 +23,7 @@ export type KoaRateLimitOptions = RateLimitOptions<Context> & {
 /** A middleware for koa: `app.use(rateLimit({ limit: 100, window: "1m" }))`. The decision is in `ctx.state.rateLimit`. */
 export function rateLimit(options: KoaRateLimitOptions): Middleware {
   const onDenied = options?.onDenied
-  checkType(onDenied, "rateLimit.onDenied", "a function", (value) => typeof value === "function")
+  checkFunction(onDenied, "rateLimit.onDenied")
   const limiter = new RequestLimiter<Context>(options, koaRequestReader, ["onDenied"])
 
   function proceed(admission: Admission<Context> | undefined, next: Next): unknown {

@@ -1,12 +1,11 @@
 // A fetch that calls other people's APIs no faster than they allow.
 
-import type { Clock } from "../clock.js"
-import { systemClock } from "../clock.js"
+import { type Clock, schedulingClock } from "../clock.js"
 import type { Decision } from "../decision.js"
 import type { Limiter } from "../limiter.js"
 import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody } from "../middleware/core/problem.js"
 import { sfInteger, wholeSeconds } from "../middleware/headers/structured-field.js"
-import { checkFields, checkType, hasMethods } from "../options.js"
+import { checkFields, checkType, hasMethods, isFilledText, isFunction } from "../options.js"
 import { Pauses, requestedPauseMs } from "./api-pauses.js"
 
 /** A call that is about to be made. */
@@ -55,7 +54,7 @@ export function limitFetch(
 ): Fetch {
   checkOptions(fetch, limiter, options)
   const { maxWaitMs = Number.POSITIVE_INFINITY, retries = 0 } = options
-  const clock = clockOf(options.clock)
+  const clock = schedulingClock(options.clock)
   const pauses = new Pauses(clock)
 
   return async (input, init) => {
@@ -104,7 +103,7 @@ function checkOptions(fetch: unknown, limiter: unknown, options: LimitFetchOptio
   checkType(fetch ?? null, "limitFetch.fetch", "a fetch function", isFunction)
   checkType(limiter ?? null, "limitFetch.limiter", "a limiter", hasMethods("wait", "refund"))
   checkType(options.key, "limitFetch.key", "a string or a function", (key) => {
-    return isFunction(key) || (typeof key === "string" && key !== "")
+    return isFunction(key) || isFilledText(key)
   })
   checkType(options.cost, "limitFetch.cost", "an integer ≥ 0 or a function", (cost) => {
     return isFunction(cost) || isCount(cost)
@@ -116,17 +115,8 @@ function checkOptions(fetch: unknown, limiter: unknown, options: LimitFetchOptio
   checkType(options.clock, "limitFetch.clock", "a clock with now()", hasMethods("now"))
 }
 
-function isFunction(value: unknown): boolean {
-  return typeof value === "function"
-}
-
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function clockOf(clock: Clock = systemClock): Required<Clock> {
-  const schedule = clock.schedule ?? systemClock.schedule
-  return { now: () => clock.now(), schedule: (ms, callback) => schedule.call(clock, ms, callback) }
 }
 
 /** Not by `instanceof`: some servers replace the global `Request` class. */

@@ -1,5 +1,6 @@
 // Plans which checks of a list may run at the same time, so that every check sees the charges of the checks before it.
 
+import { getOrAdd } from "../get-or-add.js"
 import type { Check, Outcome } from "./store.js"
 
 /** Checks that may run at the same time, by their index in the list. */
@@ -31,7 +32,7 @@ export function planWaves(checks: readonly Check[], nodeOf: (key: string) => num
     const here = waves[wave] ?? { alone: new Map<number, number[]>(), across: [] }
     waves[wave] = here
     if (across) here.across.push(index)
-    else append(here.alone, nodes.values().next().value ?? 0, index)
+    else getOrAdd(here.alone, nodes.values().next().value ?? 0, () => []).push(index)
   })
   return waves
 }
@@ -51,10 +52,4 @@ export async function checkInWaves<C extends Check>(
     })
   }
   return outcomes
-}
-
-function append(lists: Map<number, number[]>, node: number, index: number): void {
-  const list = lists.get(node)
-  if (list === undefined) lists.set(node, [index])
-  else list.push(index)
 }

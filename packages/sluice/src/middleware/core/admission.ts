@@ -127,7 +127,7 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
     const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = this.#context.options
     let isSuccess = typeof ending === "number" && ending < 400
     if (typeof ending === "number" && requestWasSuccessful !== undefined) {
-      // This runs when the response closes, where an error would be uncaught: `tell` turns it into a warning.
+      // This runs when the response closes, where an error would be uncaught: `notify` turns it into a warning.
       notify((status: number) => {
         isSuccess = requestWasSuccessful(this.request, status)
         return isSuccess

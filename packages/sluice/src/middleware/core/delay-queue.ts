@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../clock.js"
+import { type Clock, schedulingClock } from "../../clock.js"
 import { SlotQueue } from "../../slot-queue.js"
 import type { RequestDecision } from "./rate-limit-options.js"
 
@@ -8,12 +8,9 @@ export class DelayQueue {
   readonly #queue: SlotQueue
   #size = 0
 
-  constructor(max: number, clock: Clock = systemClock) {
+  constructor(max: number, clock?: Clock) {
     this.#max = max
-    this.#queue = new SlotQueue({
-      now: () => clock.now(),
-      schedule: (clock.schedule ?? systemClock.schedule).bind(clock),
-    })
+    this.#queue = new SlotQueue(schedulingClock(clock))
   }
 
   /** How many places are taken. */

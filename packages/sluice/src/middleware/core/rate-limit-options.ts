@@ -2,6 +2,7 @@
 
 import type { Decision } from "../../decision.js"
 import { SluiceError } from "../../errors.js"
+import { getOrAdd } from "../../get-or-add.js"
 import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
 import { type CompiledLimit, compileLimits, type LimiterOptions } from "../../limiter-options.js"
@@ -178,7 +179,7 @@ function checkConflicts(options: Record<string, unknown>): void {
     if (extra !== undefined) throw conflict(extra, "belongs to createLimiter when there is a limiter")
   }
   if (given(["key"]) !== undefined && given(["keyBy"]) !== undefined) {
-    throw conflict("keyBy", "says the same as key; give one of them")
+    throw conflict("keyBy", "cannot be combined with key; give one of them")
   }
   if (options.proxyHeader !== undefined && options.trustProxy === undefined) {
     throw conflict("proxyHeader", "needs trustProxy")
@@ -218,11 +219,7 @@ const countedLimits = new WeakMap<Store, Map<string, number>>()
  * would then use up five logins a minute. Unnamed limits are counted under the length of their window, so it happens easily.
  */
 function warnOfSharedCounters(store: Store, limits: readonly CompiledLimit[], keyBy: string): void {
-  let known = countedLimits.get(store)
-  if (known === undefined) {
-    known = new Map()
-    countedLimits.set(store, known)
-  }
+  const known = getOrAdd(countedLimits, store, () => new Map())
   for (const { name, namespace, policy } of limits) {
     const id = `${namespace} ${keyBy}`
     const other = known.get(id)

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify"
 import { SluiceError } from "../../errors.js"
-import { checkOneOf, checkType } from "../../options.js"
+import { getOrAdd } from "../../get-or-add.js"
+import { checkFunction, checkOneOf, checkType } from "../../options.js"
 import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
 import { type RouteLimitOptions, RouteLimits } from "../core/route-limits.js"
@@ -78,7 +79,7 @@ Object.assign(rateLimit, {
 
 function makeHook(options: RateLimitOptions<FastifyRequest> & { onDenied?: OnDenied }): FastifyHook {
   const { onDenied } = options
-  checkType(onDenied, "rateLimit.onDenied", "a function", (value) => typeof value === "function")
+  checkFunction(onDenied, "rateLimit.onDenied")
   return fastifyHook(new RequestLimiter(options, fastifyRequestReader, ADAPTER_FIELDS), onDenied)
 }
 
@@ -116,11 +117,9 @@ function routeHook(limits: Limits, own: FastifyRouteLimitOptions | undefined): F
   const hooks = new WeakMap<object, FastifyHook>()
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
     const { config } = request.routeOptions
-    let hook = hooks.get(config ?? NO_ROUTE)
-    if (hook === undefined) {
-      hook = limits.own(own, config?.url === undefined ? "404" : routeName(config.method, config.url))
-      hooks.set(config ?? NO_ROUTE, hook)
-    }
+    const hook = getOrAdd(hooks, config ?? NO_ROUTE, () =>
+      limits.own(own, config?.url === undefined ? "404" : routeName(config.method, config.url)),
+    )
     hook(request, reply, done)
   }
 }

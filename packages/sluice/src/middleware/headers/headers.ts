@@ -1,5 +1,6 @@
 // Turns decisions into response headers. Names are in lower case, as HTTP/2 requires.
 
+import { getOrAdd } from "../../get-or-add.js"
 import { HEADER_STYLES, type HeaderPolicy, type HeaderStyle } from "../../header-style.js"
 import { checkOneOf } from "../../options.js"
 import { base64, sfInteger, sfString, wholeSeconds } from "./structured-field.js"
@@ -122,17 +123,8 @@ const formats = new Map<HeaderStyle, WeakMap<Policies, HeaderFormat>>()
  * each time: their texts are cached by it.
  */
 export function headerList(style: HeaderStyle, policies: Policies, decision: HeaderDecision): string[] {
-  let byPolicies = formats.get(style)
-  if (byPolicies === undefined) {
-    byPolicies = new WeakMap()
-    formats.set(style, byPolicies)
-  }
-  let format = byPolicies.get(policies)
-  if (format === undefined) {
-    format = new HeaderFormat(style, policies)
-    byPolicies.set(policies, format)
-  }
-  return format.list(decision)
+  const byPolicies = getOrAdd(formats, style, () => new WeakMap())
+  return getOrAdd(byPolicies, policies, () => new HeaderFormat(style, policies)).list(decision)
 }
 
 /**

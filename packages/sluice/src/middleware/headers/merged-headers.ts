@@ -1,5 +1,6 @@
 // Several middlewares may limit one request. The headers of its response show the limits of all of them.
 
+import { getOrAdd } from "../../get-or-add.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { HeaderDecision, HeaderLimit } from "./headers.js"
 
@@ -58,15 +59,6 @@ const mergedPolicies = new WeakMap<Policies, WeakMap<Policies, Policies>>()
 
 /** Returns the same array each time for the same two. */
 function mergePolicies(a: Policies, b: Policies): Policies {
-  let withA = mergedPolicies.get(a)
-  if (withA === undefined) {
-    withA = new WeakMap()
-    mergedPolicies.set(a, withA)
-  }
-  let both = withA.get(b)
-  if (both === undefined) {
-    both = [...a, ...b]
-    withA.set(b, both)
-  }
-  return both
+  const withA = getOrAdd(mergedPolicies, a, () => new WeakMap())
+  return getOrAdd(withA, b, () => [...a, ...b])
 }

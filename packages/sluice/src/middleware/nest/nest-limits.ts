@@ -1,6 +1,7 @@
 import type { Request as ExpressRequest } from "express"
 import type { FastifyRequest } from "fastify"
-import { checkType } from "../../options.js"
+import { getOrAdd } from "../../get-or-add.js"
+import { checkFunction, checkType } from "../../options.js"
 import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
 import type { RequestReader } from "../core/request-reader.js"
@@ -52,17 +53,8 @@ export class NestLimits {
 
   /** Null when the handler is not limited. */
   of(controller: Named, handler: Named): NestLimit | null {
-    let handlers = this.#known.get(controller)
-    if (handlers === undefined) {
-      handlers = new WeakMap()
-      this.#known.set(controller, handlers)
-    }
-    let limit = handlers.get(handler)
-    if (limit === undefined) {
-      limit = this.#find(controller, handler)
-      handlers.set(handler, limit)
-    }
-    return limit
+    const handlers = getOrAdd(this.#known, controller, () => new WeakMap())
+    return getOrAdd(handlers, handler, () => this.#find(controller, handler))
   }
 
   /** Nest calls it when the application closes. */
@@ -88,7 +80,7 @@ function optionsOf(target: object): object | false | undefined {
 
 function makeLimit(options: RateLimitOptions<object> & Partial<NestLimit>): NestLimit {
   const { onDenied } = options
-  checkType(onDenied, "rateLimit.onDenied", "a function", (value) => typeof value === "function")
+  checkFunction(onDenied, "rateLimit.onDenied")
   return { limiter: new RequestLimiter(options, nestRequestReader, ADAPTER_FIELDS), onDenied }
 }
 

@@ -12,7 +12,7 @@ export type UpgradeHandler = (
 ) => unknown
 
 /** Returns the response to send when a function of the application throws. */
-export type OnUpgradeError = (error: unknown, request: IncomingMessage) => DeniedAnswer
+type OnUpgradeError = (error: unknown, request: IncomingMessage) => DeniedAnswer
 
 /** Returns a listener for `upgrade` that responds to denied requests on their socket and hands the others to `handler`. */
 export function limitUpgrade(

@@ -2,8 +2,9 @@
 // the limiter that asks decides, and nothing is denied here.
 
 import type { Decision } from "../../decision.js"
+import { getOrCache } from "../../get-or-add.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
-import { checkOneOf, checkType, hasMethods } from "../../options.js"
+import { checkOneOf, checkType, hasMethods, isFilledText } from "../../options.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Degraded, Store } from "../../stores/store.js"
 
@@ -27,9 +28,7 @@ export interface WindowCount {
 
 export function checkCounterOptions(options: CounterOptions, place: string): void {
   checkType(options.store, `${place}.store`, "a store", hasMethods("check", "charge", "refund", "reset"))
-  checkType(options.prefix, `${place}.prefix`, "a string that is not empty", (prefix) => {
-    return typeof prefix === "string" && prefix !== ""
-  })
+  checkType(options.prefix, `${place}.prefix`, "a string that is not empty", isFilledText)
   checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], `${place}.onStoreFailure`)
 }
 
@@ -46,13 +45,7 @@ export class LimitersByWindow {
   }
 
   of(windowMs: number): Limiter {
-    let limiter = this.#limiters.get(windowMs)
-    if (limiter === undefined) {
-      limiter = this.#create(windowMs)
-      if (this.#limiters.size >= MAX_WINDOWS) this.#limiters.clear()
-      this.#limiters.set(windowMs, limiter)
-    }
-    return limiter
+    return getOrCache(this.#limiters, windowMs, MAX_WINDOWS, () => this.#create(windowMs))
   }
 
   clear(): void {

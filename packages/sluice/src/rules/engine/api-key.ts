@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto"
+import { getOrCache } from "../../get-or-add.js"
 
 /** Hashes kept in memory: an HMAC takes about 2 µs, as much as the rest of a check. */
 const MAX_KEPT = 4_096
@@ -15,14 +16,9 @@ export class ApiKeyHasher {
 
   /** 128 bits in base64url: 22 characters. */
   hash(apiKey: string): string {
-    let hash = this.#kept.get(apiKey)
-    if (hash === undefined) {
-      hash = createHmac("sha256", this.#secret).update(apiKey).digest().subarray(0, 16).toString("base64url")
-      // Dropping all of them is cheap: a key that comes again is hashed again.
-      if (this.#kept.size >= MAX_KEPT) this.#kept.clear()
-      this.#kept.set(apiKey, hash)
-    }
-    return hash
+    return getOrCache(this.#kept, apiKey, MAX_KEPT, () =>
+      createHmac("sha256", this.#secret).update(apiKey).digest().subarray(0, 16).toString("base64url"),
+    )
   }
 }
 

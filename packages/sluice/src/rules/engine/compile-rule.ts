@@ -45,7 +45,7 @@ export interface RuleLimitPolicy {
 }
 
 /** `"unlimited"`: the rule matches and counts nothing. */
-export type LimitSet = readonly RuleLimitPolicy[] | "unlimited"
+type LimitSet = readonly RuleLimitPolicy[] | "unlimited"
 
 /** The limits of a rule that apply to a client, and where they come from. */
 export interface Applying {
@@ -54,10 +54,10 @@ export interface Applying {
 }
 
 /** The units that one request takes of a rule's limits. */
-export type CostOf = (identity: Identity) => number
+type CostOf = (identity: Identity) => number
 
 /** The largest cost that a header may name, unless the rule sets another maximum. */
-export const MAX_HEADER_COST = 1_000_000
+const MAX_HEADER_COST = 1_000_000
 
 /** What a rule reads from the response. */
 export interface ResponseCharge {

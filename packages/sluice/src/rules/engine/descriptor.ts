@@ -1,6 +1,7 @@
 // Rules about Envoy descriptors. A descriptor is a list of keys and values; a rule names all of its keys, in order.
 
 import { costOf } from "../../call-options.js"
+import { getOrAdd } from "../../get-or-add.js"
 import type { RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
 import { matchesValue, parseValuePattern, type ValuePattern } from "../language/value-pattern.js"
@@ -90,14 +91,11 @@ export class DescriptorIndex {
 
   #add(rule: DescriptorRule, entries: readonly { readonly key: string }[]): void {
     this.#rules.set(rule.index, rule)
-    let node = grown(this.#domains, rule.domain)
-    for (const { key } of entries) node = grown(node.longer, key)
+    let node = getOrAdd(this.#domains, rule.domain, newNode)
+    for (const { key } of entries) node = getOrAdd(node.longer, key, newNode)
     const values = rule.entries.map(({ value }) => value)
     if (values.every((value) => typeof value === "string")) {
-      const text = joinedValues(values)
-      const known = node.exact.get(text)
-      if (known === undefined) node.exact.set(text, [rule])
-      else known.push(rule)
+      getOrAdd(node.exact, joinedValues(values), () => []).push(rule)
     } else rulesLike(node.open, rule).push(rule)
   }
 
@@ -178,27 +176,16 @@ function fits({ entries }: DescriptorRule, found: readonly DescriptorEntry[]): b
   return true
 }
 
-function grown(nodes: Map<string, KeysNode>, name: string): KeysNode {
-  let node = nodes.get(name)
-  if (node === undefined) {
-    node = { longer: new Map(), exact: new Map(), open: new Map() }
-    nodes.set(name, node)
-  }
-  return node
+function newNode(): KeysNode {
+  return { longer: new Map(), exact: new Map(), open: new Map() }
 }
 
 /** The rules with the same exact values at the same positions as this one. */
 function rulesLike(shapes: Map<string, Shape>, { entries }: DescriptorRule): DescriptorRule[] {
   const exact = entries.flatMap(({ value }, i) => (typeof value === "string" ? [i] : []))
-  let shape = shapes.get(exact.join())
-  if (shape === undefined) {
-    shape = { exact, byValues: new Map() }
-    shapes.set(exact.join(), shape)
-  }
+  const { byValues } = getOrAdd(shapes, exact.join(), () => ({ exact, byValues: new Map() }))
   const text = joinedValues(exact.map((i) => entries[i]?.value as string))
-  const rules = shape.byValues.get(text) ?? []
-  shape.byValues.set(text, rules)
-  return rules
+  return getOrAdd(byValues, text, () => [])
 }
 
 function nodeOf(root: KeysNode, entries: readonly DescriptorEntry[]): KeysNode | undefined {

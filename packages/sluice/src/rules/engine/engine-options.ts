@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { isStore } from "../../limiter-options.js"
-import { checkFields, checkType, hasMethods } from "../../options.js"
+import { checkFields, checkFunction, checkType, hasMethods, isFilledText } from "../../options.js"
 import type { Store } from "../../stores/store.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import type { RuleSetDocument } from "../language/schema.js"
@@ -78,21 +78,17 @@ export function checkEngineOptions(options: RuleEngineOptions): void {
   checkFields(options, FIELDS, "createRuleEngine")
   checkType(options.store, "createRuleEngine.store", "a store", isStore)
   checkType(options.clock, "createRuleEngine.clock", "a clock with now()", hasMethods("now"))
-  checkType(options.prefix, "createRuleEngine.prefix", "a string that is not empty", isFilled)
+  checkType(options.prefix, "createRuleEngine.prefix", "a string that is not empty", isFilledText)
   checkType(options.secret, "createRuleEngine.secret", "text or bytes, not empty", isSecret)
   for (const hook of ["tierOf", "onDecision", "onRefused"] as const)
-    checkType(options[hook], `createRuleEngine.${hook}`, "a function", (value) => typeof value === "function")
+    checkFunction(options[hook], `createRuleEngine.${hook}`)
   if (options.rules === undefined) {
     throw new SluiceError("OPTION_MISSING", { place: "createRuleEngine.rules", expected: "is required" })
   }
 }
 
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value !== ""
-}
-
 function isSecret(value: unknown): boolean {
-  return isFilled(value) || (value instanceof Uint8Array && value.length > 0)
+  return isFilledText(value) || (value instanceof Uint8Array && value.length > 0)
 }
 
 export function isSource(rules: RuleEngineOptions["rules"]): rules is RuleSource {

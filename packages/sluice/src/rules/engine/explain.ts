@@ -47,7 +47,7 @@ export interface RuleExplanation {
   readonly candidate?: readonly RuleLimit[]
 }
 
-export interface ExplainContext {
+interface ExplainContext {
   readonly set: RuleSet
   readonly identity: Identity
   readonly plan: Plan

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../get-or-add.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { RuleLimitPolicy } from "./compile-rule.js"
 import type { Step } from "./plan.js"
@@ -27,12 +28,7 @@ export class HeaderPolicies {
   #find(steps: readonly Step[]): readonly HeaderPolicy[] {
     let node = this.#root
     for (const { limits } of steps) {
-      let next = node.next.get(limits)
-      if (next === undefined) {
-        next = { policies: undefined, next: new WeakMap() }
-        node.next.set(limits, next)
-      }
-      node = next
+      node = getOrAdd(node.next, limits, () => ({ policies: undefined, next: new WeakMap() }))
     }
     node.policies ??= policiesOf(steps)
     return node.policies

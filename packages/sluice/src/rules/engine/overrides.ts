@@ -1,5 +1,6 @@
 // Overrides: other limits for single clients.
 
+import { getOrAdd } from "../../get-or-add.js"
 import { parseCidr } from "../../request/address/cidr.js"
 import { formatIp } from "../../request/address/ip-address.js"
 import { endOf } from "../language/check-rules.js"
@@ -31,11 +32,8 @@ export function* compileOverrides(context: RuleSetContext): Steps<Overrides> {
     const override = compileOverride(spec, context)
     const name = canonicalName(spec.client)
     for (const id of ids) {
-      const clients = lists.get(id) ?? new Map<string, Override[]>()
-      lists.set(id, clients)
-      const own = clients.get(name)
-      if (own === undefined) clients.set(name, [override])
-      else own.push(override)
+      const clients = getOrAdd(lists, id, () => new Map<string, Override[]>())
+      getOrAdd(clients, name, () => []).push(override)
       yield
     }
   }
@@ -61,13 +59,9 @@ function compileOverride(spec: OverrideSpec, context: RuleSetContext): Override 
     limitsFor({ id, mode }) {
       // An override uses the counters of the rule: when it ends, its client keeps what it has used.
       const counters = countersOf(context.prefix, id, mode)
-      let applying = compiled.get(counters)
-      if (applying === undefined) {
-        const limits = compileLimits(spec.limits, counters, "overrides.limits", context)
-        applying = { limits, from: "override" }
-        compiled.set(counters, applying)
-      }
-      return applying
+      return getOrAdd(compiled, counters, () => {
+        return { limits: compileLimits(spec.limits, counters, "overrides.limits", context), from: "override" }
+      })
     },
   }
 }

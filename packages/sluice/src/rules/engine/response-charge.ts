@@ -35,7 +35,7 @@ export function pendingCharge(step: Step, { limits }: RuleOutcome): PendingCharg
   return { step, responseCharge, forgottenAt: limits.map(({ resetAt }) => resetAt) }
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   readonly store: Store
   /** In microseconds; undefined for the store's own clock. */
   readonly at: number | undefined

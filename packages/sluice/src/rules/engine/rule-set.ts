@@ -1,5 +1,6 @@
 // A compiled rule set. It never changes: a new revision is a new `RuleSet`, and a decision uses one set from start to end.
 
+import { getOrAdd, getOrCache } from "../../get-or-add.js"
 import { isCredential } from "../language/credential.js"
 import type { RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
@@ -19,13 +20,8 @@ import type { Identity } from "./identity.js"
 import { compileIdentity, type IdentityRules } from "./identity.js"
 import { compileOverrides, validOverride } from "./overrides.js"
 
-interface RuleSetParts {
-  readonly identity: IdentityRules
-  readonly allow: ClientMap<string>
-  readonly deny: ClientMap<string>
-  readonly tiers: ClientMap<string>
+interface RuleSetParts extends Pick<RuleSet, "identity" | "allow" | "deny" | "tiers" | "rules"> {
   readonly overrides: ClientMap<readonly Override[]>
-  readonly rules: readonly CompiledRule[]
   readonly matcher: Matcher
   readonly indexes: readonly number[]
   readonly descriptors: DescriptorIndex
@@ -147,20 +143,14 @@ export class RuleSet {
 
   /** The limit that a descriptor brings along, on the counters of the rule. */
   descriptorLimits(rule: CompiledRule, { limit, windowMs }: DescriptorLimit): Applying {
-    const known = this.#descriptorLimits.get(rule) ?? new Map<string, Applying>()
-    this.#descriptorLimits.set(rule, known)
-    const name = `${limit}/${windowMs}`
-    let applying = known.get(name)
-    if (applying === undefined) {
+    const known = getOrAdd(this.#descriptorLimits, rule, () => new Map<string, Applying>())
+    // Clients may send any number of different limits: they must not fill the memory.
+    return getOrCache(known, `${limit}/${windowMs}`, MAX_DESCRIPTOR_LIMITS, () => {
       const spec = { limit: limit === 0 ? 1 : limit, window: windowMs, algorithm: "fixed-window" as const }
       const counters = countersOf(this.#context.prefix, rule.id, rule.mode)
       const limits = compileLimits([spec], counters, "descriptor.limit", this.#context)
-      applying = { limits, from: "override" }
-      // Clients may send any number of different limits: they must not fill the memory.
-      if (known.size >= MAX_DESCRIPTOR_LIMITS) known.clear()
-      known.set(name, applying)
-    }
-    return applying
+      return { limits, from: "override" }
+    })
   }
 }
 

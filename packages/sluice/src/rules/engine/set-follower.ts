@@ -4,7 +4,7 @@ import { finishInSlices, type Steps } from "../language/steps.js"
 import type { RuleSet } from "./rule-set.js"
 import type { RuleSetRevision } from "./rule-source.js"
 
-export interface SetFollowerOptions {
+interface SetFollowerOptions {
   readonly compile: (revision: RuleSetRevision) => Steps<RuleSet>
   /** Puts a set in force. */
   readonly use: (set: RuleSet) => void

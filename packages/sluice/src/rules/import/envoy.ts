@@ -4,6 +4,7 @@
 // One case differs: envoyproxy/ratelimit compares a value that equals a wildcard literally, with its `*`, as an exact value.
 
 import { SluiceError } from "../../errors.js"
+import { getOrAdd } from "../../get-or-add.js"
 import { checkFields } from "../../options.js"
 import { boundsOf, type GuardRails } from "../language/guard-rails.js"
 import { checkRuleSet } from "../language/parse.js"
@@ -148,8 +149,7 @@ class Importing {
     const nameOf = (domain: string, name: string) => JSON.stringify([domain, name])
     for (const { rule, domain, limit } of this.#rules) {
       if (limit.name === "") continue
-      const name = nameOf(domain, limit.name)
-      named.set(name, [...(named.get(name) ?? []), rule.id])
+      getOrAdd(named, nameOf(domain, limit.name), () => []).push(rule.id)
     }
     return this.#rules.flatMap((imported) => {
       const { rule, domain, limit } = imported

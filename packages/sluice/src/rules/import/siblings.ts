@@ -2,6 +2,7 @@
 // first wildcard in the order of the file, else the key without a value, and tries no other. Rules are matched independently
 // of each other, so that each one excludes by `not` the values that belong to a descriptor before it.
 
+import { getOrAdd } from "../../get-or-add.js"
 import type { RuleSpec } from "../language/schema.js"
 import { type Glob, matchesGlob, parseGlob } from "../language/value-pattern.js"
 import { compositeKey, type EnvoyDescriptor } from "./envoy-file.js"
@@ -26,8 +27,7 @@ export function reachedOf(siblings: readonly EnvoyDescriptor[]): Map<EnvoyDescri
   const groups = new Map<string, Group>()
   for (const descriptor of siblings) {
     const { key, value } = descriptor
-    const group = groups.get(key) ?? { exact: [], wildcards: [] }
-    groups.set(key, group)
+    const group = getOrAdd(groups, key, () => ({ exact: [], wildcards: [] }))
     if (isWildcard(descriptor)) group.wildcards.push({ descriptor, glob: parseGlob(value) })
     else if (value !== "") group.exact.push(value)
   }

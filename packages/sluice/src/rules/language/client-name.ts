@@ -2,9 +2,9 @@
 
 import { SluiceError } from "../../errors.js"
 
-export type ClientKind = "ip" | "user" | "apiKey"
+type ClientKind = "ip" | "user" | "apiKey"
 
-export interface ClientName {
+interface ClientName {
   readonly kind: ClientKind
   readonly value: string
 }

@@ -23,17 +23,8 @@ export interface GuardRails {
   maxBytes?: number
 }
 
-export interface Bounds {
-  readonly maxRules: number
-  readonly maxLimits: number
-  /** Milliseconds. */
-  readonly minWindow: number
-  readonly maxWindow: number
-  readonly minLimit: number
-  readonly maxLimit: number
-  readonly maxClients: number
-  readonly maxBytes: number
-}
+/** The bounds in numbers. Windows are in milliseconds. */
+export type Bounds = Readonly<Record<keyof GuardRails, number>>
 
 const DEFAULTS: Bounds = {
   maxRules: 10_000,

@@ -39,7 +39,7 @@ const values = z
   .record(text, z.union([z.literal(true), z.string(), z.array(z.string()).min(1)]))
   .meta({ description: "Name → a value, a glob with *, a list of those, or true for any value." })
 
-export const matchSchema = z
+const matchSchema = z
   .strictObject({
     method: oneOrMore.optional().meta({ description: "GET, or a list." }),
     host: oneOrMore.optional().meta({ description: "api.example.com, or *.example.com." }),
@@ -136,7 +136,7 @@ const headers = z.enum(HEADER_STYLES)
 
 const unlimited = z.literal("unlimited")
 
-export const ruleSchema = z
+const ruleSchema = z
   .strictObject({
     id: z.string().meta({
       pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
@@ -246,7 +246,6 @@ export const ruleSetSchema = z
   .meta({ title: "Sluice rules", description: "A set of rate limiting rules." })
 
 export type LimitSpec = z.infer<typeof limitSchema>
-export type MatchPart = z.infer<typeof matchSchema>
 export type CostSpec = z.infer<typeof costSchema>
 export type RuleSpec = z.infer<typeof ruleSchema>
 export type OverrideSpec = z.infer<typeof overrideSchema>

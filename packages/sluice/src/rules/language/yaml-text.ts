@@ -32,7 +32,7 @@ export class Plain {
   }
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** The name of the text in errors, such as the name of its file. */
   readonly name: string
   readonly maxBytes: number

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../get-or-add.js"
 import { type Glob, matchesGlob } from "../language/value-pattern.js"
 
 interface GlobEntry<Value> {
@@ -51,9 +52,7 @@ class AffixMap<Entry> {
   lengths: readonly number[] = []
 
   add(affix: string, entry: Entry): void {
-    const entries = this.#entries.get(affix)
-    if (entries === undefined) this.#entries.set(affix, [entry])
-    else entries.push(entry)
+    getOrAdd(this.#entries, affix, () => []).push(entry)
     if (!this.lengths.includes(affix.length))
       this.lengths = [...this.lengths, affix.length].sort((a, b) => a - b)
   }

@@ -1,11 +1,12 @@
 // The index of a rule set is a tree. Each node of it divides rules by one part of their match, such as the path.
 
+import { getOrAdd } from "../../get-or-add.js"
 import { MAX_HOST_LENGTH } from "../language/host-pattern.js"
 import type { ValuePattern } from "../language/value-pattern.js"
 import type { ComparedRequest } from "./compared-request.js"
 import { GlobIndex } from "./glob-index.js"
 import type { Matched } from "./match-spec.js"
-import { getOrAdd, PathTrie } from "./path-trie.js"
+import { PathTrie } from "./path-trie.js"
 import type { RuleMatch, ValueTest } from "./rule-match.js"
 
 /** A node of the index, or a single rule. */

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../get-or-add.js"
 import type { PathPattern, PathSegment } from "../language/path-pattern.js"
 import { GlobIndex } from "./glob-index.js"
 
@@ -106,14 +107,4 @@ class Walk<Value> {
     if (param !== undefined) this.#reach(param, at + 1)
     if (globs !== undefined) for (const node of globs.find(segment)) this.#reach(node, at + 1)
   }
-}
-
-/** The value of a key. If the map does not have the key, creates the value and adds it. */
-export function getOrAdd<Value>(map: Map<string, Value>, key: string, create: () => Value): Value {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = create()
-    map.set(key, value)
-  }
-  return value
 }

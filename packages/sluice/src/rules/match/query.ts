@@ -1,3 +1,5 @@
+import { getOrAdd } from "../../get-or-add.js"
+
 /**
  * Reads the values of some parameters of a query string, by their lower-case names. A parameter may have several values.
  * Values are decoded like form data: `+` is a space, and percent-encoding is decoded once. A value with invalid
@@ -28,9 +30,7 @@ function readPair(pair: string, names: ReadonlySet<string>, values: Map<string, 
     if (!names.has(name)) return
   }
   const value = equals < 0 ? "" : decode(pair.slice(equals + 1))
-  const others = values.get(name)
-  if (others === undefined) values.set(name, [value])
-  else others.push(value)
+  getOrAdd(values, name, () => []).push(value)
 }
 
 function decode(text: string): string {

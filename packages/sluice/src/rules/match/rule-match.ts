@@ -13,24 +13,13 @@ export interface ValueTest {
   readonly patterns: readonly ValuePattern[] | true
 }
 
-/** The parts of a match. A part that is undefined allows every request. */
-interface MatchParts {
-  readonly methods: readonly string[] | undefined
-  readonly hosts: readonly HostPattern[] | undefined
-  readonly paths: readonly PathPattern[] | undefined
-  readonly headers: readonly ValueTest[] | undefined
-  readonly queries: readonly ValueTest[] | undefined
-  readonly tiers: readonly string[] | undefined
-  /** The text of a path pattern that is known to match, instead of `paths`. */
-  readonly knownPath?: string | undefined
-  /** The parameters of that pattern, if it has any. It has no `**` then. */
-  readonly knownParams?: PathPattern["params"] | undefined
-}
+/** The fields of a `RuleMatch`. */
+type MatchParts = Omit<RuleMatch, "with" | "collect" | "explain">
 
 const METHOD = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** The compiled `match` of one rule. */
-export class RuleMatch implements MatchParts {
+/** The compiled `match` of one rule. A part that is undefined allows every request. */
+export class RuleMatch {
   /** The index of the rule in its rule set. */
   readonly index: number
   readonly methods: readonly string[] | undefined
@@ -39,11 +28,13 @@ export class RuleMatch implements MatchParts {
   readonly headers: readonly ValueTest[] | undefined
   readonly queries: readonly ValueTest[] | undefined
   readonly tiers: readonly string[] | undefined
+  /** The text of a path pattern that is known to match, instead of `paths`. */
   readonly knownPath: string | undefined
+  /** The parameters of that pattern, if it has any. It has no `**` then. */
   readonly knownParams: PathPattern["params"] | undefined
 
-  constructor(index: number, parts: MatchParts) {
-    this.index = index
+  constructor(parts: MatchParts) {
+    this.index = parts.index
     this.methods = parts.methods
     this.hosts = parts.hosts
     this.paths = parts.paths
@@ -56,7 +47,7 @@ export class RuleMatch implements MatchParts {
 
   /** The same rule with other tests, for requests that are known to pass the tests that are left out. */
   with(changes: Partial<MatchParts>): RuleMatch {
-    return new RuleMatch(this.index, { ...this, ...changes })
+    return new RuleMatch({ ...this, ...changes })
   }
 
   /** Appends the match to `found` if a request passes every test. The cheapest tests come first. */
@@ -154,13 +145,16 @@ function textOf(pattern: string | { readonly text: string }): string {
 
 /** Parses the patterns of a match. `place` names the match in errors. */
 export function* compileRuleMatch(spec: MatchSpec, index: number, place: string): Steps<RuleMatch> {
-  return new RuleMatch(index, {
+  return new RuleMatch({
+    index,
     methods: yield* parseEach(spec.method, `${place}.method`, parseMethod),
     hosts: yield* parseEach(spec.host, `${place}.host`, parseHostPattern),
     paths: yield* parseEach(spec.path, `${place}.path`, parsePathPattern),
     headers: yield* parseValueTests(spec.header, `${place}.header`),
     queries: yield* parseValueTests(spec.query, `${place}.query`),
     tiers: yield* parseEach(spec.tier, `${place}.tier`, (tier) => tier),
+    knownPath: undefined,
+    knownParams: undefined,
   })
 }
 

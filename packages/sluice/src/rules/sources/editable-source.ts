@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
-import { checkFields, checkType } from "../../options.js"
+import { checkFields, checkFunction, checkType, isFilledText } from "../../options.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import { checkRuleSet } from "../language/parse.js"
 import type { RuleSetDocument } from "../language/schema.js"
@@ -33,7 +33,7 @@ export function checkSourceOptions(options: SourceOptions, fields: readonly stri
   checkFields(options, [...SOURCE_FIELDS, ...fields], place)
   const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 1
   checkType(options.history, `${place}.history`, "an integer ≥ 1", isCount)
-  checkType(options.onEvent, `${place}.onEvent`, "a function", (value) => typeof value === "function")
+  checkFunction(options.onEvent, `${place}.onEvent`)
 }
 
 /** A rule source without the place where it keeps the rules. */
@@ -106,8 +106,7 @@ const isText = (value: unknown) => typeof value === "string"
 
 function checkSave(options: SaveOptions, place: string): void {
   checkFields(options, SAVE_FIELDS, place)
-  const isName = (value: unknown) => typeof value === "string" && value !== ""
-  checkType(options.by ?? null, `${place}.by`, "the name of who saves", isName)
+  checkType(options.by ?? null, `${place}.by`, "the name of who saves", isFilledText)
   checkType(options.comment, `${place}.comment`, "a text", isText)
   const isMark = (value: unknown) => typeof value === "string" || Number.isInteger(value)
   checkType(options.etag, `${place}.etag`, "a text", isText)

@@ -3,7 +3,7 @@ import { replaceFile } from "../../atomic-file.js"
 import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
-import { checkType } from "../../options.js"
+import { checkType, isFilledText } from "../../options.js"
 import { parseRuleSet } from "../language/parse.js"
 import { RuleSetError } from "../language/rule-set-error.js"
 import type { RuleSetDocument } from "../language/schema.js"
@@ -34,10 +34,9 @@ export interface FileRulesOptions extends SourceOptions {
  * `save` changes only what differs, so that comments stay. If the folder cannot be written, revisions are kept in memory.
  */
 export async function fileRules(path: string, options: FileRulesOptions = {}): Promise<EditableRuleSource> {
-  const isPath = (value: unknown) => typeof value === "string" && value !== ""
-  checkType(path ?? null, "fileRules", "the path of a file", isPath)
+  checkType(path ?? null, "fileRules", "the path of a file", isFilledText)
   checkSourceOptions(options, ["historyFile", "poll", "work"], "fileRules")
-  checkType(options.historyFile, "fileRules.historyFile", "the path of a file", isPath)
+  checkType(options.historyFile, "fileRules.historyFile", "the path of a file", isFilledText)
   const pollMs = parseDuration(options.poll ?? "1s", "fileRules.poll")
   const rules = new FileRules(resolve(path), options)
   await rules.open(pollMs)

@@ -1,7 +1,7 @@
 import { MAX_TIMEOUT_MS } from "../../clock.js"
 import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
-import { checkType } from "../../options.js"
+import { checkType, isFilledText } from "../../options.js"
 import { connectionOf, type UserClient } from "../../stores/redis/client.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { finishInSlices, type Steps } from "../language/steps.js"
@@ -42,10 +42,9 @@ export async function redisRules(
   client: UserClient,
   options: RedisRulesOptions = {},
 ): Promise<EditableRuleSource> {
-  const isText = (value: unknown) => typeof value === "string" && value !== ""
   checkSourceOptions(options, ["name", "initial", "lastGood", "poll", "deadline", "work"], "redisRules")
-  checkType(options.name, "redisRules.name", "a text that is not empty", isText)
-  checkType(options.lastGood, "redisRules.lastGood", "the path of a file", isText)
+  checkType(options.name, "redisRules.name", "a text that is not empty", isFilledText)
+  checkType(options.lastGood, "redisRules.lastGood", "the path of a file", isFilledText)
   const pollMs = parseDuration(options.poll ?? "2s", "redisRules.poll")
   const deadlineMs = parseDuration(options.deadline ?? "1s", "redisRules.deadline")
   const rules = new RedisRules(client, options, deadlineMs)

@@ -5,7 +5,7 @@ import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
-import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
+import { checkFields, checkFunction, checkOneOf, checkType, hasMethods } from "../../options.js"
 import type { Charge, Check, Degraded, Namespace, Outcome, SingleVerdict, SyncStore } from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import type { Snapshot } from "./snapshot.js"
@@ -63,7 +63,7 @@ export class MemoryStore implements SyncStore {
     )
     checkOneOf(options.onFull, ["deny", "allow"], "memoryStore.onFull")
     checkType(options.snapshot, "memoryStore.snapshot", "a fileSnapshot", hasMethods("read", "write"))
-    checkType(options.onWarning, "memoryStore.onWarning", "a function", (v) => typeof v === "function")
+    checkFunction(options.onWarning, "memoryStore.onWarning")
     checkType(options.clock, "memoryStore.clock", "a clock with now()", hasMethods("now"))
     const { clock } = options
     this.#now = clock === undefined ? systemMicros : () => microsOf(clock.now())
@@ -326,7 +326,7 @@ export class MemoryStore implements SyncStore {
       if (!(error instanceof SluiceError)) throw error
       this.#tables = new Tables(this.#tables.maxKeys)
       // If the callback throws or rejects, the process warning is emitted instead.
-      new Promise((told) => told(onWarning(error))).catch(() => warn(error))
+      new Promise((resolve) => resolve(onWarning(error))).catch(() => warn(error))
       return undefined
     }
   }

@@ -6,7 +6,7 @@
 
 import { fileProblem, replaceFile, sweepDrafts } from "../../atomic-file.js"
 import { SluiceError } from "../../errors.js"
-import { checkType } from "../../options.js"
+import { checkType, isFilledText } from "../../options.js"
 import type { SavedPolicy } from "../../policy.js"
 import { restorePolicy, savePolicy } from "../../policy.js"
 import type { HashKey } from "./key-hash.js"
@@ -41,7 +41,7 @@ export interface Snapshot {
 
 /** Saves the counters in a file: `memoryStore({ snapshot: fileSnapshot("/var/lib/app/limits") })`. */
 export function fileSnapshot(path: string): Snapshot {
-  checkType(path ?? "", "fileSnapshot", "a file path", (value) => typeof value === "string" && value !== "")
+  checkType(path ?? "", "fileSnapshot", "a file path", isFilledText)
   return {
     read: (tables, now) => readSnapshot(path, tables, now),
     write: (tables, hashKey, now) => writeSnapshot(path, tables, hashKey, now),
@@ -84,7 +84,7 @@ function readSnapshot(path: string, tables: Tables, now: number): HashKey | unde
     return header.hashKey
   } catch (cause) {
     if (cause instanceof SluiceError) throw cause
-    throw new SluiceError("SNAPSHOT_INVALID", { place: path, expected: "is not what a store wrote", cause })
+    throw new SluiceError("SNAPSHOT_INVALID", { place: path, expected: "was not written by a memory store", cause })
   }
 }
 
