@@ -84,7 +84,7 @@ function readSnapshot(path: string, tables: Tables, now: number): HashKey | unde
     return header.hashKey
   } catch (cause) {
     if (cause instanceof SluiceError) throw cause
-    throw new SluiceError("SNAPSHOT_INVALID", { place: path, expected: "was not written by a memory store", cause })
+    throw new SluiceError("SNAPSHOT_INVALID", { place: path, expected: "was not saved by a store", cause })
   }
 }
 
