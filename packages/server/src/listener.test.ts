@@ -71,7 +71,7 @@ describe.each(PROTOCOLS)("a listener for %s that is closed", (_name, said, expec
   })
 })
 
-it("does not go on for ever while clients go on connecting", async () => {
+it("ends although clients keep connecting", async () => {
   const server: Server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as { port: number }

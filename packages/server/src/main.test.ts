@@ -44,7 +44,7 @@ async function check(url: string, body = LOGIN): Promise<Response> {
   return await fetch(`${url}/v1/check?status=429`, { method: "POST", body })
 }
 
-it("allows five sign-ins by the example rules and denies the sixth, as it says it will", async () => {
+it("allows five sign-ins by the example rules and denies the sixth, as it prints at the start", async () => {
   const { url, stdout } = await start()
   const line = await eventually(() => /curl -i '(\S+)' -d '(.+)'/.exec(stdout()))
   expect(line[1]).toBe(`${url}/v1/check?status=429`)
@@ -53,7 +53,7 @@ it("allows five sign-ins by the example rules and denies the sixth, as it says i
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
 })
 
-it("shows the dashboard where it says it does", async () => {
+it("serves the dashboard at the address that it prints", async () => {
   const { stdout } = await start()
   const [, url] = await eventually(() => /dashboard +(http:\S+)/.exec(stdout()))
   const page = await (await fetch(String(url))).text()
@@ -61,7 +61,7 @@ it("shows the dashboard where it says it does", async () => {
   expect((await fetch(`${url}${script}`)).status).toBe(200)
 })
 
-it("shows its configuration without secrets, its settings and its version, and ends", async () => {
+it("prints its configuration without secrets, its settings and its version, and exits", async () => {
   const printed = run(["--print-config", "--secret", "hunter2"])
   expect(await printed.ended).toEqual([0, null])
   expect(printed.stdout()).toContain('secret: "***"')
@@ -73,8 +73,8 @@ it("shows its configuration without secrets, its settings and its version, and e
   expect(version.stdout()).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
 
-describe("what keeps it from starting", () => {
-  it("is told with every mistake, without a stack, and status 1", async () => {
+describe("an error at the start", () => {
+  it("is reported with every mistake, without a stack, and status 1", async () => {
     const { ended, stderr } = run(["--http.prt", "1", "--workers", "0"])
     expect(await ended).toEqual([1, null])
     expect(stderr()).toContain("--http.prt does not exist; did you mean --http.port?")
@@ -82,7 +82,7 @@ describe("what keeps it from starting", () => {
     expect(stderr()).not.toContain("    at ")
   })
 
-  it("is told once when a flag is misspelt", async () => {
+  it("is reported once for a misspelt flag", async () => {
     const { ended, stderr } = run(["gateway", "--upstrem", "http://127.0.0.1:1"])
     expect(await ended).toEqual([1, null])
     expect(stderr()).toBe(
@@ -90,7 +90,7 @@ describe("what keeps it from starting", () => {
     )
   })
 
-  it("is told when the file of the rules does not exist", async () => {
+  it("is reported when the rules file does not exist", async () => {
     const { ended, stderr } = run(["--http.port=0", "--rules.file", join(folder, "nope.yaml")])
     expect(await ended).toEqual([1, null])
     expect(stderr()).toBe(`${join(folder, "nope.yaml")}: does not exist [RULES_IO]\n`)
@@ -100,7 +100,7 @@ describe("what keeps it from starting", () => {
     expect(other.stderr()).toBe(`${join(folder, "nope.yaml")}: does not exist [RULES_IO]\n`)
   })
 
-  it("is told when the rules are no rules", async () => {
+  it("is reported when the rules are invalid", async () => {
     const file = write(
       "rules.yaml",
       "version: 1\nrules:\n  - { id: a, limits: [{ limit: 0, window: 1m }] }\n",
@@ -111,7 +111,7 @@ describe("what keeps it from starting", () => {
     expect(stderr()).not.toContain("    at ")
   })
 
-  it("is told when the port is taken, and what to do", async () => {
+  it("is reported when the port is in use, with what to do", async () => {
     const { url } = await start()
     const ports = ["--grpc.port=0", "--control.port=0", "--http.port", new URL(url).port]
     const { ended, stderr } = run(ports, { npm_lifecycle_event: "start" })
@@ -128,7 +128,7 @@ describe("a control plane without configured tokens", () => {
   const ports = (port: number) => ["--http.port=0", "--grpc.port=0", `--control.port=${port}`]
   const surroundings = () => ({ SLUICE_CONTROL__OPEN: "false", XDG_STATE_HOME: folder })
 
-  it("asks for a token that it has made, keeps it over a restart, and does not print it where output is collected", async () => {
+  it("requires a token that it generated, keeps it over a restart, and does not print it when output is not a terminal", async () => {
     const { port, release } = await reservePort()
     const url = `http://127.0.0.1:${port}`
     let token: string | undefined
@@ -149,7 +149,7 @@ describe("a control plane without configured tokens", () => {
     await release()
   })
 
-  it("is closed to who comes through a proxy that says nothing of it, as nginx does by default", async () => {
+  it("refuses requests through a proxy that sends no forwarded headers, as nginx does by default", async () => {
     const { addresses } = await start([], surroundings())
     const [host, port] = (addresses.control as string).split(":")
     const socket = connect(Number(port), host)
@@ -160,7 +160,7 @@ describe("a control plane without configured tokens", () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /)
   })
 
-  it("prints a link that opens the dashboard, at a terminal", async () => {
+  it("prints a link that opens the dashboard, in a terminal", async () => {
     const shown = inTerminal(ports(0), surroundings())
     const link = await eventually(() => /dashboard +(http:\S+)\/#token=(\S+)/.exec(shown.output()))
     const headers = { authorization: `Bearer ${link[2]}` }
@@ -171,8 +171,8 @@ describe("a control plane without configured tokens", () => {
   })
 })
 
-describe("at a terminal", () => {
-  it("announces itself alone, and logs in lines for people", async () => {
+describe("in a terminal", () => {
+  it("prints its addresses, and logs in readable lines", async () => {
     const file = write("rules.yaml", rulesOf(1))
     const shown = inTerminal(["--http.port=0", "--grpc.port=0", "--control.port=0", "--rules.file", file])
     const url = await eventually(() => /Sluice listens on (\S+)/.exec(shown.output())?.[1])
@@ -187,7 +187,7 @@ describe("at a terminal", () => {
 })
 
 describe("signals", () => {
-  it("SIGINT ends live events first, and those that come back at once too", async () => {
+  it("SIGINT ends live events first, including those of clients that reconnect at once", async () => {
     const { child, ended, addresses } = await start()
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const listen = async () => {
@@ -208,7 +208,7 @@ describe("signals", () => {
   })
 
   it.each(["SIGTERM", "SIGINT"] as const)(
-    "%s ends it with status 0, even when it comes twice at once",
+    "exits with status 0 on %s, even when it comes twice at once",
     async (signal) => {
       const { child, ended, url } = await start()
       await fetch(`${url}/livez`)
@@ -241,7 +241,7 @@ describe("signals", () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it("says in one line of the log that the counters could not be kept, and ends with status 1", async () => {
+  it("logs in one line that the counters could not be saved, and exits with status 1", async () => {
     mkdirSync(join(folder, "state"))
     const snapshot = join(folder, "state", "limits")
     const { child, ended, stderr, logged } = await start(["--store.snapshot", snapshot])
@@ -264,7 +264,7 @@ describe("signals", () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it("a second SIGTERM ends it at once", async () => {
+  it("exits at once on a second SIGTERM", async () => {
     const { child, ended, url, logged } = await start(["--drain.deadline=1h"])
     const socket = connect(Number(new URL(url).port), "127.0.0.1")
     socket.on("error", () => {})
@@ -279,7 +279,7 @@ describe("signals", () => {
     socket.destroy()
   })
 
-  it("SIGHUP follows a changed file, and a bad one leaves the last good rules in force", async () => {
+  it("SIGHUP loads a changed file, and keeps the last valid rules if the file is invalid", async () => {
     const file = write("rules.yaml", rulesOf(5))
     const { child, url, logged } = await start(["--rules.file", file])
     const limit = async () => ((await (await check(url)).json()) as { limit: number }).limit

@@ -59,7 +59,7 @@ describe("a page in a browser", () => {
     ["another port", { "sec-fetch-site": "same-site" }],
     ["a name that was made to resolve to us", { host: "evil.example:80", origin: "http://evil.example:80" }],
     ["such a name, without an origin", { host: "evil.example", referer: "http://evil.example/" }],
-  ])("of %s can neither check, refund, reset nor ask as Envoy does", async (_site, headers) => {
+  ])("of %s can neither check, refund, reset nor call POST /json", async (_site, headers) => {
     const plane = await start({ json: () => jsonAnswer("{}") })
     await plane.post("/v1/check", CHECK)
     for (const [path, body] of [
@@ -76,7 +76,7 @@ describe("a page in a browser", () => {
     expect(await remaining(plane)).toBe(4)
   })
 
-  it("of the service's own may, under an address or a name that is allowed", async () => {
+  it("served by this service may check, under an allowed address or name", async () => {
     const plane = await start({ access: { allowedHosts: ["Sluice.example"] } })
     const own = { origin: "http://{host}", "sec-fetch-site": "same-origin" }
     expect((await ask(plane, "/v1/check", CHECK, own)).status).toBe(200)
@@ -87,7 +87,7 @@ describe("a page in a browser", () => {
 
 describe("a program", () => {
   it.each(["sluice:8080", "sluice.default.svc", "[2001:db8::1]:8080"])(
-    "may check under whatever name it knows the service by: %s",
+    "may check with any Host header: %s",
     async (host) => {
       const plane = await start()
       expect((await ask(plane, "/v1/check", CHECK, { host })).status).toBe(200)
@@ -96,7 +96,7 @@ describe("a program", () => {
     },
   )
 
-  it("on this machine may refund and reset as long as there are no tokens, and others may not", async () => {
+  it("on this machine may refund and reset while no tokens are configured; other machines may not", async () => {
     const plane = await start()
     await plane.post("/v1/check", CHECK)
     expect((await ask(plane, "/v1/reset", KEY, {})).status).toBe(200)
@@ -106,7 +106,7 @@ describe("a program", () => {
     }
   })
 
-  it("needs a token for refund and reset once there are tokens, and for everything if told so", async () => {
+  it("needs a token for refund and reset once tokens are configured, and for every route if configured so", async () => {
     const token = newToken()
     const tokens = [{ name: "shop", token }]
     const authorization = `Bearer ${token}`
@@ -123,7 +123,7 @@ describe("a program", () => {
     expect((await all.get("/livez")).status).toBe(200)
   })
 
-  it("finds neither refund nor reset where they are turned off", async () => {
+  it("gets 404 for refund and reset when they are turned off", async () => {
     const plane = await start({ refundAndReset: false })
     expect((await plane.post("/v1/reset", KEY)).status).toBe(404)
     expect((await plane.post("/v1/refund", KEY)).status).toBe(404)

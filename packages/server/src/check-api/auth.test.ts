@@ -32,7 +32,7 @@ const forwarded = {
 }
 
 describe("ANY /v1/auth", () => {
-  it("answers 200 without a body and with the headers to copy while the request may pass", async () => {
+  it("answers 200 without a body, with the rate limit headers, for an allowed request", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     const { status, text, headers } = await plane.get("/v1/auth", forwarded)
     expect([status, text]).toEqual([200, ""])
@@ -42,7 +42,7 @@ describe("ANY /v1/auth", () => {
     expect(plane.core.decided[0]?.decision.rules[0]?.key).toBe("ip:203.0.113.7")
   })
 
-  it("answers 429 and a problem when it may not, or the status it is asked to deny with", async () => {
+  it("answers a denied request with 429 and a problem, or with the status that the proxy asks for", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     await plane.get("/v1/auth", forwarded)
     const denied = await plane.get("/v1/auth", forwarded)
@@ -55,7 +55,7 @@ describe("ANY /v1/auth", () => {
     }
   })
 
-  it("answers as the rule says, but with the status the proxy understands", async () => {
+  it("uses the response of the rule, but with the status that the proxy understands", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     const me = { ...forwarded, "x-forwarded-uri": "/me", "x-user-id": "42" }
     await plane.get("/v1/auth", me)
@@ -64,7 +64,7 @@ describe("ANY /v1/auth", () => {
     expect((await plane.get("/v1/auth?deny=401", me)).status).toBe(401)
   })
 
-  it("reads what nginx calls X-Original-URI and X-Original-Method", async () => {
+  it("reads X-Original-URI and X-Original-Method, as nginx sends them", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     const original = {
       "x-original-uri": "/items/7",
@@ -76,7 +76,7 @@ describe("ANY /v1/auth", () => {
   })
 
   it.each([[{ "x-original-uri": "/free" }], [{ "x-original-method": "GET" }]])(
-    "refuses a client's %j beside what the proxy says, whichever of them is the proxy's",
+    "refuses %j of a client beside the header of the proxy, in either order",
     async (own) => {
       plane = await startPlane(testCore(rules("loopback")))
       const { status, json } = await plane.get("/v1/auth", { ...forwarded, ...own })
@@ -85,13 +85,13 @@ describe("ANY /v1/auth", () => {
     },
   )
 
-  it("refuses a question that does not say which path it is about", async () => {
+  it("refuses a subrequest that names no path", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     const { status, json } = await plane.get("/v1/auth", { "x-forwarded-for": "203.0.113.7" })
     expect([status, json.code]).toEqual([400, "FORWARDED_INVALID"])
   })
 
-  it.each(["", "10.0.0.0/8"])("believes nobody but the trusted: [%s]", async (trusted) => {
+  it.each(["", "10.0.0.0/8"])("believes forwarded headers of trusted proxies only: [%s]", async (trusted) => {
     plane = await startPlane(testCore(rules(trusted)))
     const { status, json } = await plane.get("/v1/auth", forwarded)
     expect([status, json.code]).toEqual([403, "PROXY_UNTRUSTED"])
@@ -99,7 +99,7 @@ describe("ANY /v1/auth", () => {
     expect(plane.core.decided).toEqual([])
   })
 
-  it("follows the rule set when it changes whom it trusts", async () => {
+  it("follows a rule set that changes the trusted proxies", async () => {
     plane = await startPlane(testCore(rules("10.0.0.0/8")))
     const { core } = plane
     const { document, revision } = core.rules.current
@@ -108,7 +108,7 @@ describe("ANY /v1/auth", () => {
     expect((await plane.get("/v1/auth", forwarded)).status).toBe(200)
   })
 
-  it("believes the proxies of its own options about the address and the request, not about the user", async () => {
+  it("takes the address and the request, but not the user, from the proxies in its options", async () => {
     plane = await startPlane(testCore(rules("10.0.0.0/8")), { trustedProxies: ["loopback"] })
     await plane.get("/v1/auth", { ...forwarded, "x-forwarded-for": "10.1.2.3, 203.0.113.7" })
     expect(plane.core.decided[0]?.decision.rules[0]?.key).toBe("ip:203.0.113.7")
@@ -116,7 +116,7 @@ describe("ANY /v1/auth", () => {
     expect(plane.core.decided[1]?.decision.rules[0]?.key).toBe("ip:203.0.113.7")
   })
 
-  it("denies a path that the application may read in another way, with a status that denies", async () => {
+  it("denies a path that the application may read differently, with a status that nginx takes as a denial", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     for (const path of ["/free/../items/7", "/items%2f7", "/items/%252e%252e/x"]) {
       const asked = { ...forwarded, "x-forwarded-uri": path }
@@ -125,7 +125,7 @@ describe("ANY /v1/auth", () => {
     }
   })
 
-  it("denies a credential that was sent twice, with a status that denies", async () => {
+  it("denies a credential that was sent twice, with a status that nginx takes as a denial", async () => {
     plane = await startPlane(
       testCore(`
 version: 1
@@ -151,14 +151,14 @@ rules:
     expect(plane.core.decided.every(({ decision }) => decision.reason === "ambiguous-key")).toBe(true)
   })
 
-  it("refuses a question in which the client has written what the proxy also writes", async () => {
+  it("refuses a subrequest in which the client also sent a header that the proxy writes", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     const asked = { ...forwarded, "x-forwarded-method": "GET, POST" }
     const { status, json } = await plane.get("/v1/auth", asked)
     expect([status, json.code]).toEqual([400, "FORWARDED_INVALID"])
   })
 
-  it("leaves a query alone that is the client's own", async () => {
+  it("does not change the query of the client", async () => {
     plane = await startPlane(testCore(rules("loopback")))
     await plane.get("/v1/auth", forwarded)
     const asked = { ...forwarded, "x-forwarded-uri": "/items/7?deny=500&x=1" }
@@ -166,7 +166,7 @@ rules:
     expect((await plane.get("/v1/auth?deny=oops", forwarded)).json.code).toBe("QUERY_INVALID")
   })
 
-  it("takes the last address that an untrusted hop could not write", async () => {
+  it("takes the last forwarded address that is not a trusted proxy", async () => {
     plane = await startPlane(testCore(rules("loopback, 10.0.0.0/8")))
     await plane.get("/v1/auth", { ...forwarded, "x-forwarded-for": "1.2.3.4, 203.0.113.7, 10.0.0.1" })
     expect(plane.core.decided[0]?.decision.rules[0]?.key).toBe("ip:203.0.113.7")

@@ -31,7 +31,7 @@ describe.each([
   ["at once", () => ({})],
   ["with a promise", () => ({ store: waitingStore() })],
 ])("POST /v1/check/batch, decided %s", (_way, options) => {
-  it("answers every check in its place, as if each had been asked after the one before", async () => {
+  it("answers the checks in order, each decided after the one before it", async () => {
     plane = await startPlane(testCore(RULES, options()))
     const checks = [
       item,
@@ -55,7 +55,7 @@ describe.each([
     ])
   })
 
-  it("answers a mistake in its place, and decides the others", async () => {
+  it("answers an invalid check with its error, and decides the others", async () => {
     plane = await startPlane(testCore(RULES, options()))
     const checks = [
       item,
@@ -88,7 +88,7 @@ describe.each([
     expect(plane.errors).toEqual([])
   })
 
-  it("takes 1,000 checks and refuses 1,001 whole, charging nothing", async () => {
+  it("accepts 1,000 checks, and refuses 1,001 without charging any", async () => {
     plane = await startPlane(testCore(RULES, options()))
     const many = (count: number) => ({
       checks: Array.from({ length: count }, (_, i) => ({ ...item, user: `${i}` })),
@@ -103,7 +103,7 @@ describe.each([
 })
 
 describe("POST /v1/check/batch", () => {
-  it("answers each check byte for byte as a check by itself is answered", async () => {
+  it("answers each check with the same bytes as a single check", async () => {
     const asked = Array.from({ length: 40 }, (_, i) => [
       { path: `/items/${i % 7}`, user: ["42", "7", 'q"uo\\te', "é"][i % 4] },
       { path: "/items/9", user: "9", cost: i % 3, at: 1_767_225_600_000 + i * 1.234 },
@@ -148,7 +148,7 @@ describe("POST /v1/check/batch", () => {
     expect((await plane.post("/v1/check/batch", { checks: [] })).json).toEqual({ results: [] })
   })
 
-  it("fails as a whole, with 500 and a word to the log, when the engine itself breaks", async () => {
+  it("answers 500 for the whole batch, and logs the error, when the engine throws", async () => {
     const core = testCore(RULES, { tierOf: () => Promise.reject(new Error("the directory is away")) })
     plane = await startPlane(core)
     const { status, json } = await plane.post("/v1/check/batch", { checks: [item] })

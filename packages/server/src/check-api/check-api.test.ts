@@ -36,14 +36,14 @@ async function raw(url: string, ...pieces: string[]): Promise<string> {
 }
 
 describe("the data plane", () => {
-  it("is alive, and ready with the revision it decides by", async () => {
+  it("is live, and ready with the revision of its rules", async () => {
     plane = await startPlane(testCore(RULES))
     expect((await plane.get("/livez")).json).toEqual({ status: "ok" })
     expect((await plane.get("/readyz")).json).toEqual({ status: "ready", revision: 1 })
     expect((await plane.get("/livez", {}, "HEAD")).status).toBe(200)
   })
 
-  it("is alive but not ready while it drains, and says what the readiness says", async () => {
+  it("is live but not ready while it drains, and answers with the report of the readiness", async () => {
     const readiness = { isReady: false, report: () => ({ status: "draining" }) }
     plane = await startPlane(testCore(RULES), { readiness })
     const { status, json } = await plane.get("/readyz")
@@ -52,7 +52,7 @@ describe("the data plane", () => {
   })
 
   it.each(["/", "/v1", "/v1/check/", "/V1/check", "/v1/checks", "//v1/check", "/constructor", "/json"])(
-    "has nothing at %s",
+    "answers 404 at %s",
     async (path) => {
       plane = await startPlane(testCore(RULES))
       const { status, json } = await plane.get(path, {}, "POST")
@@ -60,20 +60,20 @@ describe("the data plane", () => {
     },
   )
 
-  it("hands POST /json to whoever answers it", async () => {
+  it("passes POST /json to its handler", async () => {
     plane = await startPlane(testCore(RULES), { json: (body) => jsonAnswer(`"from envoy: ${body}"`) })
     expect((await plane.post("/json", "{}")).json).toBe("from envoy: {}")
     expect((await plane.get("/json")).status).toBe(405)
   })
 
-  it("says which methods a path takes", async () => {
+  it("lists the methods of a path in Allow", async () => {
     plane = await startPlane(testCore(RULES))
     const { status, headers, json } = await plane.get("/v1/check")
     expect([status, headers.get("allow"), json.code]).toEqual([405, "POST", "METHOD_NOT_ALLOWED"])
     expect((await plane.post("/livez", "")).headers.get("allow")).toBe("GET, HEAD")
   })
 
-  it("reads a body that comes in pieces, or in chunks", async () => {
+  it("reads a body that arrives in several packets, or chunked", async () => {
     plane = await startPlane(testCore(RULES))
     const head = "POST /v1/check HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
     const whole = await raw(plane.url, `${head}content-length: 18\r\n\r\n{"ip":`, '"192.0', '.2.1"}')
@@ -87,7 +87,7 @@ describe("the data plane", () => {
     expect(chunked).toContain('"key":"ip:192.0.2.9"')
   })
 
-  it("answers requests sent without waiting in their order", async () => {
+  it("answers pipelined requests in order", async () => {
     plane = await startPlane(testCore(RULES))
     const ask = (user: number, end = "") =>
       `POST /v1/check HTTP/1.1\r\nhost: x\r\n${end}content-length: 18\r\n\r\n{"ip":"192.0.2.${user}"}`
@@ -99,7 +99,7 @@ describe("the data plane", () => {
     ])
   })
 
-  it("refuses a body that is too large, announced or not, and hears it out if it is not too much", async () => {
+  it("refuses a body that is too large, announced or not, and reads the rest of it if that is short", async () => {
     plane = await startPlane(testCore(RULES), { maxBodyBytes: 1_024 })
     expect((await plane.post("/v1/check", `{"ip":"${"1".repeat(1_015)}"}`)).status).toBe(200)
     const over = await plane.post("/v1/check", `{"ip":"${"1".repeat(1_016)}"}`)
@@ -107,7 +107,7 @@ describe("the data plane", () => {
     expect((await plane.post("/v1/check", "x".repeat(1_000_000))).status).toBe(413)
   })
 
-  it("hangs up on a body that it will not read, so that the rest is not taken for a request", async () => {
+  it("closes the connection after a body that it does not read, so that the rest is not parsed as a request", async () => {
     plane = await startPlane(testCore(RULES))
     const socket = connect(Number(new URL(plane.url).port), "127.0.0.1")
     let text = ""
@@ -121,7 +121,7 @@ describe("the data plane", () => {
     expect(text.match(/HTTP\/1.1/g)).toHaveLength(1)
   })
 
-  it("lets a client go that leaves in the middle of its body, and goes on", async () => {
+  it("survives a client that disconnects in the middle of its body", async () => {
     plane = await startPlane(testCore(RULES))
     const socket = connect(Number(new URL(plane.url).port), "127.0.0.1")
     socket.write("POST /v1/check HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
@@ -132,7 +132,7 @@ describe("the data plane", () => {
     expect(plane.errors).toEqual([])
   })
 
-  it("answers 500 without a word of what went wrong, and tells its own log", async () => {
+  it("answers 500 without details, and logs the error", async () => {
     plane = await startPlane(
       testCore(RULES, { tierOf: () => Promise.reject(new Error("the directory is away")) }),
     )

@@ -48,7 +48,7 @@ describe.each([
   ["at once", () => ({})],
   ["with a promise", () => ({ store: waitingStore() })],
 ])("POST /v1/check, decided %s", (_way, options) => {
-  it("denies what can be counted for more than one client, and says why", async () => {
+  it("denies a request that could count for more than one client, with the reason", async () => {
     await start(options())
     for (const headers of [
       { "x-tenant": ["one", "two"] },
@@ -89,7 +89,7 @@ describe.each([
     })
   })
 
-  it("answers a denial with 200 too, and with the status the caller asks for", async () => {
+  it("answers a denial with 200, or with the status that the caller asks for", async () => {
     await start(options())
     await plane.post("/v1/check", { ...item, cost: 2 })
     plane.core.clock.advance(500)
@@ -105,7 +105,7 @@ describe.each([
     expect((await plane.post("/v1/check?status=429", item)).status).toBe(200)
   })
 
-  it("says it in headers, the wait rounded up to a second that is long enough", async () => {
+  it("sends rate limit headers, with the wait rounded up to whole seconds", async () => {
     await start(options())
     const { headers } = await plane.post("/v1/check", { ...item, cost: 2 })
     expect(headers.get("x-ratelimit-limit")).toBe("2")
@@ -116,7 +116,7 @@ describe.each([
     expect((await plane.post("/v1/check", item)).headers.get("retry-after")).toBe("10")
   })
 
-  it("checks one rule under a key by name, on the same counter as the request that has that key", async () => {
+  it("checks one rule by id and key, on the same counter as a request with that key", async () => {
     await start(options())
     await plane.post("/v1/check", item)
     const { json } = await plane.post("/v1/check", { rule: "per-user", key: "user:42" })
@@ -126,7 +126,7 @@ describe.each([
     expect(gold.json).toMatchObject({ allowed: true, limit: 5, remaining: 4 })
   })
 
-  it("tells those who watch, and says when somebody only looked", async () => {
+  it("notifies the observers, with a cost of 0 for a peek", async () => {
     await start(options())
     await plane.post("/v1/check", item)
     await plane.post("/v1/check", { rule: "per-user", key: "user:42" })
@@ -172,7 +172,7 @@ describe.each([
 })
 
 describe("POST /v1/check", () => {
-  it("decides at the time it is told", async () => {
+  it("decides at the time in the body", async () => {
     await start()
     const at = plane.core.clock.now() + 60_000
     expect((await plane.post("/v1/check", { ...item, at, cost: 2 })).json.resetAt).toBe(at + 10_000)
@@ -180,7 +180,7 @@ describe("POST /v1/check", () => {
     expect((await plane.post("/v1/check", { ...item, at: at + 10_000 })).json.allowed).toBe(true)
   })
 
-  it("says never for a cost that can never fit, and null for a limit that does not exist", async () => {
+  it("answers never for a cost that can never fit, and null where no limit applies", async () => {
     await start()
     const never = await plane.post("/v1/check", { ...item, cost: 3 })
     expect(never.json.retryAfterMs).toBe("never")
@@ -190,7 +190,7 @@ describe("POST /v1/check", () => {
     expect(free.headers.get("x-ratelimit-limit")).toBeNull()
   })
 
-  it("lists every limit of several, and rules in shadow with what they would have denied", async () => {
+  it("lists every limit, and what rules in shadow mode would have denied", async () => {
     await start()
     const two = await plane.post("/v1/check", { path: "/two", ip: "192.0.2.1" })
     expect(two.json.rules).toMatchObject([
@@ -209,7 +209,7 @@ describe("POST /v1/check", () => {
     })
   })
 
-  it("reads headers whatever the case of their names, and one in a list", async () => {
+  it("reads header names in any case, and a header whose value is a list", async () => {
     await start()
     const ask = async (headers: object) =>
       (await plane.post("/v1/check", { path: "/tenants", headers })).json.key
@@ -217,7 +217,7 @@ describe("POST /v1/check", () => {
     expect(await ask({ "x-tenant": ["a"] })).toBe("header:x-tenant:a")
   })
 
-  it("writes a key as JSON, whatever is in it", async () => {
+  it("escapes any key in JSON", async () => {
     await start()
     for (const user of ['"', "\\", "\n", "\u2028", "\ud800", "ü€😀", "\u007f"]) {
       const { json } = await plane.post("/v1/check", { ...item, user })
@@ -225,13 +225,13 @@ describe("POST /v1/check", () => {
     }
   })
 
-  it("shows no headers for a rule that wants none", async () => {
+  it("sends no rate limit headers for a rule with headers: none", async () => {
     await start()
     const names = [...(await plane.post("/v1/check", { path: "/quiet", ip: "192.0.2.1" })).headers.keys()]
     expect(names.filter((name) => name.includes("ratelimit"))).toEqual([])
   })
 
-  it("refuses a body that is no UTF-8 instead of mixing up keys", async () => {
+  it("refuses a body that is not UTF-8, because different keys could become equal", async () => {
     await start()
     const body = Buffer.concat([
       Buffer.from('{"user":"'),
@@ -252,7 +252,7 @@ describe("POST /v1/check", () => {
   )
 })
 
-describe("POST /v1/check, of more than anybody needs", () => {
+describe("POST /v1/check with values that are too large", () => {
   it.each([
     ["257 descriptors", { descriptors: Array(257).fill({ entries: [] }) }],
     ["a path of 16,385 characters", { path: `/${"a".repeat(16_384)}` }],
@@ -283,14 +283,14 @@ describe("POST /v1/peek", () => {
 describe("POST /v1/refund", () => {
   const key = { rule: "per-user", key: "user:42" }
 
-  it("gives back what was charged and answers how the key stands", async () => {
+  it("refunds the charge and answers the state of the key", async () => {
     await start()
     await plane.post("/v1/check", { ...item, cost: 2 })
     expect((await plane.post("/v1/refund", key)).json).toMatchObject({ remaining: 1, key: "user:42" })
     expect((await plane.post("/v1/refund", { ...key, cost: 5 })).json.remaining).toBe(2)
   })
 
-  it("gives back to the tier it is told, and to no other", async () => {
+  it("refunds the counters of the given tier only", async () => {
     await start()
     const gold = { ...key, tier: "gold" }
     await plane.post("/v1/check", { ...gold, cost: 3 })
@@ -312,7 +312,7 @@ describe("POST /v1/refund", () => {
 })
 
 describe("POST /v1/reset", () => {
-  it("forgets what a key was charged and answers how it stands", async () => {
+  it("resets a key and answers its state", async () => {
     await start()
     await plane.post("/v1/check", { ...item, cost: 2 })
     const { json } = await plane.post("/v1/reset", { rule: "per-user", key: "user:42" })
@@ -322,7 +322,7 @@ describe("POST /v1/reset", () => {
 })
 
 describe("POST /v1/explain", () => {
-  it("tells every rule, why it has a say or not, and the verdict, and charges nothing", async () => {
+  it("lists every rule with the reason why it applies or not, and the decision, and charges nothing", async () => {
     await start()
     const { json } = await plane.post("/v1/explain", item)
     expect(
@@ -339,7 +339,7 @@ describe("POST /v1/explain", () => {
     expect((await plane.post("/v1/peek", item)).json.remaining).toBe(2)
   })
 
-  it("says never and null where a number would be infinite", async () => {
+  it("answers never and null instead of infinite numbers", async () => {
     await start()
     const { text } = await plane.post("/v1/explain", { path: "/nowhere" })
     expect(JSON.parse(text).decision).toMatchObject({ limit: null, retryAfterMs: 0 })

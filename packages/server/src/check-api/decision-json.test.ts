@@ -71,7 +71,7 @@ function withoutZeros(json: string): string {
 }
 
 describe("a decision as JSON", () => {
-  it("is what the language makes of it, whatever was decided before it", async () => {
+  it("equals JSON.stringify of the same decision, whatever decision came before", async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const engine = createRuleEngine({ rules: parseRuleSet(RULES), clock, store })

@@ -47,7 +47,7 @@ const bodies: readonly (readonly [path: string, name: string, body: string])[] =
   ["/json", "open brackets", "[".repeat(262_000)],
 ]
 
-it.each(bodies)("%s stalls nothing: %s", async (path, _name, body) => {
+it.each(bodies)("%s does not block the event loop: %s", async (path, _name, body) => {
   // The best of a few tries: another program may take the processor from us, but gives us nothing.
   let least = Number.POSITIVE_INFINITY
   for (let tries = 0; tries < 4 && least >= MAX_MS; tries++) {

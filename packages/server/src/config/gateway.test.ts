@@ -30,7 +30,7 @@ function mistakes(gateway: string, argv: readonly string[] = []): string[] {
 }
 
 describe("the command gateway", () => {
-  it("starts a gateway and nothing else, with short names for what everybody gives", () => {
+  it("starts only a gateway, and has short flags for common settings", () => {
     const { gateway, rules, http, grpc, control } = read([
       "gateway",
       "--upstream",
@@ -42,7 +42,7 @@ describe("the command gateway", () => {
     expect([http.enabled, grpc.enabled, control.enabled]).toEqual([false, false, true])
   })
 
-  it("starts other protocols too where somebody asks for them", () => {
+  it("also starts other protocols that are enabled", () => {
     const upstream = "gateway: { upstream: [http://a:1], enabled: false }\n"
     const { gateway, http, grpc } = read(
       ["gateway", "--grpc.enabled"],
@@ -51,13 +51,13 @@ describe("the command gateway", () => {
     expect([gateway.enabled, http.enabled, grpc.enabled]).toEqual([true, true, true])
   })
 
-  it("needs to know where requests go", () => {
+  it("requires an upstream", () => {
     expect(() => read(["gateway"])).toThrow(
       "gateway.upstream is required: where requests go, such as --upstream http://localhost:3000",
     )
   })
 
-  it("takes a list in one flag or in several", () => {
+  it("accepts a list in one flag or in several", () => {
     const targets = ["http://a:1", "http://b:1", "http://c:1"]
     expect(
       read(["gateway", "--upstream", "http://a:1,http://b:1", "--upstream", "http://c:1"]).gateway.upstream,
@@ -65,11 +65,11 @@ describe("the command gateway", () => {
   })
 })
 
-it("has no gateway unless it is asked for", () => {
+it("serve starts no gateway by default", () => {
   expect(read([]).gateway.enabled).toBe(false)
 })
 
-it("finds files beside the one that names them", () => {
+it("resolves paths relative to the file that names them", () => {
   const { gateway } = read(
     [],
     `gateway:
@@ -90,14 +90,14 @@ describe("what is wrong with a gateway", () => {
     ["http://user:hunter2@a", "must have no user and no password: the gateway does not send them"],
     ["http://a:1/api", "must have no path, such as http://a:1"],
     ["http://a:1/?x", "must have no path, such as http://a:1"],
-  ])("is the address %s: %s", (address, message) => {
+  ])("includes the address %s: %s", (address, message) => {
     expect(mistakes(`upstream: ["${address}"]`)).toEqual([`3 gateway.upstream[0] ${message}`])
     expect(mistakes(`upstreams: { a: { targets: ["${address}"] } }`)).toEqual([
       `3 gateway.upstreams.a.targets[0] ${message}`,
     ])
   })
 
-  it("is told all at once, each with its place", () => {
+  it("is reported in one list, each mistake with its place", () => {
     expect(
       mistakes(`upstreams:
   a: { targets: [http://a], balnce: random }
@@ -135,7 +135,7 @@ tls: { cert: cert.pem }`),
     ])
   })
 
-  it("is several upstreams without routes, or one by two names", () => {
+  it("includes several upstreams without routes, and one upstream with two names", () => {
     expect(mistakes("upstreams: { a: { targets: [http://a] }, b: { targets: [http://b] } }")).toEqual([
       "1 gateway.routes is required when there are several upstreams",
     ])
@@ -144,7 +144,7 @@ tls: { cert: cert.pem }`),
     ])
   })
 
-  it("is nothing while there is no gateway, but for what could never be right", () => {
+  it("is ignored while the gateway is off, except for invalid values", () => {
     expect(() => read([], "gateway: { port: 9000 }\n")).not.toThrow()
     expect(() => read([], "gateway: { upstream: [nowhere] }\n")).toThrow("gateway.upstream[0]")
   })

@@ -14,7 +14,7 @@ const env = {
     '[{"name":"ann","role":"admin","token":"of-ann-herself-long"},{"name":"bob","role":"reader","hash":"of-bob"}]',
 }
 
-it("shows what is in force, and no secret of it", () => {
+it("prints the settings in force without secrets", () => {
   const text = printConfig(readConfig({ env, folder: "/no/such/folder" }).config)
   for (const secret of [
     "of-the-hashes",
@@ -38,7 +38,7 @@ it("shows what is in force, and no secret of it", () => {
   })
 })
 
-it("prints a configuration that is read back as the same", () => {
+it("prints a configuration that reads back as the same settings", () => {
   const { config } = readConfig({
     folder: "/no/such/folder",
     argv: ["--workers", "3", "--drain.delay", "1s"],

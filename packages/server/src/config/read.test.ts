@@ -35,7 +35,7 @@ function problemsOf(sources: ConfigSources): string[] {
   throw new Error("nothing was refused")
 }
 
-it("listens for this machine only, counts in memory and starts one worker unless told otherwise", () => {
+it("by default listens on the loopback address, counts in memory and starts one worker", () => {
   expect(read()).toMatchObject({
     http: { host: "127.0.0.1", port: 8080 },
     grpc: { enabled: true, host: "127.0.0.1", port: 8081 },
@@ -48,7 +48,7 @@ it("listens for this machine only, counts in memory and starts one worker unless
 })
 
 describe("where settings come from", () => {
-  it("takes a flag before the environment before the file before the default", () => {
+  it("flags override environment variables, which override the file, which overrides the defaults", () => {
     write("http: { port: 1001, host: ::1 }\nworkers: 2\ndrain: { deadline: 3s }\n")
     const env = { SLUICE_HTTP__PORT: "1002", SLUICE_WORKERS: "3" }
     expect(read()).toMatchObject({ http: { port: 1001, host: "::1" }, workers: 2, drain: { deadline: 3000 } })
@@ -56,7 +56,7 @@ describe("where settings come from", () => {
     expect(read({ env, argv: ["--http.port", "1003"] })).toMatchObject({ http: { port: 1003 }, workers: 3 })
   })
 
-  it("reads flags with = and without, switches on and off, and both spellings of a name", () => {
+  it("reads flags with and without =, switches with and without no-, and both spellings of a name", () => {
     const argv = [
       "--http.port=0",
       "--resp.enabled",
@@ -82,23 +82,23 @@ describe("where settings come from", () => {
     expect(read({ env: { SLUICE_CONTROL__TOKENS: JSON.stringify(tokens) } }).control.tokens).toEqual(tokens)
   })
 
-  it("takes a secret from the file that _FILE names, without its last line break", () => {
+  it("reads a secret from the file that _FILE names, without the last line break", () => {
     const path = write("s3cret\n", "secret.txt")
     expect(read({ env: { SLUICE_SECRET_FILE: path } }).secret).toBe("s3cret")
   })
 
-  it("takes an empty variable as none", () => {
+  it("ignores an empty variable", () => {
     expect(read({ env: { SLUICE_HTTP__PORT: "", SLUICE_SECRET: "" } }).secret).toBeUndefined()
   })
 
-  it("takes paths in the file from where the file is", () => {
+  it("resolves paths in the file relative to the file", () => {
     write("rules: { file: rules.yaml }\n", "elsewhere.yaml")
     expect(read({ argv: ["--config", "elsewhere.yaml"] }).rules.file).toBe(join(folder, "rules.yaml"))
     expect(read({ env: { SLUICE_CONFIG: "elsewhere.yaml" } }).rules.file).toBe(join(folder, "rules.yaml"))
     expect(read({ argv: ["--rules.file", "here.yaml"] }).rules.file).toBe("here.yaml")
   })
 
-  it("leaves variables alone that Kubernetes sets for a service called sluice", () => {
+  it("ignores the variables that Kubernetes sets for a service called sluice", () => {
     const env = {
       SLUICE_PORT: "tcp://10.0.0.1:80",
       SLUICE_SERVICE_HOST: "10.0.0.1",
@@ -109,7 +109,7 @@ describe("where settings come from", () => {
 })
 
 describe("a mistake", () => {
-  it("is listed with all the others, each with its place", () => {
+  it("is listed together with all others, each with its place", () => {
     write("http:\n  prt: 80\nworkers: 0\nlog: { level: loud }\n")
     const env = { SLUICE_HTTP__PORT: "99999", SLUICE_STORE__URLL: "x" }
     expect(problemsOf({ env, argv: ["--drain.deadline", "soon", "--wrokers", "2"] })).toEqual([
@@ -165,7 +165,7 @@ describe("a mistake", () => {
       { argv: ["--config", "no.yaml"] },
       /^…\/no\.yaml cannot be read: ENOENT/,
     ],
-  ] as [string, ConfigSources, string | RegExp][])("is told: %s", (_name, sources, message) => {
+  ] as [string, ConfigSources, string | RegExp][])("is reported: %s", (_name, sources, message) => {
     const problems = problemsOf(sources).map((problem) => problem.trim())
     expect(problems).toEqual([typeof message === "string" ? message : expect.stringMatching(message)])
   })
@@ -178,14 +178,14 @@ describe("a mistake", () => {
     ["--worker", "--workers"],
     ["--grpc.prt", "--grpc.port"],
     ["-workers", "--workers"],
-  ])("in the name of a flag is one mistake, and %s is guessed to be %s", (flag, meant) => {
+  ])("in the name of a flag is reported once, and suggests for %s the flag %s", (flag, meant) => {
     const told = [`${flag} does not exist; did you mean ${meant}?`]
     expect(problemsOf({ argv: [flag, "2"] })).toEqual(told)
     // What it would have said is not missing.
     expect(problemsOf({ argv: ["gateway", flag, "2"] })).toEqual(told)
   })
 
-  it("is to give two protocols one port", () => {
+  it("is reported if two protocols have the same port", () => {
     expect(problemsOf({ argv: ["--http.port=8081"] })).toEqual([
       " grpc.port is 8081, the same as http.port: choose another port",
     ])
@@ -209,7 +209,7 @@ describe("a mistake", () => {
     expect(text).not.toContain("hunter2")
   })
 
-  it("refuses to ask programs for a token that nobody has", () => {
+  it("is reported if a token is required and none is configured", () => {
     const text = problemsOf({ argv: ["--http.requireToken"] }).join("\n")
     expect(text).toContain("http.requireToken must be false, because http.tokens is empty")
   })

@@ -53,7 +53,7 @@ it("docs/control-plane.md shows what the control plane really answers", async ()
   expect(real).toEqual(shown)
 })
 
-it("docs/control-plane.md names every path there is", async () => {
+it("docs/control-plane.md names every path", async () => {
   const control = await startControl()
   const { json } = await control.ask("GET", "/openapi.json")
   await control.close()

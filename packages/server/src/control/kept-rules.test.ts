@@ -51,7 +51,7 @@ rules:
     limits: [{ limit: 5, window: 1m }]
 `
 
-  it("has each change in the file by the time it answers, with the comments of the file", async () => {
+  it("writes each change to the file before it answers, and keeps the comments of the file", async () => {
     const file = join(folder, "rules.yaml")
     await writeFile(file, text)
     const control = await controlOn(await fileRules(file))
@@ -96,7 +96,7 @@ describe("on Redis", () => {
     return await controlOn(await redisRules(client, { initial, deadline: "500ms", onEvent: () => {} }))
   }
 
-  it("lets one of two services win that change the same revision, and both follow it", async () => {
+  it("accepts one of two changes to the same revision, and both services follow it", async () => {
     const [one, two] = [await open(), await open()]
     const ifMatch = await one.etag()
     expect(await two.etag()).toBe(ifMatch)
@@ -111,7 +111,7 @@ describe("on Redis", () => {
     await eventually(() => two.core.engine.revision === 2)
   })
 
-  it("answers 503 when Redis is away, and writes down that nobody knows", async () => {
+  it("answers 503 when Redis is away, and audits that the result is unknown", async () => {
     const control = await open()
     await redis.kill()
     const { status, json } = await control.ask("PATCH", "/rules/login", { body: { mode: "off" } })

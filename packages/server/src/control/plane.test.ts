@@ -21,19 +21,22 @@ describe("every answer", () => {
     ["GET", "/docs", 200],
     ["GET", "/metrics", 200],
     ["DELETE", "/rules/api", 204],
-  ])("to %s %s keeps browsers from harm, and is for no other site", async (method, path, expected) => {
-    const { status, headers } = await control.ask(method, path)
-    expect(status).toBe(expected)
-    expect(headers.get("content-security-policy")).toMatch(/default-src 'self'.*frame-ancestors 'none'/)
-    expect(headers.get("x-content-type-options")).toBe("nosniff")
-    expect(headers.get("referrer-policy")).toBe("no-referrer")
-    expect(headers.get("cache-control")).toMatch(/no-store|no-cache/)
-    expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([])
-  })
+  ])(
+    "to %s %s has security headers, and none that open it to other sites",
+    async (method, path, expected) => {
+      const { status, headers } = await control.ask(method, path)
+      expect(status).toBe(expected)
+      expect(headers.get("content-security-policy")).toMatch(/default-src 'self'.*frame-ancestors 'none'/)
+      expect(headers.get("x-content-type-options")).toBe("nosniff")
+      expect(headers.get("referrer-policy")).toBe("no-referrer")
+      expect(headers.get("cache-control")).toMatch(/no-store|no-cache/)
+      expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([])
+    },
+  )
 })
 
-describe("a path or method that is not there", () => {
-  it("is a problem that says what is", async () => {
+describe("an unknown path or method", () => {
+  it("is answered with 404 and a problem, or with 405 and the allowed methods", async () => {
     const path = await control.ask("GET", "/nope")
     expect(path.headers.get("content-type")).toBe("application/problem+json")
     expect(path.json).toMatchObject({ status: 404, title: "Not Found", code: "PATH_UNKNOWN" })
@@ -45,7 +48,7 @@ describe("a path or method that is not there", () => {
     expect([allowed.status, allowed.headers.get("allow")]).toEqual([405, "GET, HEAD, PUT, POST"])
   })
 
-  it("is answered to HEAD as to GET, without a body", async () => {
+  it("is answered for HEAD as for GET, without a body", async () => {
     const { status, headers, text } = await control.ask("HEAD", "/rules")
     expect([status, text]).toEqual([200, ""])
     expect(headers.get("etag")).toBe(await control.etag())
@@ -59,7 +62,7 @@ describe("a body", () => {
     "multipart/form-data; boundary=x",
     "application/yaml",
     "",
-  ])("of the type %j is not taken for a rule", async (type) => {
+  ])("of the type %j is not read as a rule", async (type) => {
     const { status, json } = await control.ask("POST", "/rules", {
       headers: { "content-type": type },
       body: '{"id":"x","limits":"unlimited"}',
@@ -77,7 +80,7 @@ describe("a body", () => {
     ['{"match":{"constructor":{"prototype":{"x":1}}}}', "BODY_UNKNOWN_FIELD"],
     ["[".repeat(100_000), "BODY_INVALID_JSON"],
     [`${"[".repeat(100_000)}${"]".repeat(100_000)}`, "BODY_INVALID_JSON"],
-  ])("that is no rule is refused: %.40s", async (body, code) => {
+  ])("that is not a rule is refused: %.40s", async (body, code) => {
     const { status, json } = await control.ask("PATCH", "/rules/login", { body })
     expect([status, json.code]).toEqual([400, code])
     expect(Object.prototype).not.toHaveProperty("mode")
@@ -96,7 +99,7 @@ describe("a body", () => {
     ])
   })
 
-  it("may have 256 KiB and no more", async () => {
+  it("may have at most 256 KiB", async () => {
     const rule = (length: number) => {
       const empty = JSON.stringify({ id: "x", limits: "unlimited", description: "" })
       return JSON.stringify({ id: "x", limits: "unlimited", description: "x".repeat(length - empty.length) })
@@ -107,7 +110,7 @@ describe("a body", () => {
     expect([status, json.code]).toEqual([413, "BODY_TOO_LARGE"])
   })
 
-  it("that is announced far too large is not even read", async () => {
+  it("that announces far too much is not read", async () => {
     const status = await new Promise((resolve, reject) => {
       const sent = request({
         host: "127.0.0.1",
@@ -126,7 +129,7 @@ describe("a body", () => {
     expect(status).toEqual([413, "close"])
   })
 
-  it("of YAML that would take a process down is refused", async () => {
+  it("of deeply nested or recursive YAML is refused", async () => {
     for (const body of ["- ".repeat(100_000), "a: &a [*a]", "{".repeat(10_000)]) {
       const { status } = await control.ask("PUT", "/rules", {
         headers: { "content-type": "application/yaml" },
@@ -155,23 +158,23 @@ describe("a query", () => {
 })
 
 describe("watching", () => {
-  it("shows the busiest keys, denied unless asked for used", async () => {
+  it("shows the most denied keys, or the most used ones on request", async () => {
     expect((await control.ask("GET", "/top")).json[0].key).toContain("by denied")
     expect((await control.ask("GET", "/top?by=used&limit=1")).json[0].key).toContain("by used")
   })
 
-  it("gives metrics as Prometheus reads them", async () => {
+  it("answers metrics in the format of Prometheus", async () => {
     const { headers, text } = await control.ask("GET", "/metrics")
     expect(headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8")
     expect(text).toContain("sluice_up 1")
   })
 
-  it("says which version this is", async () => {
+  it("answers the version", async () => {
     const { json } = await control.ask("GET", "/version")
     expect(json).toEqual({ version: "0.0.0", node: process.versions.node, revision: 1 })
   })
 
-  it("is not ready while it drains, and lives", async () => {
+  it("is not ready while it drains, but live", async () => {
     await control.close()
     control = await startControl({ readiness: { isReady: false, report: () => ({ status: "draining" }) } })
     const { status, json } = await control.ask("GET", "/readyz")
@@ -180,7 +183,7 @@ describe("watching", () => {
   })
 })
 
-it("answers 500 to what went wrong in it, tells whoever looks after it, and nothing of it to others", async () => {
+it("answers 500 without details when a handler throws, and logs the error", async () => {
   await control.close()
   const broken = new TestWatch()
   broken.metrics = () => {

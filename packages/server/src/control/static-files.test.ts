@@ -42,14 +42,14 @@ function askRaw(path: string): Promise<{ status: number; body: string }> {
 }
 
 describe("the dashboard", () => {
-  it("is the first page, and asks for no token: what it shows is asked for with one", async () => {
+  it("is the first page, and needs no token: only its API calls do", async () => {
     const { status, headers, text } = await control.ask("GET", "/")
     expect([status, text]).toEqual([200, "<!doctype html><title>Sluice</title>"])
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8")
     expect(headers.get("content-security-policy")).toContain("default-src 'self'")
   })
 
-  it("has files that are kept for good when their name says what is in them, and others looked at each time", async () => {
+  it("lets browsers cache files with a hash in their name for ever, and revalidate others", async () => {
     const hashed = await control.ask("GET", "/assets/index-BkT3x9_a.js")
     expect(hashed.headers.get("cache-control")).toBe("public, max-age=31536000, immutable")
     expect(hashed.headers.get("content-type")).toBe("text/javascript; charset=utf-8")
@@ -72,14 +72,14 @@ describe("the dashboard", () => {
     "/assets",
     "/assets/",
     "/index.html%00.js",
-  ])("gives nothing for %s", async (path) => {
+  ])("answers 404 for %s", async (path) => {
     const { status, body } = await askRaw(path)
     expect(status).toBe(404)
     expect(body).not.toContain("secret\n")
     expect(JSON.parse(body).code).toBe("PATH_UNKNOWN")
   })
 
-  it("comes compressed to who takes that, and as it is to who does not", async () => {
+  it("is compressed for clients that accept it", async () => {
     const ask = (accepted: string) =>
       control.ask("GET", "/assets/index-BkT3x9_a.js", { headers: { "accept-encoding": accepted } })
     const encodings = ["gzip, br", "*", "gzip;q=0", "gzip;q=0.5", "identity"].map(async (accepted) => {
@@ -90,18 +90,18 @@ describe("the dashboard", () => {
     expect(await Promise.all(encodings)).toEqual(["gzip", null, null, "gzip", null])
   })
 
-  it("stays as it was at the start when another build takes its place", async () => {
+  it("stays the build of the start when another build replaces it", async () => {
     await rm(join(folder, "dashboard"), { recursive: true })
     expect((await control.ask("GET", "/assets/index-BkT3x9_a.js")).text).toBe("export {}")
     expect((await control.ask("GET", "/")).status).toBe(200)
   })
 
-  it("is only to be looked at", async () => {
+  it("allows GET and HEAD only", async () => {
     expect((await control.ask("POST", "/index.html")).status).toBe(404)
   })
 })
 
-it("refuses a folder that is not there, or has no page", () => {
+it("refuses a missing folder, and one without a page", () => {
   const refused = expect.objectContaining({ code: "OPTION_TYPE", place: "control.dashboard" })
   expect(() => new StaticFiles(join(folder, "nope"))).toThrow(refused)
   expect(() => new StaticFiles(join(folder, "dashboard", "assets"))).toThrow(refused)

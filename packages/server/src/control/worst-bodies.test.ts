@@ -108,7 +108,7 @@ describe("the largest rule sets", () => {
     ["JSON", EMPTY.text, "a large answer"],
     ["YAML", "# Kept.\nversion: 1\nrules: []\n", "many headers"],
   ])(
-    "are written to a file of %s without a stall",
+    "are written to a file of %s without blocking the event loop",
     async (_format, first, name) => {
       const folder = mkdtempSync(join(tmpdir(), "sluice-worst-"))
       const path = join(folder, "rules.yaml")
@@ -133,7 +133,7 @@ describe("the largest rule sets", () => {
     60_000,
   )
 
-  it("are saved to Redis, and followed from there, without a stall", async () => {
+  it("are saved to Redis, and loaded from there, without blocking the event loop", async () => {
     const server = await startRedis()
     const client = new Redis(server.port, server.host)
     const follower = new Redis(server.port, server.host)
@@ -159,7 +159,7 @@ describe("the largest rule sets", () => {
   }, 60_000)
 })
 
-it("puts large rule sets in force in the order in which they were accepted, and shows them as YAML", async () => {
+it("applies large rule sets in the order in which they were accepted, and shows them as YAML", async () => {
   const [many, ...others] = rightSets().filter(({ name }) => name.startsWith("many rules"))
   const revisions: number[] = []
   const watching = setInterval(() => revisions.push(control.core.engine.revision), 1)
@@ -185,7 +185,7 @@ it.each([
   ["POST", "/rules", `{"id":"x",${Array.from({ length: 20_000 }, (_, i) => `"f${i}":1`).join()}}`],
   ["PUT", "/lists/deny", `[${"1,".repeat(60_000)}1]`],
 ])(
-  "%s %s lists the first mistakes and stalls nothing",
+  "%s %s lists the first mistakes without blocking the event loop",
   async (method, path, text) => {
     const { status, json, stallMs } = await send(method, path, { name: path, type: "json", text })
     expect([status, json.code, json.problems.length]).toEqual([422, "RULES_INVALID", 1_000])

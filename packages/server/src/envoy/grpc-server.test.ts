@@ -290,7 +290,7 @@ describe("a server that goes away", () => {
   })
 })
 
-describe("clients that mean no good", () => {
+describe("hostile clients", () => {
   it("cannot cause work by opening and resetting calls endlessly", async () => {
     const held = await start()
     const session = open(held)

@@ -140,7 +140,7 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
     expect((await ask(4_294_967_295)).overallCode).toBe("OVER_LIMIT")
   })
 
-  it("takes a descriptor's own addend before the request's, and only looks when it is an explicit 0", async () => {
+  it("prefers the addend of a descriptor to that of the request, and only peeks if it is an explicit 0", async () => {
     const { client } = await start(testCore(RULES))
     const ask = (value: number | string) =>
       client.ask({
@@ -186,13 +186,13 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
     })
   })
 
-  it("shows nothing of limits that are only tried beside a rule's own", async () => {
+  it("does not report candidate limits", async () => {
     const { client } = await start(testCore(RULES))
     const { statuses } = await client.ask({ domain: "edge", descriptors: [descriptor("tried", "x")] })
     expect(statuses).toMatchObject([{ code: "OK", currentLimit: null, limitRemaining: 4_294_967_295 }])
   })
 
-  it("says nothing remains where no rule matches, and the most there is where one is unlimited, as envoyproxy/ratelimit does", async () => {
+  it("reports 0 remaining without a rule, and the maximum for an unlimited one, as envoyproxy/ratelimit does", async () => {
     const rules = `
 version: 1
 rules:
@@ -264,7 +264,7 @@ descriptors:
     expect(unknown.responseHeadersToAdd).toEqual([])
   })
 
-  it("decides as the engine does for the same question", async () => {
+  it("decides as the engine does for the same request", async () => {
     const core = testCore(RULES)
     const twin = testCore(RULES)
     cleanUps.push(() => twin.close())

@@ -43,7 +43,7 @@ async function problem(answer: Response) {
 }
 
 describe("an upstream that cannot be reached", () => {
-  it("is 502", async () => {
+  it("is answered 502", async () => {
     const { url, ended, targets, failures } = await startGateway(await deadOrigin())
     expect(await problem(await fetch(url))).toMatchObject({ status: 502, code: "UPSTREAM_UNREACHABLE" })
     expect(await eventually(() => ended[0])).toMatchObject({ status: 502, error: "UPSTREAM_UNREACHABLE" })
@@ -51,7 +51,7 @@ describe("an upstream that cannot be reached", () => {
     expect(failures[0]).toMatch(/ECONNREFUSED/)
   })
 
-  it("is made up for by another one, whatever the request, since nothing was sent yet", async () => {
+  it("is replaced by another target for any request, because nothing was sent yet", async () => {
     const upstream = await startUpstream(async (request, response) => response.end(await text(request)))
     const { url, targets } = await startGateway([await deadOrigin(), upstream.origin])
     const answer = await fetch(url, { method: "POST", body: "order" })
@@ -59,20 +59,20 @@ describe("an upstream that cannot be reached", () => {
     expect(targets.map(({ outcomes }) => outcomes)).toEqual([["failed"], ["answered"]])
   })
 
-  it("is 504 when it does not take the connection in time", async () => {
+  it("is answered 504 when it does not accept the connection in time", async () => {
     // It takes TCP's, but says nothing of TLS.
     const silent = await startRawUpstream(() => undefined)
     const { url } = await startGateway(silent.origin.replace("http", "https"), { deadlines: { connect: 50 } })
     expect(await problem(await fetch(url))).toMatchObject({ status: 504, code: "UPSTREAM_TIMEOUT" })
   })
 
-  it("is 503 when none is fit", async () => {
+  it("is answered 503 when no target is healthy", async () => {
     const { url, ended } = await startGateway([])
     expect(await problem(await fetch(url))).toMatchObject({ status: 503, code: "UPSTREAM_UNAVAILABLE" })
     expect(await eventually(() => ended[0])).toMatchObject({ error: "UPSTREAM_UNAVAILABLE" })
   })
 
-  it("is 503 when all its connections are taken for too long, and not when one is given back", async () => {
+  it("is answered 503 when all its connections stay in use for too long, and not when one becomes free", async () => {
     let finish: (() => void) | undefined
     const upstream = await startUpstream((request, response) => {
       if (request.url === "/slow") finish = () => response.end()
@@ -94,7 +94,7 @@ describe("an upstream that cannot be reached", () => {
 })
 
 describe("an upstream that fails", () => {
-  it("before it answers is 502, and an order is not sent twice", async () => {
+  it("before it answers causes a 502, and a POST is not repeated", async () => {
     const upstream = await startRawUpstream((socket, received) => {
       if (received.includes("order")) socket.destroy()
       else socket.write(OK)
@@ -109,7 +109,7 @@ describe("an upstream that fails", () => {
     expect(failures).toHaveLength(1)
   })
 
-  it("on a connection that it had kept is asked once more on a new one, when asking twice changes nothing", async () => {
+  it("on a reused connection gets the request once more on a new one, if the method is idempotent", async () => {
     const upstream = await startRawUpstream((socket, received, connection) => {
       // Every connection serves one request and breaks on the second.
       if (received.split("GET ").length > 2) socket.resetAndDestroy()
@@ -122,7 +122,7 @@ describe("an upstream that fails", () => {
     expect(targets[0]).toMatchObject({ active: 0, outcomes: ["answered", "answered", "answered"] })
   })
 
-  it("is asked again once only, and not after the first byte of an answer", async () => {
+  it("gets a request again only once, and not after the first byte of an answer", async () => {
     const upstream = await startRawUpstream((socket, received, connection) => {
       if (connection === 0 && received.split("GET ").length === 2) socket.write(OK)
       else socket.destroy()
@@ -145,19 +145,22 @@ describe("an upstream that fails", () => {
   it.each([
     ["a length", "content-length: 10\r\n\r\nhello"],
     ["chunks", "transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n"],
-  ])("in the middle of an answer with %s leaves the client with one that is cut", async (_name, rest) => {
-    const upstream = await startRawUpstream((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\n${rest}`)
-      setImmediate(() => socket.end())
-    })
-    const { url, ended, targets } = await startGateway(upstream.origin)
-    const [answer] = (await once(request(url).end(), "response")) as [IncomingMessage]
-    await expect(text(answer)).rejects.toMatchObject({ code: "ECONNRESET" })
-    expect(await eventually(() => ended[0])).toMatchObject({ status: 200, error: "UPSTREAM_BROKEN" })
-    expect(targets[0]?.outcomes).toEqual(["failed"])
-  })
+  ])(
+    "in the middle of an answer with %s leaves the client with an answer that is visibly cut",
+    async (_name, rest) => {
+      const upstream = await startRawUpstream((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\n${rest}`)
+        setImmediate(() => socket.end())
+      })
+      const { url, ended, targets } = await startGateway(upstream.origin)
+      const [answer] = (await once(request(url).end(), "response")) as [IncomingMessage]
+      await expect(text(answer)).rejects.toMatchObject({ code: "ECONNRESET" })
+      expect(await eventually(() => ended[0])).toMatchObject({ status: 200, error: "UPSTREAM_BROKEN" })
+      expect(targets[0]?.outcomes).toEqual(["failed"])
+    },
+  )
 
-  it("in the middle of an answer resets a client of HTTP/1.0, which could not tell otherwise", async () => {
+  it("in the middle of an answer resets the connection of an HTTP/1.0 client, which cannot notice it otherwise", async () => {
     const upstream = await startRawUpstream((socket) => {
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n")
     })
@@ -180,7 +183,7 @@ describe("an upstream that fails", () => {
     ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 5\r\n\r\nhello"],
     ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n"],
     ["an endless head", `HTTP/1.1 200 OK\r\n${"x: 1\r\n".repeat(30_000)}`],
-  ])("to speak HTTP is 502: %s", async (_name, bytes) => {
+  ])("to speak HTTP causes a 502: %s", async (_name, bytes) => {
     const upstream = await startRawUpstream((socket) => socket.write(bytes))
     const { port, targets } = await startGateway(upstream.origin)
     const answer = await talk(port, lastRequest("GET /"))
@@ -190,7 +193,7 @@ describe("an upstream that fails", () => {
     await eventually(() => upstream.connections[0]?.destroyed && targets[0]?.pool.open === 0)
   })
 
-  it("to say the truth about its length never answers the next request with the rest", async () => {
+  it("to send the length that it announced never answers the next request with the rest", async () => {
     const upstream = await startRawUpstream((socket, received) => {
       if (received.endsWith("\r\n\r\n"))
         socket.write(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nstolen`)
@@ -200,7 +203,7 @@ describe("an upstream that fails", () => {
     expect(upstream.connections).toHaveLength(5)
   })
 
-  it("to keep quiet on an idle connection does not have it used again", async () => {
+  it("to stay silent on an idle connection loses that connection", async () => {
     const upstream = await startRawUpstream((socket, received) => {
       if (received.endsWith("\r\n\r\n")) socket.write(OK)
     })
@@ -214,7 +217,7 @@ describe("an upstream that fails", () => {
 })
 
 describe("an upstream that lies", () => {
-  it("never does worse than to have its answer refused or cut, whatever it says", async () => {
+  it("only has its answer refused or cut, whatever it sends", async () => {
     const said = fc.array(
       fc.constantFrom(
         ...[
@@ -262,7 +265,7 @@ describe("an upstream that lies", () => {
 })
 
 describe("a deadline", () => {
-  it("for the head of the answer is 504, and the connection is not used again", async () => {
+  it("for the head of the answer causes a 504, and the connection is not reused", async () => {
     const { url, faults, ended, targets } = await startFaulty(hello, { deadlines: { headers: 60 } })
     faults.dropReplies()
     expect(await problem(await fetch(url))).toMatchObject({ status: 504, code: "UPSTREAM_TIMEOUT" })
@@ -273,7 +276,7 @@ describe("a deadline", () => {
     expect(await fetch(url).then((answer) => answer.text())).toBe("hello")
   })
 
-  it("for the head is not put off by one that comes byte by byte", async () => {
+  it("for the head is not extended by a head that arrives byte by byte", async () => {
     const { url, faults } = await startFaulty(hello, { deadlines: { headers: 150 } })
     faults.throttle(100)
     expect(await problem(await fetch(url))).toMatchObject({ status: 504, code: "UPSTREAM_TIMEOUT" })
@@ -292,7 +295,7 @@ describe("a deadline", () => {
     expect(await text(answer)).toBe("slowly sent")
   })
 
-  it("between two pieces of an answer cuts it", async () => {
+  it("between two pieces of an answer cuts the answer", async () => {
     const { url, ended } = await startFaulty(
       (_request, response) => {
         response.writeHead(200)
@@ -305,7 +308,7 @@ describe("a deadline", () => {
     expect(await eventually(() => ended[0])).toMatchObject({ status: 200, error: "UPSTREAM_TIMEOUT" })
   })
 
-  it("between two pieces does not cut an answer that goes on, however long it takes", async () => {
+  it("between two pieces does not cut an answer that keeps arriving, however long it takes", async () => {
     const { url, faults } = await startFaulty((_request, response) => response.end("x".repeat(30_000)), {
       deadlines: { bodyIdle: 500 },
     })
@@ -313,7 +316,7 @@ describe("a deadline", () => {
     expect((await fetch(url).then((answer) => answer.text())).length).toBe(30_000)
   })
 
-  it("for a body that a client does not send is 408, and no fault of the upstream", async () => {
+  it("for a body that a client does not send causes a 408, and does not count against the upstream", async () => {
     const { port, upstream, targets } = await startFaulty((request) => void request.resume(), {
       deadlines: { bodyIdle: 60 },
     })
@@ -324,7 +327,7 @@ describe("a deadline", () => {
     await eventually(() => upstream.connections[0]?.destroyed)
   })
 
-  it("for an upstream that takes no more of a body is 504", async () => {
+  it("for an upstream that stops reading a body causes a 504", async () => {
     const { port, faults, targets } = await startFaulty((request) => void request.resume(), {
       deadlines: { bodyIdle: 500 },
     })
@@ -339,7 +342,7 @@ describe("a deadline", () => {
     expect(targets[0]?.outcomes).toEqual(["failed"])
   })
 
-  it("for a client that does not take its answer ends both connections", async () => {
+  it("for a client that does not read its answer ends both connections", async () => {
     const { port, upstream, ended, targets } = await startFaulty(
       (_request, response) => response.end(Buffer.alloc(64 << 20)),
       { deadlines: { bodyIdle: 500 } },
@@ -354,7 +357,7 @@ describe("a deadline", () => {
     await eventually(() => upstream.connections[0]?.destroyed)
   })
 
-  it("for the whole is 504 before the answer, and cuts one that has begun", async () => {
+  it("for the whole exchange causes a 504 before the answer, and cuts an answer that has begun", async () => {
     const { url } = await startFaulty(
       (request, response) => {
         if (request.url === "/never") return

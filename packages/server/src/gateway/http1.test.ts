@@ -165,7 +165,7 @@ describe("a request is forwarded, answered and logged as it was recorded", () =>
   })
 })
 
-it("answers what came before a malformed request, refuses that, and takes nothing behind it", async () => {
+it("answers the requests before a malformed one, refuses that, and reads nothing after it", async () => {
   const upstream = await startAnswering()
   const { port } = await startGateway(upstream.origin)
   const answer = await said(
@@ -177,7 +177,7 @@ it("answers what came before a malformed request, refuses that, and takes nothin
   expect(upstream.received.join("")).not.toContain("/3")
 })
 
-it("answers a request that comes in two pieces as one that comes whole, wherever it is cut", async () => {
+it("answers a request the same wherever it is split into two packets", async () => {
   const upstream = await startAnswering()
   const { port } = await startGateway(upstream.origin)
   const whole = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
@@ -193,7 +193,7 @@ it("answers a request that comes in two pieces as one that comes whole, wherever
   expect(upstream.received.join("").split("hello")).toHaveLength(whole.length)
 })
 
-it("does not mix up what several clients have sent ahead, nor a body that waits for its upstream", async () => {
+it("does not mix up the pipelined requests of several clients, nor a body that waits for its upstream", async () => {
   const upstream = await startUpstream(async (request, response) => {
     response.end(`${request.url} ${await text(request)};`)
   })
@@ -212,7 +212,7 @@ it("does not mix up what several clients have sent ahead, nor a body that waits 
   }
 })
 
-it("passes a request on only once those before it are answered", async () => {
+it("forwards a pipelined request only after the ones before it are answered", async () => {
   const upstream = await startUpstream((request, response) => {
     if (request.url !== "/1") response.end(request.url)
   })
@@ -226,7 +226,7 @@ it("passes a request on only once those before it are answered", async () => {
   client.socket.destroy()
 })
 
-it("does not read on for a client that sends ahead without end", async () => {
+it("stops reading from a client that pipelines without end", async () => {
   const upstream = await startUpstream(() => undefined)
   const { port } = await startGateway(upstream.origin)
   const { socket } = await open(port)
@@ -240,7 +240,7 @@ it("does not read on for a client that sends ahead without end", async () => {
   expect(socket.writableLength).toBe(before)
 })
 
-it("ends the upstream's work for a client that leaves", async () => {
+it("cancels the request to the upstream when the client disconnects", async () => {
   const upstream = await startUpstream(() => undefined)
   const { port, ended, targets } = await startGateway(upstream.origin)
   const client = await open(port)
@@ -253,7 +253,7 @@ it("ends the upstream's work for a client that leaves", async () => {
   await eventually(() => upstream.connections[0]?.destroyed)
 })
 
-it("takes a client that stops sending for one that has left", async () => {
+it("treats a half-closed client as disconnected", async () => {
   const upstream = await startUpstream(() => undefined)
   const { port, ended } = await startGateway(upstream.origin)
   const client = await open(port)
@@ -265,7 +265,7 @@ it("takes a client that stops sending for one that has left", async () => {
   expect(client.heard()).toBe("")
 })
 
-it("does not take an answer from the upstream faster than the client reads it", async () => {
+it("reads an answer from the upstream no faster than the client reads it", async () => {
   const body = Buffer.alloc(32 * 1_048_576, "x")
   const upstream = await startUpstream((_request, response) => void response.end(body))
   const { port } = await startGateway(upstream.origin)
@@ -291,7 +291,7 @@ function deciding(admission: Partial<Admission>): Limiting {
   } as unknown as Limiting
 }
 
-it("writes a denial in one piece with the body that its rule has, whatever its letters", async () => {
+it("writes a denial in one piece with the body of its rule, in any characters", async () => {
   const denied = { status: 429, contentType: "text/plain; charset=utf-8", body: "zu viele, grüß dich" }
   const admission = {
     allowed: false,
@@ -305,7 +305,7 @@ it("writes a denial in one piece with the body that its rule has, whatever its l
   expect(forwarded).toEqual([])
 })
 
-it("puts its headers in the place of the upstream's of the same name", async () => {
+it("replaces headers of the upstream that have the same name as its own", async () => {
   const admission = {
     allowed: true,
     delayMs: 0,
@@ -336,7 +336,7 @@ describe("the port", () => {
   }
   const get = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
 
-  it("cuts a connection that says nothing, and one that was used and then idle for too long", async () => {
+  it("closes a silent connection, and one that is idle for too long", async () => {
     const { gateway } = await startGateway((await startAnswering()).origin)
     const { port } = await startPort(gateway, { keepAliveMs: 50 })
     const silent = connect(port, LOOPBACK)
@@ -347,7 +347,7 @@ describe("the port", () => {
     expect(await text(silent)).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it("tells the next request of each connection that it is the last when it closes, and drops none", async () => {
+  it("announces with the next answer on each connection that it closes, and drops no request", async () => {
     const held: (() => void)[] = []
     const upstream = await startUpstream((request, response) => {
       if (request.url === "/held") held.push(() => response.end("held"))

@@ -63,7 +63,7 @@ async function ask(client: ClientHttp2Session, headers: OutgoingHttpHeaders, bod
 }
 
 describe("over HTTP/2", () => {
-  it("a request becomes one of HTTP/1.1 that says the same", async () => {
+  it("a request becomes an equivalent HTTP/1.1 request", async () => {
     const upstream = await startUpstream(async (request, response) => {
       const { method, url, headers } = request
       response.writeHead(201, ["Set-Cookie", "a=1", "Set-Cookie", "b=2", "Connection", "x-hop", "X-Hop", "1"])
@@ -106,7 +106,7 @@ describe("over HTTP/2", () => {
     expect(upstream.received[0]).not.toMatch(/content-length|transfer-encoding/i)
   })
 
-  it("an answer that says something twice passes all the same", async () => {
+  it("an answer with a repeated header passes", async () => {
     const upstream = await startRawUpstream((socket) =>
       socket.write(
         "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Type: a/b\r\nVary: x\r\nVary: y\r\nContent-Length: 0\r\n\r\n",
@@ -117,7 +117,7 @@ describe("over HTTP/2", () => {
     expect(answer).toMatchObject({ ":status": 200, "content-type": "a/b, a/b", vary: "x, y" })
   })
 
-  it("trailers and interim answers pass", async () => {
+  it("trailers and interim responses pass", async () => {
     const upstream = await startRawUpstream((socket) =>
       socket.write(
         "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\ncontent-length: 5\r\ntrailer: x\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: grpc-status\r\n\r\n2\r\nok\r\n0\r\ngrpc-status: 0\r\n\r\n",
@@ -150,7 +150,7 @@ describe("over HTTP/2", () => {
     expect(target.active).toBe(0)
   })
 
-  it("an answer that breaks off is a stream that is reset, and an upstream that is slow is 504", async () => {
+  it("an answer that breaks off resets its stream, and a slow upstream causes a 504", async () => {
     const upstream = await startRawUpstream((socket, received) => {
       if (!received.includes("/half")) return
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf")
@@ -163,7 +163,7 @@ describe("over HTTP/2", () => {
     await expect(text(stream)).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR/)
   })
 
-  it("a client that never takes the end of its answer is not waited for for ever", async () => {
+  it("a client that never reads the end of its answer is dropped after a deadline", async () => {
     const upstream = await startUpstream((_request, response) => response.end(Buffer.alloc(100_000)))
     const { client, ended, target } = await start(upstream.origin, { bodyIdle: 400 })
     const stream = client.request({ ":path": "/" })
@@ -189,7 +189,7 @@ describe("over HTTP/2", () => {
     await eventually(() => stream.closed)
   })
 
-  it("what could be read as another request in HTTP/1.1 is refused", async () => {
+  it("a request that could be read as another one in HTTP/1.1 is refused", async () => {
     const upstream = await startUpstream((_request, response) => response.end("ok"))
     const { client } = await start(upstream.origin)
     const status = async (headers: OutgoingHttpHeaders) => {

@@ -54,7 +54,7 @@ describe("a denied request", () => {
     expect(event.decision?.allowed).toBe(false)
   })
 
-  it("is answered before its body has come, and the connection closes without reading it", async () => {
+  it("is answered before its body arrives, and the connection closes without reading it", async () => {
     const { port } = await start(
       testCore(rules("{ algorithm: fixed-window, limit: 1, window: 1m }", "cost: 2")),
     )
@@ -76,7 +76,7 @@ describe("a denied request", () => {
     expect(sent).toBeLessThan(64)
   })
 
-  it("is not asked for the body that it waits to send", async () => {
+  it("gets no 100 Continue", async () => {
     const { url, upstream } = await start(
       testCore(rules("{ algorithm: fixed-window, limit: 1, window: 1m }", "cost: 2")),
     )
@@ -93,7 +93,7 @@ describe("a denied request", () => {
     call.destroy()
   })
 
-  it("keeps its connection where it had no body, or little of one", async () => {
+  it("keeps its connection if it had no body, or a short one", async () => {
     const { port } = await start(
       testCore(rules("{ algorithm: fixed-window, limit: 1, window: 1m }", "cost: 2")),
     )
@@ -114,7 +114,7 @@ describe("a denied request", () => {
 
 describe("an admitted request", () => {
   it.each(["memory", "a store that is waited for"])(
-    "carries the limits on its answer in place of the upstream's: %s",
+    "shows its limits on the answer instead of the upstream's: %s",
     async (store) => {
       const core = testCore(TWO, store === "memory" ? {} : { store: waitingStore() })
       const { url } = await start(core, (_request, response) => {
@@ -128,7 +128,7 @@ describe("an admitted request", () => {
     },
   )
 
-  it("carries them on an answer that the gateway gives for the upstream", async () => {
+  it("shows its limits on an answer that the gateway makes itself", async () => {
     const { url } = await start(testCore(TWO), (_request, response) => response.destroy())
     const answer = await fetch(url)
     expect(answer.status).toBe(502)
@@ -147,7 +147,7 @@ describe("an admitted request", () => {
     expect((await eventually(() => ended[1])).queuedMs).toBeGreaterThan(0)
   })
 
-  it("is not forwarded, and gives its place back, when its client leaves while it is held", async () => {
+  it("is not forwarded, and frees its place, when its client leaves while it is delayed", async () => {
     const queue = rules("{ algorithm: leaky-bucket, overflow: queue, limit: 1, window: 1s, burst: 2 }")
     const { url, upstream, core, limiting, ended } = await start(testCore(queue))
     await fetch(url)
@@ -165,7 +165,7 @@ describe("an admitted request", () => {
     expect(upstream.requests).toHaveLength(2)
   })
 
-  it("is denied where there is no place to hold it, and so are those told who watch", async () => {
+  it("is denied when the queue is full, and the observers see a denial", async () => {
     const queue = rules("{ algorithm: leaky-bucket, overflow: queue, limit: 1, window: 1s, burst: 3 }")
     const { url, core } = await start(testCore(queue), undefined, 0)
     expect((await fetch(url)).status).toBe(200)
@@ -174,7 +174,7 @@ describe("an admitted request", () => {
     await eventually(async () => (await core.engine.peek({})).remaining === 2)
   })
 
-  it("is refunded by the status of its answer, also of one that the gateway gave", async () => {
+  it("is refunded by the status of its answer, also of an answer that the gateway made", async () => {
     const { url } = await start(
       testCore(rules("{ algorithm: token-bucket, limit: 2, window: 1m }", "refundOn: [404, 5xx]")),
       (request, response) => {
@@ -188,7 +188,7 @@ describe("an admitted request", () => {
     expect([await status(), await status(), await status()]).toEqual([200, 200, 429])
   })
 
-  it("pays when its client leaves before it is answered: the upstream may have done all of it", async () => {
+  it("stays charged when its client leaves before the answer, because the upstream may have done the work", async () => {
     const { url, upstream, ended } = await start(
       testCore(rules("{ algorithm: token-bucket, limit: 2, window: 1m }", "refundOn: [4xx, 5xx]")),
       (request, response) => {
@@ -203,7 +203,7 @@ describe("an admitted request", () => {
     expect((await fetch(url)).headers.get("x-ratelimit-remaining")).toBe("0")
   })
 
-  it("pays what its answer says it cost", async () => {
+  it("is charged the cost in its answer", async () => {
     const cost = "cost: { responseHeader: x-tokens, estimate: 1 }"
     const { url } = await start(
       testCore(rules("{ algorithm: token-bucket, limit: 10, window: 1m }", cost)),

@@ -57,7 +57,7 @@ async function growth(work: () => Promise<void>): Promise<number> {
 }
 
 describe("a large body", () => {
-  it.each(["content-length", "chunks"])("goes up with %s at flat memory", async (framing) => {
+  it.each(["content-length", "chunks"])("is uploaded with %s in constant memory", async (framing) => {
     const upstream = await startUpstream(async (request, response) => {
       response.end(String(await drain(request)))
     })
@@ -75,7 +75,7 @@ describe("a large body", () => {
     expect(await eventually(() => ended[0])).toMatchObject({ bytesIn: MEGABYTES * 2 ** 20 })
   })
 
-  it.each(["content-length", "chunks"])("comes down with %s at flat memory", async (framing) => {
+  it.each(["content-length", "chunks"])("is downloaded with %s in constant memory", async (framing) => {
     const upstream = await startUpstream((_request, response) => {
       if (framing === "content-length") response.setHeader("content-length", MEGABYTES * 2 ** 20)
       void pour(response, MEGABYTES)
@@ -100,7 +100,7 @@ describe("a large body", () => {
     expect(upstream.connections).toHaveLength(1)
   })
 
-  it("is not read from an upstream faster than the client takes it", async () => {
+  it("is read from an upstream no faster than the client reads it", async () => {
     let written = 0
     const upstream = await startUpstream(async (_request, response) => {
       for (let i = 0; i < 256 && !response.destroyed; i++) {
@@ -119,7 +119,7 @@ describe("a large body", () => {
     expect(written).toBeLessThan(64)
   })
 
-  it("is not read from a client faster than the upstream takes it", async () => {
+  it("is read from a client no faster than the upstream reads it", async () => {
     const upstream = await startRawUpstream((socket) => socket.pause())
     const { port } = await startGateway(upstream.origin)
     const client = connect(port, LOOPBACK)
@@ -138,7 +138,7 @@ describe("a large body", () => {
 })
 
 describe("clients that send slowly", () => {
-  it("hold up nobody else, a thousand of them", async () => {
+  it("do not delay others, even a thousand of them", async () => {
     const upstream = await startUpstream(async (request, response) => response.end(await text(request)))
     const { url, port, ended, targets } = await startGateway(upstream.origin)
     const clients = Array.from({ length: 1_000 }, () => {
@@ -157,7 +157,7 @@ describe("clients that send slowly", () => {
   })
 })
 
-describe("what streams", () => {
+describe("a streamed body", () => {
   it("passes piece by piece in both directions at once", async () => {
     const upstream = await startUpstream((request, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" })
@@ -196,7 +196,7 @@ describe("what streams", () => {
 })
 
 describe("a client that leaves", () => {
-  it("before it is answered takes its request to the upstream back", async () => {
+  it("before the answer cancels its request to the upstream", async () => {
     const upstream = await startUpstream(() => undefined)
     const { url, ended, targets } = await startGateway(upstream.origin)
     const call = request(url).end()
@@ -209,7 +209,7 @@ describe("a client that leaves", () => {
     expect(targets[0]?.pool.idle).toBe(0)
   })
 
-  it("in the middle of its body leaves the upstream with a body that is cut, not with one that ends", async () => {
+  it("in the middle of its body leaves the upstream with a visibly incomplete body", async () => {
     let cut: Promise<string> | undefined
     const upstream = await startUpstream((request) => {
       cut = text(request).catch((error) => error.code)
@@ -222,7 +222,7 @@ describe("a client that leaves", () => {
     expect(await cut).toBe("ECONNRESET")
   })
 
-  it("takes back its request, and what it has sent ahead is never forwarded", async () => {
+  it("cancels its request, and its pipelined requests are never forwarded", async () => {
     const upstream = await startUpstream(() => undefined)
     const { port, ended, targets } = await startGateway(upstream.origin)
     const client = connect(port, LOOPBACK)
@@ -235,11 +235,11 @@ describe("a client that leaves", () => {
   })
 })
 
-describe("interim answers", () => {
+describe("interim responses", () => {
   const hints = "HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n"
   const final = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
-  it("reach a client of HTTP/1.1, and none of HTTP/1.0", async () => {
+  it("reach an HTTP/1.1 client, and no HTTP/1.0 client", async () => {
     const upstream = await startRawUpstream((socket) =>
       socket.write(`HTTP/1.1 100 Continue\r\n\r\n${hints}${final}`),
     )
@@ -252,7 +252,7 @@ describe("interim answers", () => {
     expect(await talk(port, "GET / HTTP/1.0\r\nhost: a\r\n\r\n")).toMatch(/^HTTP\/1.1 200 OK\r\n/)
   })
 
-  it("let a client send its body when the upstream says so, and not before", async () => {
+  it("let a client send its body when the upstream sends 100 Continue, and not before", async () => {
     let response: ServerResponse | undefined
     const upstream = await startUpstream((request, given) => {
       given.end("no")

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { hashToken, newToken, Tokens } from "./tokens.js"
 
 describe("Tokens", () => {
-  it("finds whose a token is, by itself or by its hash", () => {
+  it("finds the name of a token, configured in clear or as a hash", () => {
     const [alice, bob, carol] = [newToken(), newToken(), newToken()]
     const tokens = new Tokens(
       [
@@ -34,7 +34,7 @@ describe("Tokens", () => {
     expect(make).toThrow(expect.objectContaining({ code: "TOKEN_INVALID", place, found: undefined }))
   })
 
-  it("makes tokens of 256 bits that differ", () => {
+  it("generates different tokens of 256 bits", () => {
     const made = new Set(Array.from({ length: 100 }, newToken))
     expect(made.size).toBe(100)
     for (const token of made) expect(token).toMatch(/^sluice_[\w-]{43}$/)

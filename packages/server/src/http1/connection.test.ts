@@ -98,7 +98,7 @@ afterEach(async () => {
 })
 
 describe("an answer", () => {
-  it("has its headers, its length in bytes, the date, and how long the connection is kept", async () => {
+  it("has its headers, Content-Length, Date and Keep-Alive", async () => {
     const { port } = await start((_request, response) => response.whole(200, "x-remaining: 7\r\n", "grüß"))
     const client = await open(port)
     client.send(post("/", ""))
@@ -108,7 +108,7 @@ describe("an answer", () => {
     )
   })
 
-  it("to HEAD has the length of a body and no body", async () => {
+  it("to HEAD has the length of the body, and no body", async () => {
     const { port } = await start((_request, response) => response.whole(200, "", "hello"))
     const answer = await said(port, "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     expect(answer).toContain("content-length: 5\r\n")
@@ -128,7 +128,7 @@ describe("an answer", () => {
     expect(old).toMatch(/Connection: close\r\n\r\nhello!$/)
   })
 
-  it("keeps the connection of HTTP/1.0 only where the client asks for it", async () => {
+  it("keeps an HTTP/1.0 connection only if the client asks for it", async () => {
     const { port } = await start()
     expect(await said(port, "GET / HTTP/1.0\r\n\r\n")).toContain("Connection: close\r\n")
     const client = await open(port)
@@ -140,7 +140,7 @@ describe("an answer", () => {
 })
 
 describe("a request", () => {
-  it("is read the same wherever it is cut", async () => {
+  it("is read the same wherever it is split", async () => {
     const { port } = await start()
     const requests = [
       post("/length", "hello"),
@@ -158,7 +158,7 @@ describe("a request", () => {
     }
   })
 
-  it("waits until the answers before it are out", async () => {
+  it("waits until the answers before it are sent", async () => {
     const waiting: (() => void)[] = []
     const { port } = await start((request, response) => {
       if (request.url === "/later") waiting.push(() => response.whole(200, "", "later"))
@@ -172,7 +172,7 @@ describe("a request", () => {
     expect(await client.answers(3)).toEqual(["later", "POST /3 c", "POST /4 d"])
   })
 
-  it("is told to go on only where it is read, and keeps its connection then", async () => {
+  it("gets 100 Continue only if its body is read, and then keeps its connection", async () => {
     const { port } = await start()
     const client = await open(port)
     client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
@@ -182,7 +182,7 @@ describe("a request", () => {
     expect(client.heard()).toContain("Connection: keep-alive")
   })
 
-  it("whose body nobody reads keeps its connection if the rest is short, and ends it if it is long", async () => {
+  it("whose body is not read keeps its connection if the rest is short, and closes it if it is long", async () => {
     const { port } = await start((_request, response) => response.whole(403, "", "no"))
     const short = await open(port)
     short.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
@@ -195,7 +195,7 @@ describe("a request", () => {
     expect(long.heard()).toContain("Connection: close\r\n")
   })
 
-  it("that asks for another protocol is handled as an ordinary one, or handed over with what stands behind it", async () => {
+  it("that asks for an upgrade is handled as an ordinary one, or passed on with the bytes after it", async () => {
     const upgrade =
       "GET / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: echo\r\n\r\nREST"
     const { port } = await start()
@@ -210,7 +210,7 @@ describe("a request", () => {
   })
 })
 
-describe("a connection is refused and closed, and nothing behind it is read", () => {
+describe("a malformed request is refused, the connection closed, and nothing after it read", () => {
   const refused: [string, number, string][] = [
     ["an unknown method", 400, "post / HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["an unknown version", 400, "GET / HTTP/2.0\r\nHost: x\r\n\r\n"],
@@ -256,7 +256,7 @@ describe("a connection is refused and closed, and nothing behind it is read", ()
     expect(seen).not.toContain("/behind")
   })
 
-  it("with the body that the handler gives refusals, and after the answers before it", async () => {
+  it("with the handler's body for refusals, after the answers before it", async () => {
     const { port } = await start(echo, {
       refusal: (status) => ({ contentType: "text/plain", body: `refused with ${status}` }),
     })
@@ -269,7 +269,7 @@ describe("a connection is refused and closed, and nothing behind it is read", ()
 })
 
 describe("a client that", () => {
-  it("says nothing, or does not finish its request, is answered 408", async () => {
+  it("stays silent, or does not finish its request, is answered 408", async () => {
     const { port } = await start(() => {}, { limits: { headTimeoutMs: 100, requestTimeoutMs: 200 } })
     for (const bytes of [
       "",
@@ -284,7 +284,7 @@ describe("a client that", () => {
     }
   })
 
-  it("sends line ends for ever is not taken for one that sends a request", async () => {
+  it("sends only line ends is treated as silent", async () => {
     const { port } = await start(echo, { limits: { keepAliveMs: 150 } })
     const client = await open(port)
     client.send(post("/", "1"))
@@ -295,7 +295,7 @@ describe("a client that", () => {
     expect(client.heard()).toBe("")
   })
 
-  it("was answered and is idle for too long is cut off", async () => {
+  it("is idle for too long after an answer is disconnected", async () => {
     const { port } = await start(echo, { limits: { keepAliveMs: 50 } })
     const client = await open(port)
     client.send(post("/", "1"))
@@ -303,7 +303,7 @@ describe("a client that", () => {
     expect(client.heard()).toContain("POST / 1")
   })
 
-  it("ends its side while its request is under way is answered, or given up where the handler says so", async () => {
+  it("half-closes during its request is answered, or dropped if the handler says so", async () => {
     for (const endsWithClient of [false, true]) {
       const over: string[] = []
       const { port } = await start(
@@ -318,7 +318,7 @@ describe("a client that", () => {
     }
   })
 
-  it("goes away has its request told of that, and its body ended", async () => {
+  it("disconnects has its request notified, and its body ended", async () => {
     const told: string[] = []
     const { port } = await start((request, response) => {
       response.onOver = () => void told.push("over")
@@ -341,7 +341,7 @@ describe("a client that sends many requests and reads no answer", () => {
   it.each([
     ["promised", async (response: Http1Response) => response.whole(200, "", LARGE)],
     ["immediate", (response: Http1Response) => response.whole(200, "", LARGE)],
-  ])("is answered no further than its connection holds: %s", async (_kind, answer) => {
+  ])("is buffered up to a limit only: %s", async (_kind, answer) => {
     let asked = 0
     const { port } = await start((_request, response) => {
       asked++
@@ -366,7 +366,7 @@ describe("a client that sends many requests and reads no answer", () => {
     expect(asked).toBe(REQUESTS)
   })
 
-  it("has a few of them handled at a time, and others have their turn in between", async () => {
+  it("has a few of them handled at a time, with other clients in between", async () => {
     let asked = 0
     let most = 0
     const { port } = await start(async (_request, response) => {
@@ -386,12 +386,12 @@ describe("a client that sends many requests and reads no answer", () => {
     expect(most).toBeLessThan(40)
   })
 
-  it("gets its last answers too when it has ended its side", async () => {
+  it("gets all its answers after it has half-closed", async () => {
     const { port } = await start((_request, response) => response.whole(200, "", LARGE))
     expect((await said(port, request.repeat(100))).length).toBeGreaterThan(100 * LARGE.length)
   })
 
-  it("is not read from any further than it may send ahead", async () => {
+  it("is read no further than the pipelining limit", async () => {
     const { port } = await start(() => {})
     const { socket } = await open(port)
     const isFull = () => {
@@ -402,7 +402,7 @@ describe("a client that sends many requests and reads no answer", () => {
   })
 })
 
-describe("an answer that nobody reads", () => {
+describe("an answer that the client does not read", () => {
   it.each<[string, Http1Handler["handle"]]>([
     ["that is whole", (_request, response) => response.whole(200, "", LARGE.repeat(200))],
     [
@@ -441,7 +441,7 @@ describe("an answer that nobody reads", () => {
 })
 
 describe("close", () => {
-  it("announces to the next request of an idle connection that it is the last", async () => {
+  it("announces with the next answer on an idle connection that it closes", async () => {
     const { listener, port } = await start()
     const client = await open(port)
     client.send(post("/", "1"))
@@ -453,7 +453,7 @@ describe("close", () => {
     await closed
   })
 
-  it("waits for an answer that is under way, and not for connections that stay idle or silent", async () => {
+  it("waits for an answer in progress, and not for idle or silent connections", async () => {
     let answer = () => {}
     const { listener, port } = await start((_request, response) => {
       answer = () => response.whole(200, "", "after all")
@@ -470,7 +470,7 @@ describe("close", () => {
     expect(performance.now() - started).toBeLessThan(5_000)
   })
 
-  it("hangs up on an answer that takes longer than the deadline", async () => {
+  it("closes the connection of an answer that takes longer than the deadline", async () => {
     const { listener, port } = await start(() => {})
     const client = await open(port)
     client.send(post("/", "1"))
@@ -484,7 +484,7 @@ describe("close", () => {
   })
 })
 
-it("takes no more connections at once than it may", async () => {
+it("accepts at most maxConnections at once", async () => {
   const { port } = await start(echo, { maxConnections: 1 })
   const first = await open(port)
   const second = await open(port)
@@ -493,7 +493,7 @@ it("takes no more connections at once than it may", async () => {
   expect(await first.answers(1)).toEqual(["POST / 1"])
 })
 
-it("is used by real clients: fetch and its kept connections", async () => {
+it("works with fetch and its kept connections", async () => {
   const { port } = await start()
   for (let i = 0; i < 3; i++) {
     const url = `http://127.0.0.1:${port}/a?b=${i}`

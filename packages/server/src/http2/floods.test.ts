@@ -20,7 +20,7 @@ function times(count: number, make: (i: number) => Buffer): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, i) => make(i)))
 }
 
-describe("a client that means no good is told to calm down, and cut", () => {
+describe("a hostile client gets ENHANCE_YOUR_CALM and is disconnected", () => {
   it.each<[string, () => readonly Buffer[]]>([
     ["pings without end", () => [times(20_000, () => frame(FRAME.PING, 0, 0, Buffer.alloc(8)))]],
     ["settings without end", () => [times(20_000, () => settings())]],
@@ -80,8 +80,8 @@ describe("a client that means no good is told to calm down, and cut", () => {
   })
 })
 
-describe("a client that works a lot is not mistaken for one", () => {
-  it("may send a ping and make room with every request", async () => {
+describe("a busy client is not treated as hostile", () => {
+  it("may send a PING and a WINDOW_UPDATE with every request", async () => {
     const client = await dial(await start())
     for (let round = 0; round < 8; round++) {
       const calls = times(1_000, (i) => {
@@ -101,7 +101,7 @@ describe("a client that works a lot is not mistaken for one", () => {
     expect(client.isClosed).toBe(false)
   })
 
-  it("may take back a thousand requests at once", async () => {
+  it("may cancel a thousand requests at once", async () => {
     const started = await start({ maxStreams: 1_000 })
     const client = await dial(started)
     client.send(times(1_000, (i) => request(2 * i + 1, "/later")))
@@ -114,7 +114,7 @@ describe("a client that works a lot is not mistaken for one", () => {
     expect(client.of(FRAME.DATA)).toHaveLength(1)
   })
 
-  it("may take back every other request, as a proxy does whose clients give up", async () => {
+  it("may cancel every other request, as a proxy does whose clients disconnect", async () => {
     const client = await dial(await start())
     for (let round = 0; round < 20; round++) {
       const answered = (i: number) => 4 * (round * 100 + i) + 1
@@ -132,8 +132,8 @@ describe("a client that works a lot is not mistaken for one", () => {
   })
 })
 
-describe("what a client can make the server keep or repeat is bounded", () => {
-  it("a header of the table that is repeated without end is not kept", async () => {
+describe("the memory and the work that a client can cause are bounded", () => {
+  it("a header that is repeated from the table without end is not buffered", async () => {
     const started = await start({ maxHeaderBytes: 4_096 })
     const client = await dial(started)
     // Puts 4,000 bytes into the table, and then names them 60,000 times: 240 MB.
@@ -152,7 +152,7 @@ describe("what a client can make the server keep or repeat is bounded", () => {
     expect(await client.answer(3)).toBe("xx")
   })
 
-  it("who does not read its answers is not read from", async () => {
+  it("a client that does not read its answers is not read from", async () => {
     const started = await start()
     const client = await dial(started, settings([SETTING.INITIAL_WINDOW_SIZE, 2 ** 31 - 1]))
     client.send(windowUpdate(0, 2 ** 30))
@@ -169,7 +169,7 @@ describe("what a client can make the server keep or repeat is bounded", () => {
     expect(started.closed.count).toBe(1_000)
   })
 
-  it("who says nothing, or never more than half a frame, is cut", async () => {
+  it("a client that sends nothing, or never a whole frame, is disconnected", async () => {
     const started = await start({ requestTimeoutMs: 100 })
     const silent = await dialSilently(started.listener)
     const half = await dial(started)
@@ -178,7 +178,7 @@ describe("what a client can make the server keep or repeat is bounded", () => {
     expect(started.closed.count).toBe(1)
   })
 
-  it("who is told to go and does not is cut", async () => {
+  it("a client that ignores GOAWAY is disconnected", async () => {
     const started = await start()
     const client = await dial(started)
     client.socket.allowHalfOpen = true

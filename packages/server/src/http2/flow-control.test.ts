@@ -7,8 +7,8 @@ import type { Stream } from "./stream.js"
 const { END_STREAM } = FLAG
 const NO_ROOM = settings([SETTING.INITIAL_WINDOW_SIZE, 0])
 
-describe("what a client has no room for", () => {
-  it("is sent as far as it has, and goes on where it makes more", async () => {
+describe("data beyond the flow-control window of a client", () => {
+  it("is sent up to the window, and continues after WINDOW_UPDATE", async () => {
     const client = await dial(await start(), settings([SETTING.INITIAL_WINDOW_SIZE, 10]))
     client.send(request(1, "/large/25"))
     await client.settle()
@@ -20,7 +20,7 @@ describe("what a client has no room for", () => {
     expect(await client.answer(1)).toHaveLength(25)
   })
 
-  it("waits for room on the connection too, whatever the stream has", async () => {
+  it("also waits for the window of the connection", async () => {
     const client = await dial(await start(), settings([SETTING.INITIAL_WINDOW_SIZE, 2 ** 31 - 1]))
     client.send(request(1, "/large/60000"), request(3, "/large/60000"))
     await client.settle()
@@ -30,7 +30,7 @@ describe("what a client has no room for", () => {
     expect(await client.answer(3)).toHaveLength(60_000)
   })
 
-  it("waits when settings take the room away that a stream had, and until they give it back", async () => {
+  it("waits when SETTINGS shrink the window of a stream, until they enlarge it", async () => {
     const started = await start()
     const client = await dial(started)
     client.send(request(1, "/later"), NO_ROOM)
@@ -43,14 +43,14 @@ describe("what a client has no room for", () => {
     expect(await client.answer(1)).toBe("hello")
   })
 
-  it("leaves others alone", async () => {
+  it("does not delay other streams", async () => {
     const client = await dial(await start(), NO_ROOM)
     client.send(request(1, "/large/10"), windowUpdate(1, 5), request(3, "/large/10"), windowUpdate(3, 10))
     expect(await client.answer(3)).toHaveLength(10)
     expect(client.body(1)).toHaveLength(5)
   })
 
-  it("comes in frames that every client takes", async () => {
+  it("is sent in frames that every client accepts", async () => {
     const room = settings([SETTING.INITIAL_WINDOW_SIZE, 1_000_000])
     const client = await dial(await start(), room)
     client.send(windowUpdate(0, 1_000_000), request(1, "/large/100000"))
@@ -58,7 +58,7 @@ describe("what a client has no room for", () => {
     expect(Math.max(...client.of(FRAME.DATA, 1).map(({ payload }) => payload.length))).toBe(16_384)
   })
 
-  it("is given up with its stream after a while", async () => {
+  it("is dropped with its stream after a deadline", async () => {
     const started = await start({ requestTimeoutMs: 300 })
     const client = await dial(started, NO_ROOM)
     client.send(request(1, "/large/10"))
@@ -66,7 +66,7 @@ describe("what a client has no room for", () => {
     expect(started.closed.count).toBe(1)
   })
 
-  it("may not become more than some megabytes", async () => {
+  it("is limited to a few megabytes", async () => {
     const started = await start()
     const client = await dial(started, NO_ROOM)
     for (let i = 0; i < 9; i++) client.send(request(2 * i + 1, "/large/1000000"))
@@ -75,8 +75,8 @@ describe("what a client has no room for", () => {
   })
 })
 
-describe("what there is room for", () => {
-  it("is given back as it is used, on streams and on the connection", async () => {
+describe("the window of the server", () => {
+  it("is replenished as it is used, on streams and on the connection", async () => {
     const client = await dial(await start())
     const part = frame(FRAME.DATA, 0, 1, Buffer.alloc(16_000, "x"))
     client.send(request(1, "/echo", 0))
@@ -95,8 +95,8 @@ describe("what there is room for", () => {
   })
 })
 
-describe("what is kept of requests that are not complete", () => {
-  it("counts for its connection until the stream is over, and not after", async () => {
+describe("the bytes of incomplete requests", () => {
+  it("count for their connection until the stream ends, and not after", async () => {
     const started = await start()
     const client = await dial(started)
     client.send(request(1, "/later", 0), request(3, "/later", 0))

@@ -27,7 +27,7 @@ async function dialLazily(started: Started): Promise<RawClient> {
 }
 
 describe("a client that reads nothing", () => {
-  it("is cut after a time, though it goes on asking", async () => {
+  it("is disconnected after a time, although it keeps sending requests", async () => {
     const held = new HeldBytes()
     const started = await start({ requestTimeoutMs: 1_000, heldBytes: held })
     const lazy = await dialLazily(started)
@@ -52,7 +52,7 @@ describe("a client that reads nothing", () => {
     await eventually(() => lazy.isClosed)
   })
 
-  it("holds a bounded number of bytes, however much it asks for and whoever answers late", async () => {
+  it("makes the server hold a bounded number of bytes, however much it requests and however late answers are", async () => {
     const held = new HeldBytes()
     const started = await start({ heldBytes: held, requestTimeoutMs: 60_000 })
     const lazy = await dialLazily(started)
@@ -74,7 +74,7 @@ describe("a client that reads nothing", () => {
 })
 
 describe("all clients together", () => {
-  it("hold a bounded number of bytes in answers for which they make no room", async () => {
+  it("make the server hold a bounded number of bytes in answers beyond their windows", async () => {
     const held = new HeldBytes(2_000_000)
     const started = await start({ heldBytes: held })
     const clients = await Promise.all(Array.from({ length: 10 }, () => dial(started)))
@@ -91,7 +91,7 @@ describe("all clients together", () => {
     expect(await honest.answer(1)).toHaveLength(1_000)
   })
 
-  it("are told to calm down when they send headers without an end", async () => {
+  it("get ENHANCE_YOUR_CALM when they send endless headers", async () => {
     const held = new HeldBytes(200_000)
     const started = await start({ heldBytes: held })
     const clients = await Promise.all(Array.from({ length: 8 }, () => dial(started)))

@@ -34,7 +34,7 @@ const COOKIE = [
   "set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1",
 ]
 
-describe("the examples of RFC 7541, appendix C, come out as it says", () => {
+describe("the examples of RFC 7541, appendix C, decode as it says", () => {
   it.each<[string, string, Lines]>([
     [
       "C.2.1, literal, indexed",
@@ -119,7 +119,7 @@ describe("the examples of RFC 7541, appendix C, come out as it says", () => {
   })
 })
 
-describe("a block that is wrong ends the connection", () => {
+describe("an invalid block ends the connection", () => {
   it.each([
     ["index 0", "80"],
     ["an index that nothing has", "be"],
@@ -158,7 +158,7 @@ describe("the table of a connection", () => {
     expect(decoder.table.size).toBe(0)
   })
 
-  it("names each header by its place however often its ring has turned", () => {
+  it("finds each header by its index, however often its ring has wrapped", () => {
     const decoder = new HpackDecoder()
     for (let i = 0; i < 1_000; i++) {
       const value = String(i).padStart(4, "0")
@@ -171,8 +171,8 @@ describe("the table of a connection", () => {
   })
 })
 
-describe("what is written can be read", () => {
-  it("whatever the headers are", () => {
+describe("encoded headers decode to the same headers", () => {
+  it("for any headers", () => {
     const headers = { ":status": "200", "content-type": "application/grpc", "grpc-message": "x".repeat(400) }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
     expect(decode(new HpackDecoder(), headerBlock(headers))).toEqual(lines)
@@ -180,7 +180,7 @@ describe("what is written can be read", () => {
   })
 })
 
-describe("a header that no request may have is marked", () => {
+describe("a header that no request may have is marked as invalid", () => {
   const marked = (name: string, value: string): boolean => {
     const kinds: HeaderField[] = []
     const bytes = Buffer.concat([

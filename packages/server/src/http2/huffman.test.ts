@@ -40,7 +40,7 @@ describe("the Huffman code", () => {
     expect(decoded(bits)).toEqual(Buffer.of(byte))
   })
 
-  it("reads bytes one behind the other, wherever each of them ends", () => {
+  it("decodes symbols one after the other, wherever each of them ends", () => {
     const bits = CODES.map(([, code]) => code)
     const bytes = CODES.map(([byte]) => byte)
     for (let i = 0; i < CODES.length; i++) {
@@ -49,7 +49,7 @@ describe("the Huffman code", () => {
     }
   })
 
-  it("has no text for a code that is cut off, unless only ones are left, and fewer than eight", () => {
+  it("refuses an incomplete code, except for padding of fewer than eight ones", () => {
     expect(decoded("00000")).toEqual(Buffer.of(0x30))
     expect(decoded("00000000")).toBeUndefined()
     expect(decoded("0000011111111111")).toBeUndefined()

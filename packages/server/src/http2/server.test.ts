@@ -16,7 +16,7 @@ import {
 const { END_HEADERS, END_STREAM, PADDED, PRIORITY } = FLAG
 
 describe("a request", () => {
-  it("is answered by headers, a body and trailers", async () => {
+  it("is answered with headers, a body and trailers", async () => {
     const client = await dial(await start())
     client.send(request(1, "/echo", 0), frame(FRAME.DATA, END_STREAM, 1, Buffer.from("hello")))
     expect(await client.answer(1)).toBe("hello")
@@ -26,7 +26,7 @@ describe("a request", () => {
     ])
   })
 
-  it("may be cut anywhere, and comes out the same", async () => {
+  it("is read the same wherever it is split", async () => {
     const started = await start()
     const bytes = Buffer.concat([
       PREFACE,
@@ -47,7 +47,7 @@ describe("a request", () => {
     }
   })
 
-  it("may be padded, have a priority, go on in CONTINUATION and end in trailers", async () => {
+  it("may have padding, a priority, CONTINUATION frames and trailers", async () => {
     const client = await dial(await start())
     const block = blockFor("/echo")
     const padding = Buffer.alloc(7)
@@ -62,7 +62,7 @@ describe("a request", () => {
     expect(await client.answer(1)).toBe("hello")
   })
 
-  it("is answered in one write with all others that came with it", async () => {
+  it("is answered in one write with all others that arrived with it", async () => {
     const client = await dial(await start())
     await client.settle()
     const before = client.reads
@@ -72,7 +72,7 @@ describe("a request", () => {
     expect(client.reads - before).toBe(1)
   })
 
-  it("is answered when its answer comes later, too", async () => {
+  it("is answered also when its answer is asynchronous", async () => {
     const started = await start()
     const client = await dial(started)
     client.send(request(1, "/later"), request(3, "/later"))
@@ -82,7 +82,7 @@ describe("a request", () => {
     expect([await client.answer(1), await client.answer(3)]).toEqual(["first", "second"])
   })
 
-  it("that breaks the server ends its connection only", async () => {
+  it("whose handler throws ends only its own connection", async () => {
     const started = await start()
     const [client, other] = [await dial(started), await dial(started)]
     client.send(request(1, "/broken"))
@@ -92,7 +92,7 @@ describe("a request", () => {
     expect(await other.answer(1)).toBe("xxx")
   })
 
-  it("whose client closes its side of the connection is answered all the same, if it is complete", async () => {
+  it("of a client that half-closes is answered if it is complete", async () => {
     const started = await start()
     const client = await dial(started)
     client.socket.end(Buffer.concat([request(1, "/later"), request(3, "/echo", 0)]))
@@ -103,8 +103,8 @@ describe("a request", () => {
   })
 })
 
-describe("a client that keeps a small table of headers", () => {
-  it("is told once that none is used, before the headers that follow", async () => {
+describe("a client with a small header table", () => {
+  it("gets one table size update of 0, before the next headers", async () => {
     const client = await dial(await start(), settings([SETTING.HEADER_TABLE_SIZE, 0]))
     client.send(request(1, "/large/1"), settings([SETTING.HEADER_TABLE_SIZE, 100]), request(3, "/large/1"))
     await client.answer(3)
@@ -113,7 +113,7 @@ describe("a client that keeps a small table of headers", () => {
   })
 })
 
-describe("a mistake ends the stream that it is on, and nothing else", () => {
+describe("a stream error ends only its stream", () => {
   const trailers = frame(FRAME.HEADERS, END_HEADERS | END_STREAM, 1, blockFor("/echo"))
   it.each<[string, string, readonly Buffer[]]>([
     [
@@ -157,7 +157,7 @@ describe("a mistake ends the stream that it is on, and nothing else", () => {
     expect(await client.answer(3)).toBe("xx")
   })
 
-  it("one more request than are taken at once is refused", async () => {
+  it("a request above the limit of concurrent streams is refused", async () => {
     const started = await start({ maxStreams: 2 })
     const client = await dial(started)
     client.send(request(1, "/later"), request(3, "/later"), request(5, "/later"))
@@ -169,7 +169,7 @@ describe("a mistake ends the stream that it is on, and nothing else", () => {
     expect(await client.answer(7)).toBe("x")
   })
 
-  it("what is still on its way on a stream that was reset is passed over", async () => {
+  it("frames that arrive on a stream after its reset are ignored", async () => {
     const client = await dial(await start())
     client.send(
       frame(FRAME.HEADERS, END_HEADERS, 1, blockFor("/echo", { connection: "close" })),
@@ -183,7 +183,7 @@ describe("a mistake ends the stream that it is on, and nothing else", () => {
   })
 })
 
-describe("a mistake that leaves nothing to rely on ends the connection", () => {
+describe("a connection error ends the connection", () => {
   it.each<[string, string, readonly Buffer[]]>([
     ["a frame that is too large", "FRAME_SIZE_ERROR", [frame(FRAME.DATA, 0, 1, Buffer.alloc(16_385))]],
     ["DATA on a stream that has never been", "PROTOCOL_ERROR", [frame(FRAME.DATA, 0, 5)]],
@@ -229,7 +229,7 @@ describe("a mistake that leaves nothing to rely on ends the connection", () => {
 })
 
 describe("a server that goes away", () => {
-  it("answers what crossed its first word, and refuses what comes behind its last", async () => {
+  it("answers requests that crossed its first GOAWAY, and refuses those after its last", async () => {
     const started = await start()
     const client = await dial(started)
     client.send(request(1, "/later"))
@@ -252,7 +252,7 @@ describe("a server that goes away", () => {
     await eventually(() => client.isClosed)
   })
 
-  it("drops no request of clients that go on asking until they have heard of it", async () => {
+  it("drops no request of clients that send until they receive GOAWAY", async () => {
     const started = await start()
     const asked = Array.from({ length: 4 }, async () => {
       const client = await dial(started)
@@ -275,7 +275,7 @@ describe("a server that goes away", () => {
     }
   })
 
-  it("tells those it has under way when they are cut", async () => {
+  it("notifies the requests in progress when it closes their connections", async () => {
     const started = await start()
     const client = await dial(started)
     client.send(request(1, "/later"))

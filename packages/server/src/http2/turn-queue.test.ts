@@ -6,7 +6,7 @@ function workLong(): void {
   for (const until = performance.now() + 6; performance.now() < until; );
 }
 
-it("lets the loop turn between those that work long, and all of them come to it before one comes again", async () => {
+it("yields to the event loop between long turns, and gives every member a turn before one gets a second", async () => {
   const queue = new TurnQueue()
   const seen: string[] = []
   const join = (name: string, times: number): void =>
@@ -27,7 +27,7 @@ it("lets the loop turn between those that work long, and all of them come to it 
   expect(seen.join(" ")).not.toMatch(/[abc] [abc]/)
 })
 
-it("lets those that work little follow each other at once", async () => {
+it("runs short turns one after the other without a pause", async () => {
   const queue = new TurnQueue()
   const seen: string[] = []
   for (const name of ["a", "b", "c"]) queue.wait(() => seen.push(name))
@@ -35,7 +35,7 @@ it("lets those that work little follow each other at once", async () => {
   expect(seen).toEqual(["a", "b", "c"])
 })
 
-it("is over once they have worked for long, until the loop has turned", async () => {
+it("pauses after a long time of work until the next turn of the event loop", async () => {
   const queue = new TurnQueue()
   expect(queue.isOver).toBe(false)
   workLong()

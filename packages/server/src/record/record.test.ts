@@ -40,7 +40,7 @@ function recording(
 }
 
 describe("the record of a service", () => {
-  it("is replayed to the same decisions", async () => {
+  it("replays to the same decisions", async () => {
     const core = testCore(RULES)
     const record = recording(core)
     let denied = 0
@@ -63,7 +63,7 @@ describe("the record of a service", () => {
     await core.close()
   })
 
-  it("holds no API key, no query, no credential, and only headers that were asked for", async () => {
+  it("contains no API key, no query, no credential, and only configured headers", async () => {
     const core = testCore(RULES)
     const record = recording(core, { headers: ["User-Agent"] })
     await ask(record.core, "http", {
@@ -92,7 +92,7 @@ describe("the record of a service", () => {
     await core.close()
   })
 
-  it("leaves out who only looks, and keys that are checked by name", async () => {
+  it("leaves out peeks, and checks by rule and key", async () => {
     const core = testCore(RULES)
     const record = recording(core)
     await ask(record.core, "http", { ip: "192.0.2.1" }, { cost: 0 })
@@ -103,7 +103,7 @@ describe("the record of a service", () => {
     await core.close()
   })
 
-  it("keeps what Envoy asks about", async () => {
+  it("keeps the descriptors of Envoy", async () => {
     const rules =
       "version: 1\nrules: [{ id: d, match: { domain: shop, descriptor: [{ key: user }] }, keyBy: descriptor, limits: [{ limit: 1, window: 1m }] }]"
     const core = testCore(rules)
@@ -116,7 +116,7 @@ describe("the record of a service", () => {
     await core.close()
   })
 
-  it("is none without a file", () => {
+  it("does not exist without a file", () => {
     const core = testCore(RULES)
     expect(recording(core, { file: undefined }).watch).toBe(core.watch)
   })
@@ -141,7 +141,7 @@ describe("a record file", () => {
     return { record: new RecordFile({ ...options, ...settings }), errors }
   }
 
-  it("never takes more than its bounds, and keeps the newest", async () => {
+  it("never exceeds its size limits, and keeps the newest lines", async () => {
     const { record } = writer()
     for (let i = 0; i < 2_000; i++) {
       record.write(line("a", i))
@@ -157,7 +157,7 @@ describe("a record file", () => {
     expect(written()).not.toContain(line("a", 0))
   })
 
-  it("is written by several at once without a torn or lost line", async () => {
+  it("is written by several processes at once without a torn or lost line", async () => {
     const writers = [..."abcdefghijkl"].map((name) => ({
       name,
       ...writer({ maxBytes: 10_000, files: 1_000 }),
@@ -177,7 +177,7 @@ describe("a record file", () => {
     expect(existsSync(`${file}.lock`)).toBe(false)
   })
 
-  it("says once that it cannot write, and goes on when it can", async () => {
+  it("reports once that it cannot write, and continues when it can", async () => {
     rmSync(folder, { recursive: true })
     const { record, errors } = writer()
     for (let i = 0; i < 3; i++) {
@@ -192,7 +192,7 @@ describe("a record file", () => {
     expect(written()).toEqual(["# head", line("a", 3)])
   })
 
-  it("drops lines rather than hold more than a few megabytes of them", async () => {
+  it("drops lines instead of holding more than a few megabytes", async () => {
     const { record } = writer({ maxBytes: 100_000_000 })
     const long = "x".repeat(100_000)
     for (let i = 0; i < 100; i++) record.write(long)

@@ -24,7 +24,7 @@ afterEach(() => {
 const RULES =
   "version: 1\nrules: [{ id: all, keyBy: ip, limits: [{ algorithm: sliding-window-log, limit: 3, window: 1h }] }]\n"
 
-it.each([1, 2])("records with %d processes what a replay decides alike", async (workers) => {
+it.each([1, 2])("records with %d processes, and a replay makes the same decisions", async (workers) => {
   const rules = join(folder, "rules.yaml")
   const file = join(folder, "decisions.log")
   writeFileSync(rules, RULES)

@@ -52,7 +52,7 @@ const shuffled = disordered(meant, 30_000)
 const byTime = [...shuffled].sort((a, b) => a.at - b.at)
 const denied = deniedByHand(byTime)
 
-describe.each(Object.keys(writers) as WrittenFormat[])("a replay of a %s log in disorder", (format) => {
+describe.each(Object.keys(writers) as WrittenFormat[])("a replay of an unsorted %s log", (format) => {
   it("denies exactly what counting by hand denies: in all, by client, by minute", async () => {
     const options = format === "nginx" ? { format: { nginx: NGINX_FORMAT } } : {}
     const report = await run(packed(written(format, shuffled)), perIp, options)
@@ -143,7 +143,7 @@ rules:
     ])
   })
 
-  it("counts a rule with candidate limits once, and what they would deny apart", async () => {
+  it("counts a rule with candidate limits once, and their denials separately", async () => {
     const rules = perIp.replace(
       "limits: [{ algorithm: sliding-window-log",
       `candidate: { limits: [{ algorithm: sliding-window-log, limit: ${LIMIT}, window: 1m }] }
@@ -155,7 +155,7 @@ rules:
     expect(candidate.rules).toMatchObject([{ requests: 3_000, denied: 0, shadowDenied: denied.length }])
   })
 
-  it("says why requests were denied that no limit had a part in", async () => {
+  it("reports why requests were denied without a limit", async () => {
     const rules = `
 version: 1
 deny: ["ip:198.51.0.1"]
@@ -169,7 +169,7 @@ rules:
     expect(candidate.rules).toMatchObject([{ id: "keyed", denied: keyless.length }])
   })
 
-  it("shows rules the headers that the log has", async () => {
+  it("matches rules by the headers in the log", async () => {
     const rules = perIp.replace("keyBy: ip", 'match: { header: { user-agent: "crawler*" } }\n    keyBy: ip')
     const [candidate] = (await run(written("combined", meant), rules)).candidates as [CandidateReport]
     expect(candidate.rules[0]?.requests).toBe(meant.filter(({ agent }) => agent.startsWith("crawler")).length)
@@ -182,7 +182,7 @@ rules:
     expect(candidate.delayed.longestMs).toBeGreaterThan(0)
   })
 
-  it("makes longer steps of a log that spans weeks, and keeps its sums", async () => {
+  it("uses longer steps for a log that spans weeks, and keeps the totals", async () => {
     const log = traffic({ requests: 2_000, everyMs: 1_200_000 })
     const report = await run(written("combined", log))
     expect(report.stepMs).toBeGreaterThanOrEqual(900_000)
@@ -190,14 +190,14 @@ rules:
     expect(report.candidates[0]?.series.reduce((sum, { requests }) => sum + requests, 0)).toBe(2_000)
   })
 
-  it("is told how far it is", async () => {
+  it("reports its progress", async () => {
     const bytes = packed(written("combined", meant))
     const seen: { bytes: number; lines: number }[] = []
     await run(bytes, perIp, { onProgress: (progress) => seen.push(progress) })
     expect(seen.at(-1)).toEqual({ bytes: bytes.length, lines: 3_000 })
   })
 
-  it("refuses rules that are wrong, with the name of their file, and none at all", async () => {
+  it("refuses invalid rules with the name of their file, and an empty list of candidates", async () => {
     await expect(
       run(written("combined", meant), "version: 1\nrules: [{ id: a, limits: 5 }]"),
     ).rejects.toMatchObject({

@@ -97,7 +97,7 @@ describe("ioredis", () => {
     }
   })
 
-  it("is told of a wrong password", async () => {
+  it("receives the error for a wrong password", async () => {
     const { port } = await start({ password: "secret" })
     const client = new Redis({
       host: LOOPBACK,

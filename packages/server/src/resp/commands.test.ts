@@ -202,7 +202,7 @@ describe("SLUICE.CHECK", () => {
     [["api", "k", "x"], /^COST_INVALID /],
     [["api", "k", "1", "2"], /^ERR usage: sluice.check/],
     [["api"], /^ERR wrong number of arguments for 'sluice.check' command$/],
-  ])("tells what is wrong with %j", async (args, message) => {
+  ])("reports the mistake in %j", async (args, message) => {
     const { connect } = await start()
     const client = await connect()
     await expect(client.command("SLUICE.CHECK", ...args)).rejects.toThrow(message)

@@ -106,7 +106,7 @@ describe("CL.THROTTLE", () => {
     [["k", 1, 0, 60], /ERR zero rates are not supported/],
     [["k", 1, 1, 60, -1], /ERR quantity must be from 0/],
     [["k", "1099511627776", 7, 86_400], /^POLICY_TOO_LARGE /],
-  ])("tells what is wrong with %j, and decides nothing", async (args, message) => {
+  ])("reports the mistake in %j, and decides nothing", async (args, message) => {
     const { core, connect } = await start()
     const client = await connect()
     await expect(client.command("CL.THROTTLE", ...args)).rejects.toThrow(message)

@@ -43,7 +43,7 @@ describe("a thread that checks", () => {
     })
   })
 
-  it("refuses at once what comes while too many wait, and checks the others", async () => {
+  it("refuses a task at once while too many wait, and checks the others", async () => {
     const checker = new RuleChecker()
     const all = await Promise.allSettled(Array.from({ length: 50 }, () => checker.check({ value: good })))
     const refused = all.filter(({ status }) => status === "rejected")

@@ -5,7 +5,7 @@ import { orElse } from "./source-work.js"
 
 const text = '{"version":1,"rules":[]}'
 
-it("gives up work that takes too long, which is then done elsewhere", async () => {
+it("stops work that takes too long, so that the caller can do it instead", async () => {
   const rules = Array.from({ length: 5_000 }, (_, i) => ({ id: `r${i}`, limits: "unlimited" }))
   const thread = new RuleThread({ deadlineMs: 1, memoryMb: 64 })
   const work = () => thread.run({ kind: "format", text: JSON.stringify({ version: 1, rules }) })
@@ -29,7 +29,7 @@ it("does not count the start of the thread, which takes long on a busy machine",
   })
 })
 
-it("tells mistakes by the name of what was read", async () => {
+it("reports mistakes with the name of the source", async () => {
   const thread = new RuleThread({ deadlineMs: 10_000, memoryMb: 64 })
   const wrong = thread.run({ kind: "revision", text: "{}", name: "the rules in Redis" })
   await expect(wrong.catch(orElse(() => "here"))).rejects.toThrow(/^the rules in Redis: 1 mistake/)

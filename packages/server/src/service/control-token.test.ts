@@ -24,7 +24,7 @@ function own(control: ConfigInput["control"]) {
   return ownControlToken(configSchema.parse({ control }), log)
 }
 
-it("is made once, kept for this user only, and the same after a restart", () => {
+it("is generated once, readable by this user only, and the same after a restart", () => {
   const first = own({ port: 9090 })
   expect(first?.token).toMatch(/^sluice_[\w-]{43}$/)
   expect(first?.file).toBe(controlTokenFile(9090))
@@ -36,20 +36,20 @@ it("is made once, kept for this user only, and the same after a restart", () => 
   expect(own({ port: 9091 })?.token).not.toBe(first?.token)
 })
 
-it("is not made where tokens are configured, where none is asked for, and where nobody listens", () => {
+it("is not generated when tokens are configured, when none is required, and when the control plane is off", () => {
   const tokens = [{ name: "ann", role: "admin" as const, hash: "a".repeat(64) }]
   expect(own({ tokens })).toBeUndefined()
   expect(own({ open: true })).toBeUndefined()
   expect(own({ enabled: false })).toBeUndefined()
 })
 
-it("is another each time on a port that the system chooses, and is not kept", () => {
+it("is new at each start on a port that the system chooses, and is not saved", () => {
   const [first, second] = [own({ port: 0 }), own({ port: 0 })]
   expect(first?.file).toBeUndefined()
   expect(first?.token).not.toBe(second?.token)
 })
 
-it("is made anew when only half of it was kept", () => {
+it("is generated again when its file is incomplete", () => {
   const file = controlTokenFile(9090)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, "sluice_abc")
@@ -57,7 +57,7 @@ it("is made anew when only half of it was kept", () => {
   expect(own({ port: 9090 })?.token).toBe(keptControlToken(9090))
 })
 
-it("is known to this process only where nothing can be written", () => {
+it("stays in this process when it cannot be saved", () => {
   writeFileSync(join(folder, "sluice"), "in the way")
   expect(own({ port: 9090 })).toMatchObject({ file: undefined, token: expect.stringMatching(/^sluice_/) })
 })

@@ -2,7 +2,7 @@ import { expect, it } from "vitest"
 import { configSchema } from "../config/schema.js"
 import { needsRestart } from "./needs-restart.js"
 
-it("names the settings that nobody follows, and no others", () => {
+it("names the settings that need a restart, and no others", () => {
   const before = configSchema.parse({ gateway: { upstream: ["http://a:1"] } })
   const after = configSchema.parse({
     gateway: { upstream: ["http://b:1"], port: 9_000, routes: [{ upstream: "default", path: "/a" }] },

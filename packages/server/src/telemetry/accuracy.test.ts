@@ -66,7 +66,7 @@ it("finds no difference on traffic far from the limit", () => {
   expect(monitor.take()).toMatchObject({ compared: 48, allowedTooMany: 0, deniedTooMany: 0 })
 })
 
-it("compares nothing until a key was watched for as long as its estimate looks back", () => {
+it("compares a key only after it was watched for as long as its estimate looks back", () => {
   const { play, pick, monitor } = watching(COUNTER)
   pick()
   play([1, MINUTE, 2 * MINUTE - 1])
@@ -79,14 +79,14 @@ it.each([
   ["exact algorithms", "{ limit: 10, window: 1m, algorithm: sliding-window-log }", 10],
   ["windows of more than an hour", "{ limit: 10, window: 1d }", 10],
   ["everything when it may watch no key", COUNTER, 0],
-])("leaves alone %s", (_name, limit, keys) => {
+])("does not compare %s", (_name, limit, keys) => {
   const { play, monitor } = watching(limit, keys)
   play(Array.from({ length: 60 }, (_, i) => i * 10_000))
   expect(monitor.watching).toBe(0)
   expect(monitor.take().compared).toBe(0)
 })
 
-it("watches no more keys than it may, and makes room when their time is over", () => {
+it("watches a limited number of keys, and replaces those whose time is over", () => {
   const { pick, play, monitor } = watching("{ limit: 10, window: 1s }", 3)
   for (let client = 1; client <= 9; client++) pick(`203.0.113.${client}`)
   expect(monitor.watching).toBe(3)

@@ -27,11 +27,11 @@ function samples(hub: WatchHub): string[] {
     .filter((line) => line.startsWith("sluice_gateway_") && !line.includes("_bucket"))
 }
 
-it("are not there without a gateway", () => {
+it("are absent without a gateway", () => {
   expect(samples(open())).toEqual([])
 })
 
-it("count requests by route and status class, what went wrong, and how long it took", () => {
+it("count requests by route and status class, upstream errors, and durations", () => {
   const hub = open({ targets: [target("a", true, 3), target("b", false, 0)], upgrades: 2 })
   hub.routes.count("api", 200, 4, 0)
   hub.routes.count("api", 204, 20, 12)
@@ -71,7 +71,7 @@ it("count requests by route and status class, what went wrong, and how long it t
   )
 })
 
-it("of workers are added up, each second once, and a target is up when all of them have it up", () => {
+it("of workers are summed, each second once, and a target is up when all workers see it up", () => {
   const primary = open()
   const workers = [
     open({ targets: [target("a", true, 1), target("b", true, 1)], upgrades: 1 }),

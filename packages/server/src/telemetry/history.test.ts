@@ -21,7 +21,7 @@ function tallyOf(paths: readonly string[]): Tally {
 }
 
 describe("the history", () => {
-  it("has each second where it belongs, and zeros where nothing happened", () => {
+  it("has each second in its place, and zeros for seconds without decisions", () => {
     const history = new History()
     history.add(tallyOf(["/api/a", "/api/a", "/api/a", "/api/a"]), { at: NOW - 2_000, ...TOOK })
     history.add(tallyOf(["/login", "/login"]), { at: NOW, ...TOOK })
@@ -35,7 +35,7 @@ describe("the history", () => {
     expect(rules[2]?.shadowDenied.slice(-3)).toEqual([0, 0, 1])
   })
 
-  it("ends after a quarter of an hour", () => {
+  it("covers 15 minutes", () => {
     const history = new History()
     history.add(tallyOf(["/login"]), { at: NOW, ...TOOK })
     expect(history.report(NOW + 899_000).requests.allowed[0]).toBe(1)
@@ -52,7 +52,7 @@ describe("the history", () => {
     expect(requests.allowed).toEqual(new Array(900).fill(1))
   })
 
-  it("shows fifty rules at most, and loses no count of the others", () => {
+  it("shows at most fifty rules, and sums up the others", () => {
     const history = new History()
     for (let second = 0; second < 3; second++) {
       const tally = new Tally(1_000)

@@ -29,7 +29,7 @@ afterEach(() => {
 const ann = { path: "/api/x", user: "ann", ip: "203.0.113.1" }
 
 describe("metrics", () => {
-  it("count what each rule allowed, denied, denied in shadow and decided without the store", () => {
+  it("count what each rule allowed, denied, denied in shadow mode and decided without the store", () => {
     const { decide } = deciding(RULES)
     const hub = watch()
     for (let i = 0; i < 5; i++) hub.decided(decide(ann))
@@ -103,7 +103,7 @@ rules:
     expect(metric(text, 'sluice_allowed_total{rule="_other"}')).toBe(3)
   })
 
-  it("count decisions without a rule that come as a sum", () => {
+  it("count decisions without a rule that are reported as a sum", () => {
     const hub = watch()
     hub.counted({ protocol: "resp", allowed: 5, denied: 2, degraded: 1 })
     hub.counted({ protocol: "resp", allowed: 1, denied: 0, degraded: 0 })
@@ -113,7 +113,7 @@ rules:
     expect(metric(text, 'sluice_degraded_total{rule="_none"}')).toBe(1)
   })
 
-  it("take decisions without a rule by their number, and tell of them", () => {
+  it("and live events include decisions without a rule that are reported as a sum", () => {
     const hub = watch()
     const events: WatchEvent[] = []
     hub.subscribe((event) => events.push(event))
@@ -127,14 +127,14 @@ rules:
     ])
   })
 
-  it("leave out questions that only looked", () => {
+  it("leave out peeks", () => {
     const { decide } = deciding(RULES)
     const hub = watch()
     hub.decided({ ...decide(ann), cost: 0 })
     expect(hub.metrics()).not.toContain('rule="api"')
   })
 
-  it("tell of the store and of the rules", async () => {
+  it("include the store and the rules", async () => {
     const store = memoryStore({ maxKeys: 10 })
     const rules = objectRules({ version: 1, rules: [] })
     const hub = watch({ version: "1.2.3" })
@@ -181,7 +181,7 @@ rules:
 })
 
 describe("live events", () => {
-  it("sum up each second, and say nothing of one without decisions", () => {
+  it("sum up each second, and skip a second without decisions", () => {
     const { decide, clock } = deciding(RULES)
     const hub = watch({ clock })
     const events: WatchEvent[] = []
@@ -205,7 +205,7 @@ describe("live events", () => {
     expect(events).toHaveLength(1)
   })
 
-  it("tell of new rules at once", async () => {
+  it("report new rules at once", async () => {
     const rules = objectRules({ version: 1, rules: [] })
     const hub = watch()
     hub.attach({ rules })
@@ -215,7 +215,7 @@ describe("live events", () => {
     expect(events).toMatchObject([{ type: "rules", revision: 2 }])
   })
 
-  it("tell of a breaker that opens", () => {
+  it("report a breaker that opens", () => {
     const breakers = ["closed", "closed"]
     const hub = watch()
     hub.attach({ store: Object.assign(memoryStore(), { breakers }) })
@@ -229,7 +229,7 @@ describe("live events", () => {
     expect(metric(hub.metrics(), 'sluice_store_breakers{state="open"}')).toBe(1)
   })
 
-  it("tell of a store that fails, once a second", () => {
+  it("report a store that fails, once a second", () => {
     const hub = watch()
     const events: WatchEvent[] = []
     hub.subscribe((event) => events.push(event))
@@ -258,7 +258,7 @@ describe("top", () => {
   })
 })
 
-it("counts for all workers what they report, each second once", () => {
+it("sums the reports of all workers, each second once", () => {
   const { decide } = deciding(RULES)
   const primary = watch({ workers: 2 })
   const workers = [watch(), watch()]

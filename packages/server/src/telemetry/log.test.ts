@@ -14,7 +14,7 @@ function logged() {
   return { lines, log }
 }
 
-it("logs so many denials each second, and then how many it has left out", () => {
+it("logs a limited number of denials each second, and then how many it left out", () => {
   const { lines, log } = logged()
   const { decide } = deciding(RULES)
   const hub = createWatch({ log, denialsPerSecond: 2 })
@@ -51,7 +51,7 @@ it("writes no API key, no query and no second line, whatever a client sends", ()
   for (const line of lines) expect(line.trimEnd().split(/\r|\n/)).toHaveLength(1)
 })
 
-it("hides what is called a secret, should anybody ever log one", () => {
+it("redacts fields with the name of a secret", () => {
   const { lines, log } = logged()
   log.info({ secret: "hunter2", config: { password: "hunter2" }, headers: { cookie: "hunter2" } }, "started")
   expect(lines.join("")).not.toContain("hunter2")

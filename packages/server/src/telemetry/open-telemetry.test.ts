@@ -65,7 +65,7 @@ it("exports what each rule decided, and how long it took", async () => {
   expect(durations?.value).toMatchObject({ count: 3, sum: 0.006 })
 })
 
-it("makes a span of each decision, inside of the one it was asked in, without saying who the client is", () => {
+it("creates a span for each decision, inside the active span, without the identity of the client", () => {
   const { decide } = deciding(RULES)
   const tracer = trace.getTracer("test")
   tracer.startActiveSpan("request", (request) => {

@@ -9,7 +9,7 @@ function shown(fields: object, message: string): string {
   return lines.join("")
 }
 
-it("has the time of day, the level, the message and what belongs to it", () => {
+it("has the time of day, the level, the message and its fields", () => {
   expect(shown({ rule: "login", retryAfterMs: 1_500, why: "two words" }, "denied")).toMatch(
     /^\d\d:\d\d:\d\d warn {2}denied {2}rule=login {2}retryAfterMs=1500 {2}why="two words"\n$/,
   )

@@ -20,7 +20,7 @@ it("keeps the same key of two rules apart", () => {
   ])
 })
 
-it("never holds more than twice what it was made for, and never counts a key it holds too low", () => {
+it("never holds more than twice its capacity, and never undercounts a key that it holds", () => {
   const top = new TopKeys(50)
   const truth = new Map<string, number>()
   let seed = 7
@@ -40,7 +40,7 @@ it("never holds more than twice what it was made for, and never counts a key it 
   }
 })
 
-it("gives a key that comes back the count it may have had before it was dropped", () => {
+it("gives a key that returns the count that it may have had before it was dropped", () => {
   const top = new TopKeys(2)
   for (const key of ["a", "a", "a", "b", "b", "b", "x", "y"]) top.add("r", key)
   expect(top.size).toBe(2)
@@ -48,7 +48,7 @@ it("gives a key that comes back the count it may have had before it was dropped"
   expect(top.top(3)).toContainEqual({ rule: "r", key: "x", count: 2, error: 1 })
 })
 
-it("lets what was busy long ago make way", () => {
+it("drops keys that were busy long ago", () => {
   const top = new TopKeys(10)
   top.add("r", "old", 1_000)
   for (let i = 0; i < 11; i++) top.decay()
@@ -56,7 +56,7 @@ it("lets what was busy long ago make way", () => {
   expect(top.top(9)).toEqual([{ rule: "r", key: "new", count: 2, error: 0 }])
 })
 
-it("cuts keys that are very long, and counts them all the same", () => {
+it("shortens very long keys, and counts them", () => {
   const top = new TopKeys(10)
   for (let i = 0; i < 3; i++) top.add("r", "x".repeat(100_000))
   expect(top.top(1)[0]).toMatchObject({ count: 3 })

@@ -39,7 +39,7 @@ function statusOf(control: TestControl, headers: Record<string, string>, path = 
 }
 
 describe("with tokens", () => {
-  it("asks who is there, and says how to answer", async () => {
+  it("answers 401 without a token, with a hint how to send one", async () => {
     const control = await start({ tokens })
     const { status, headers, json } = await control.ask("GET", "/rules")
     expect([status, json.code]).toEqual([401, "TOKEN_REQUIRED"])
@@ -47,7 +47,7 @@ describe("with tokens", () => {
   })
 
   it.each(["/rules", "/top", "/metrics", "/version", "/audit", "/keys/login/a", "/events", "/overrides"])(
-    "shows nothing of %s to anyone",
+    "does not show %s without a token",
     async (path) => {
       const control = await start({ tokens })
       expect((await control.ask("GET", path)).status).toBe(401)
@@ -55,7 +55,7 @@ describe("with tokens", () => {
   )
 
   it.each(["/livez", "/readyz", "/docs", "/docs/style.css", "/openapi.json"])(
-    "shows %s to anyone",
+    "shows %s without a token",
     async (path) => {
       const control = await start({ tokens })
       expect((await control.ask("GET", path)).status).toBe(200)
@@ -68,13 +68,13 @@ describe("with tokens", () => {
     ["DELETE", "/rules/login", [403, 204, 404]],
     ["POST", "/keys/login/a/reset", [403, 200, 200]],
     ["GET", "/audit", [403, 403, 200]],
-  ])("lets %s %s be asked by who may: reader, editor, admin → %j", async (method, path, statuses) => {
+  ])("allows %s %s by role: reader, editor, admin → %j", async (method, path, statuses) => {
     const control = await start({ tokens })
     for (const [i, token] of [reader, editor, admin].entries())
       expect((await control.ask(method, path, bearer(token))).status).toBe(statuses[i])
   })
 
-  it("says which role it takes", async () => {
+  it("names the role that a request needs", async () => {
     const control = await start({ tokens })
     const { json } = await control.ask("DELETE", "/rules/login", bearer(reader))
     expect(json).toMatchObject({ code: "ROLE_REQUIRED", detail: expect.stringContaining("must be editor") })
@@ -96,14 +96,14 @@ describe("with tokens", () => {
     }
   })
 
-  it("takes any name in host: a token is nothing that a browser has by itself", async () => {
+  it("accepts any Host header, because no browser sends the token by itself", async () => {
     const control = await start({ tokens })
     expect(await statusOf(control, { ...bearer(reader).headers, host: "control.example.com" })).toBe(200)
   })
 })
 
 describe("wrong tokens", () => {
-  it("are limited per address: the 11th in a minute is not looked at, nor is a right one", async () => {
+  it("are limited per address: after ten in a minute even a right token is refused", async () => {
     const control = await start({ tokens })
     for (let i = 0; i < 10; i++) {
       expect((await control.ask("GET", "/rules", bearer(newToken()))).status).toBe(401)
@@ -122,7 +122,7 @@ describe("wrong tokens", () => {
     expect((await control.ask("GET", "/rules", bearer(admin))).status).toBe(200)
   })
 
-  it("are not counted for requests without one, nor for right ones", async () => {
+  it("are counted, but neither right tokens nor requests without a token", async () => {
     const control = await start({ tokens })
     for (let i = 0; i < 20; i++) {
       expect((await control.ask("GET", "/rules")).status).toBe(401)
@@ -130,7 +130,7 @@ describe("wrong tokens", () => {
     }
   })
 
-  it("do not keep anyone from what needs no token", async () => {
+  it("do not block requests that need no token", async () => {
     const control = await start({ tokens })
     for (let i = 0; i < 11; i++) await control.ask("GET", "/rules", bearer(newToken()))
     expect((await control.ask("GET", "/livez", bearer(newToken()))).status).toBe(200)
@@ -138,7 +138,7 @@ describe("wrong tokens", () => {
 })
 
 describe("without tokens", () => {
-  it("believes whoever is on this machine, under its own names only", async () => {
+  it("accepts requests from this machine, if Host is a name of this machine", async () => {
     const control = await start()
     for (const host of [`localhost:${control.port}`, "127.0.0.1", `[::1]:${control.port}`])
       expect(await statusOf(control, { host })).toBe(200)
@@ -147,7 +147,7 @@ describe("without tokens", () => {
       expect(await statusOf(control, { host })).toBe(403)
   })
 
-  it("does not believe a proxy that was asked by somebody else", async () => {
+  it("refuses requests that a proxy on this machine forwards for others", async () => {
     const control = await start()
     expect(await statusOf(control, { "x-forwarded-for": "203.0.113.7" })).toBe(403)
     expect(await statusOf(control, { forwarded: "for=203.0.113.7" })).toBe(403)
@@ -167,7 +167,7 @@ describe("a page of another site", () => {
     expect(await statusOf(control, { ...own(control), origin: "https://evil.example" }, "/livez")).toBe(403)
   })
 
-  it("is refused by what the browser says of it, unless somebody follows a link", async () => {
+  it("is refused by Sec-Fetch-Site, unless the user follows a link", async () => {
     const control = await start()
     const ask = (site: string, mode: string) =>
       statusOf(control, { ...own(control), "sec-fetch-site": site, "sec-fetch-mode": mode }, "/docs")

@@ -34,21 +34,21 @@ async function linesOf(path = file): Promise<unknown[]> {
 }
 
 describe("AuditLog", () => {
-  it("writes a line for each entry, in order, into a file that only its owner reads", async () => {
+  it("writes a line for each entry, in order, to a file that only its owner can read", async () => {
     const audit = new AuditLog(file)
     await Promise.all(Array.from({ length: 50 }, (_, i) => audit.append(entry(`change ${i}`))))
     expect(await linesOf()).toEqual(Array.from({ length: 50 }, (_, i) => entry(`change ${i}`)))
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
-  it("does not let a line that a crash has cut off take the next with it", async () => {
+  it("starts a new line after a line that a crash cut off", async () => {
     await writeFile(file, `${JSON.stringify(entry("before"))}\n{"at":"2026-`)
     const audit = new AuditLog(file)
     await audit.append(entry("after"))
     expect(await audit.newest(10)).toEqual([entry("after"), entry("before")])
   })
 
-  it("goes on in a new file when the old one was moved away", async () => {
+  it("continues in a new file when the old one was moved", async () => {
     const audit = new AuditLog(file)
     await audit.append(entry("old"))
     await rename(file, `${file}.1`)
@@ -57,7 +57,7 @@ describe("AuditLog", () => {
     expect(await linesOf(`${file}.1`)).toEqual([entry("old")])
   })
 
-  it("reads only the end of a long file, whole lines", async () => {
+  it("reads only the end of a long file, in whole lines", async () => {
     const line = `${JSON.stringify({ ...entry("long"), comment: "x".repeat(1_000) })}\n`
     await appendFile(file, line.repeat(2_000))
     const audit = new AuditLog(file)
@@ -73,7 +73,7 @@ describe("AuditLog", () => {
     expect(await new AuditLog().newest(10)).toEqual([])
   })
 
-  it("holds the last 1,000 where there is no file", async () => {
+  it("keeps the last 1,000 entries when there is no file", async () => {
     const audit = new AuditLog()
     for (let i = 0; i < 1_001; i++) await audit.append(entry(`change ${i}`))
     const held = await audit.newest(2_000)
@@ -87,7 +87,7 @@ describe("the control plane", () => {
   const tokens = [{ name: "ada", role: "admin", token }] as const
   const headers = { authorization: `Bearer ${token}` }
 
-  it("has written every change to disk by the time it answers, and no secret", async () => {
+  it("writes every change to disk before it answers, without secrets", async () => {
     const control = await startControl({ audit: file, tokens })
     await control.ask("PATCH", "/rules/login?comment=why", { headers, body: { mode: "off" } })
     expect(await linesOf()).toEqual([
@@ -118,7 +118,7 @@ describe("the control plane", () => {
     await control.close()
   })
 
-  it("writes nothing for what changed nothing: looks, mistakes, conflicts, equal rules", async () => {
+  it("writes nothing for requests that change nothing: reads, mistakes, conflicts, equal rules", async () => {
     const control = await startControl({ audit: file, tokens })
     const { document } = control.core.rules.current
     await control.ask("GET", "/rules", { headers })
@@ -129,7 +129,7 @@ describe("the control plane", () => {
     await control.close()
   })
 
-  it("answers 500 and says that the change is in force when it could not be written down", async () => {
+  it("answers 500 when the entry cannot be written, and says that the change is in force", async () => {
     const control = await startControl({ audit: join(folder, "no", "such", "folder"), tokens })
     const { status, json } = await control.ask("PATCH", "/rules/login", { headers, body: { mode: "off" } })
     expect([status, json.code]).toEqual([500, "AUDIT_IO"])

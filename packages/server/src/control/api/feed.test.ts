@@ -55,7 +55,7 @@ async function listen(lastEventId?: string) {
 }
 
 describe("GET /events", () => {
-  it("tells what happens, as it happens", async () => {
+  it("sends events as they happen", async () => {
     const listener = await listen()
     expect(listener.response.headers.get("content-type")).toBe("text/event-stream")
     const decisions = { type: "decisions", at: 1, rules: [{ id: "login", allowed: 3, denied: 1 }] }
@@ -69,7 +69,7 @@ describe("GET /events", () => {
     listener.leave()
   })
 
-  it("keeps every event on lines of its own, whatever is in it", async () => {
+  it("keeps each event separate, whatever text it contains", async () => {
     const listener = await listen()
     control.watch.tell({ type: "store", failures: { "a\n\nevent: forged\ndata: {}": 1 } })
     await eventually(() => listener.events().length > 0)
@@ -77,7 +77,7 @@ describe("GET /events", () => {
     listener.leave()
   })
 
-  it("tells who comes back what it has missed", async () => {
+  it("sends a client that reconnects the events that it missed", async () => {
     control.watch.tell({ type: "rules", revision: 2 })
     const first = await listen("")
     control.watch.tell({ type: "rules", revision: 3 })
@@ -91,7 +91,7 @@ describe("GET /events", () => {
     second.leave()
   })
 
-  it("says so when some of it is no longer kept", async () => {
+  it("reports when some of the missed events are no longer kept", async () => {
     await control.close()
     await start({ kept: 3 })
     const first = await listen()
@@ -114,7 +114,7 @@ describe("GET /events", () => {
     }
   })
 
-  it("sends a comment now and then, so that proxies keep the connection", async () => {
+  it("sends a comment regularly, so that proxies keep the connection open", async () => {
     await control.close()
     await start({ heartbeatMs: 5 })
     const listener = await listen()
@@ -122,7 +122,7 @@ describe("GET /events", () => {
     listener.leave()
   })
 
-  it("has so many listeners and no more, and room again when one leaves", async () => {
+  it("limits the number of listeners, and accepts another when one leaves", async () => {
     await control.close()
     await start({ maxListeners: 2 })
     const [first, second] = [await listen(), await listen()]
@@ -138,7 +138,7 @@ describe("GET /events", () => {
     second.leave()
   })
 
-  it("cuts off a listener that does not read, and not one that does", async () => {
+  it("disconnects a listener that does not read, and no other", async () => {
     const feed = new Feed(control.watch, { maxWaitingBytes: 65_536 })
     const server = createServer((request, response) => feed.open(request, response))
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

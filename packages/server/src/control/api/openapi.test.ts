@@ -47,7 +47,7 @@ describe("/openapi.json", () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it("describes paths that are there", async () => {
+  it("describes only paths that exist", async () => {
     for (const { path, method } of operations()) {
       if (path === "/events") continue
       const { status, json } = await control.ask(method, path.replace(/\{\w+\}/g, "x"), { ifMatch: "" })
@@ -69,7 +69,7 @@ describe("/openapi.json", () => {
 })
 
 describe("/docs", () => {
-  it("shows every operation, and runs and styles nothing that stands in the page", async () => {
+  it("shows every operation, without inline scripts and styles", async () => {
     const { headers, text } = await control.ask("GET", "/docs")
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8")
     expect(text).toContain("1.2.3")
@@ -80,7 +80,7 @@ describe("/docs", () => {
     expect([style.status, style.headers.get("content-type")]).toEqual([200, "text/css; charset=utf-8"])
   })
 
-  it("is where / leads as long as there is no dashboard", async () => {
+  it("is where / redirects to while there is no dashboard", async () => {
     const { status, headers } = await control.ask("GET", "/")
     expect([status, headers.get("location")]).toEqual([302, "/docs"])
   })

@@ -27,7 +27,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe("sample traffic", () => {
-  it("meets every rule of the example, so that there is something of everything to see", async () => {
+  it("matches every rule of the example, so that the dashboard shows each of them", async () => {
     sample.start()
     await pass(20_000)
     const decisions = core.decided.map(({ decision }) => decision)
@@ -45,7 +45,7 @@ describe("sample traffic", () => {
     })
   })
 
-  it("ends after a minute by itself, and sends no more than a hundred requests a second", async () => {
+  it("ends by itself after a minute, and sends at most 100 requests per second", async () => {
     const endsAt = sample.start()
     expect(endsAt).toBe(core.clock.now() + SAMPLE_MS)
     await pass(SAMPLE_MS)
@@ -56,7 +56,7 @@ describe("sample traffic", () => {
     expect(core.decided.length).toBe(sent)
   })
 
-  it("is one, however often it is started", async () => {
+  it("runs once, however often it is started", async () => {
     const endsAt = sample.start()
     await pass(1_000)
     expect(sample.start()).toBe(endsAt)

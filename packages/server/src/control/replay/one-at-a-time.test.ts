@@ -14,7 +14,7 @@ function task() {
   return { end: () => end(), run: () => ended }
 }
 
-it("refuses a second task once it has waited a moment for the first", async () => {
+it("refuses a second task after a short wait for the first", async () => {
   const slot = new OneAtATime(busy, 10)
   const first = task()
   const running = slot.run(never, first.run)
@@ -24,7 +24,7 @@ it("refuses a second task once it has waited a moment for the first", async () =
   expect(await slot.run(never, async () => 3)).toBe(3)
 })
 
-it("waits for a cancelled task longer than for one that goes on", async () => {
+it("waits longer for a cancelled task than for a running one", async () => {
   const slot = new OneAtATime(busy, 10)
   const first = task()
   const gone = new AbortController()
@@ -38,7 +38,7 @@ it("waits for a cancelled task longer than for one that goes on", async () => {
   expect(await second).toBe("second")
 })
 
-it("runs the next one when the first is cancelled while it waits, and when the first fails", async () => {
+it("runs the next task when the first is cancelled meanwhile, and when it fails", async () => {
   const slot = new OneAtATime(busy, 60_000)
   const gone = new AbortController()
   const first = slot.run(
@@ -52,7 +52,7 @@ it("runs the next one when the first is cancelled while it waits, and when the f
   await expect(first).rejects.toThrow("gone")
 })
 
-it("does not begin a task whose client has gone while it waited", async () => {
+it("does not start a task whose client left while it waited", async () => {
   const slot = new OneAtATime(busy, 60_000)
   const first = task()
   const running = slot.run(never, first.run)

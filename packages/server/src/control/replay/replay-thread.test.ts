@@ -17,12 +17,12 @@ async function* endless(): AsyncGenerator<Uint8Array> {
   await new Promise(() => {})
 }
 
-it("does not begin for a client that has gone already", async () => {
+it("does not start for a client that has already left", async () => {
   const bounds = { deadlineMs: 600_000, signal: AbortSignal.abort() }
   await expect(replayInThread(endless(), { rules, format: undefined }, bounds)).rejects.toThrow("aborted")
 })
 
-it("ends when the client goes, at whatever moment of its start", async () => {
+it("ends when the client leaves, at any moment of its start", async () => {
   for (const ms of [0, 1, 5, 20, 80, 200]) {
     const bounds = { deadlineMs: 600_000, signal: AbortSignal.timeout(ms) }
     await expect(replayInThread(endless(), { rules, format: undefined }, bounds)).rejects.toThrow()

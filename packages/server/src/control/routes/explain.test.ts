@@ -16,7 +16,7 @@ const request = { method: "POST", path: "/login", ip: "192.0.2.1" }
 const explain = (body: unknown) => control.ask("POST", "/explain", { body, ifMatch: "" })
 
 describe("POST /explain", () => {
-  it("says which rules have a say, and what the client would be answered", async () => {
+  it("lists the rules that apply, and the answer that the client would get", async () => {
     const { status, json } = await explain(request)
     expect(status).toBe(200)
     expect(json.rules).toMatchObject([
@@ -27,7 +27,7 @@ describe("POST /explain", () => {
     expect(json.response.headers).toContainEqual(["x-ratelimit-limit", "2"])
   })
 
-  it("charges nothing, and is no decision that anybody counts", async () => {
+  it("charges nothing, and is not counted as a decision", async () => {
     for (let i = 0; i < 5; i++) expect((await explain(request)).json.decision.allowed).toBe(true)
     expect(control.core.decided).toEqual([])
   })
@@ -53,7 +53,7 @@ describe("POST /explain", () => {
     expect(text).not.toContain("my-secret-key")
   })
 
-  it("refuses what is no request, with the field", async () => {
+  it("refuses an invalid request, and names the field", async () => {
     const { status, json } = await explain({ pth: "/login" })
     expect([status, json.code]).toEqual([400, "BODY_UNKNOWN_FIELD"])
     expect((await explain({ cost: -1 })).json.code).toBe("COST_INVALID")

@@ -17,7 +17,7 @@ afterEach(async () => {
 const request = () => control.core.engine.check({ path: "/login", ip: "192.0.2.1" })
 
 describe("GET /keys/:rule/:key", () => {
-  it("tells what a key has used, and charges nothing for it", async () => {
+  it("answers what a key has used, and charges nothing", async () => {
     await request()
     for (let i = 0; i < 3; i++) {
       const { status, json } = await control.ask("GET", login)
@@ -42,32 +42,32 @@ describe("GET /keys/:rule/:key", () => {
     }
   })
 
-  it("says when the next request would be denied", async () => {
+  it("reports that the next request would be denied", async () => {
     await request()
     await request()
     const { json } = await control.ask("GET", login)
     expect([json.allowed, json.limits[0].remaining]).toEqual([false, 0])
   })
 
-  it("is not a decision that anybody counts", async () => {
+  it("is not counted as a decision", async () => {
     await control.ask("GET", login)
     expect(control.core.decided).toEqual([])
   })
 
-  it("reads any key, whatever is in it", async () => {
+  it("accepts any characters in a key", async () => {
     const key = 'user:ä/b?c#d%2F"<script>'
     const { json } = await control.ask("GET", `/keys/api/${encodeURIComponent(key)}`)
     expect(json.key).toBe(key)
   })
 
-  it("does not find a rule that is not there, nor what is no text", async () => {
+  it("answers 404 for an unknown rule, and for a key that is not valid text", async () => {
     const unknown = await control.ask("GET", "/keys/nope/a")
     expect([unknown.status, unknown.json.code]).toEqual([404, "RULE_UNKNOWN"])
     const torn = await control.ask("GET", "/keys/login/%E0%A4%A")
     expect([torn.status, torn.json.code]).toEqual([404, "PATH_UNKNOWN"])
   })
 
-  it("looks at the limits of a tier, and has none where nothing limits", async () => {
+  it("answers the limits of a tier, and none where the tier is unlimited", async () => {
     const tiers = await startControl(
       {},
       testCore(`
@@ -99,7 +99,7 @@ rules:
 })
 
 describe("POST …/reset", () => {
-  it("forgets what a key has used", async () => {
+  it("resets what a key has used", async () => {
     await request()
     await request()
     expect((await request()).allowed).toBe(false)
@@ -122,7 +122,7 @@ describe("a block", () => {
     expect((await request()).allowed).toBe(true)
   })
 
-  it("is ended", async () => {
+  it("can be ended", async () => {
     await control.ask("POST", `${login}/block`, { body: { duration: 60_000 } })
     const { json } = await control.ask("DELETE", `${login}/block`)
     expect(json.allowed).toBe(true)

@@ -16,19 +16,19 @@ const one = { client: "user:1", rule: "api", limits: [{ limit: 500, window: "1m"
 const other = { client: "user:1", limits: "unlimited" }
 
 describe("overrides", () => {
-  it("are none at first", async () => {
+  it("are an empty list at first", async () => {
     const { json, headers } = await control.ask("GET", "/overrides")
     expect([json, headers.get("etag")]).toEqual([[], await control.etag()])
   })
 
-  it("are added, and decide at once", async () => {
+  it("are added, and take effect at once", async () => {
     const { status, json } = await control.ask("POST", "/overrides", { body: one })
     expect([status, json]).toEqual([201, one])
     expect((await control.core.engine.check({ path: "/v1/x", user: "1" })).limit).toBe(500)
     expect((await control.core.engine.check({ path: "/v1/x", user: "2" })).limit).toBe(100)
   })
 
-  it("take the place of one for the same client and the same rules, and of no other", async () => {
+  it("replace one for the same client and the same rules, and no other", async () => {
     await control.ask("POST", "/overrides", { body: one })
     await control.ask("POST", "/overrides", { body: other })
     await control.ask("POST", "/overrides", { body: { ...one, rule: ["api"], limits: "unlimited" } })
@@ -49,14 +49,14 @@ describe("overrides", () => {
     expect((await control.ask("GET", "/overrides")).json).toEqual([third])
   })
 
-  it("leave no trace in the set when the last is gone", async () => {
+  it("are removed from the rule set with the last one", async () => {
     const before = control.core.rules.current.etag
     await control.ask("POST", "/overrides", { body: one })
     await control.ask("PUT", "/overrides", { body: [] })
     expect(control.core.rules.current.etag).toBe(before)
   })
 
-  it("are not removed when there is none, and not all at once by mistake", async () => {
+  it("answer 404 when there is none to remove, and are never all removed by mistake", async () => {
     const unknown = await control.ask("DELETE", "/overrides?client=user%3A9")
     expect([unknown.status, unknown.json.code]).toEqual([404, "ENTRY_UNKNOWN"])
     const all = await control.ask("DELETE", "/overrides")

@@ -72,7 +72,7 @@ async function startUpload(first: string) {
 }
 
 describe("POST /replay", () => {
-  it("says what each candidate would have denied, whom, and when", async () => {
+  it("reports what each candidate would have denied, to whom, and when", async () => {
     control = await startControl()
     const plan = { candidates: [{ name: "in force" }, { name: "stricter", rules: STRICT }] }
     const { status, json } = await replay(plan, logOf(10))
@@ -85,7 +85,7 @@ describe("POST /replay", () => {
     expect(json.candidates[1].worstMinutes[0]).toMatchObject({ at: Date.UTC(2026, 0, 1, 10), denied: 9 })
   })
 
-  it("takes rules as an object, a log that is packed, and the format that it is told", async () => {
+  it("accepts rules as an object, a gzipped log, and the format of the log", async () => {
     control = await startControl()
     const rules = { version: 1, rules: [{ id: "all", limits: [{ limit: 3, window: "1d" }] }] }
     const plan = { candidates: [{ name: "all", rules }], format: "combined" }
@@ -93,14 +93,14 @@ describe("POST /replay", () => {
     expect(json.candidates).toMatchObject([{ name: "all", denied: 4 }])
   })
 
-  it("charges no counter that decisions are made with", async () => {
+  it("does not change the counters of the service", async () => {
     control = await startControl()
     await replay(IN_FORCE, logOf(5))
     const { json } = await control.ask("GET", "/keys/login/ip%3A192.0.2.1")
     expect(json.limits).toMatchObject([{ limit: 2, remaining: 2 }])
   })
 
-  it("refuses rules with mistakes, and says which candidate has them and where", async () => {
+  it("refuses rules with mistakes, and names the candidate and the place", async () => {
     control = await startControl()
     const rules = STRICT.replace("limit: 1", "limit: 0")
     const { status, json } = await replay({ candidates: [{ name: "zero", rules }] }, logOf(1))
@@ -127,7 +127,7 @@ describe("POST /replay", () => {
     expect([status, json.code]).toEqual([400, code])
   })
 
-  it("refuses a log that nobody can read, and one that is not there", async () => {
+  it("refuses a log in an unknown format, and a missing log", async () => {
     control = await startControl()
     const unknown = await replay(IN_FORCE, "what is this\nno log at all\n".repeat(50))
     expect([unknown.status, unknown.json.code]).toEqual([400, "LOG_FORMAT_UNKNOWN"])
@@ -140,7 +140,7 @@ describe("POST /replay", () => {
     expect([none.status, none.json.code]).toEqual([400, "LOG_IO"])
   })
 
-  it("refuses what a form of a page could send, and a reader", async () => {
+  it("refuses content types that an HTML form can send, and the role reader", async () => {
     const token = "reader-token-of-16+"
     control = await startControl({ tokens: [{ name: "r", role: "reader", hash: hashToken(token) }] })
     const headers = { authorization: `Bearer ${token}` }
@@ -180,7 +180,7 @@ describe("bounds", () => {
     expect((await replay(IN_FORCE, logOf(1))).status).toBe(200)
   })
 
-  it("gives up when the client has gone, and takes the next", async () => {
+  it("ends when the client leaves, and runs the next", async () => {
     control = await startControl(PATIENT)
     const { upload } = await startUpload(`${JSON.stringify(IN_FORCE)}\n${logOf(3)}`)
     await eventually(async () => (await replay(IN_FORCE, logOf(1))).status === 503, LONG)
@@ -188,7 +188,7 @@ describe("bounds", () => {
     await eventually(async () => (await replay(IN_FORCE, logOf(1))).status === 200, LONG)
   })
 
-  it("lets who cancels start again at once", async () => {
+  it("lets a client that cancelled start again at once", async () => {
     control = await startControl(PATIENT)
     for (let i = 0; i < 3; i++) {
       const { upload } = await startUpload(`${JSON.stringify(IN_FORCE)}\n${logOf(3)}`)
@@ -212,7 +212,7 @@ describe("bounds", () => {
     expect([status, json.code]).toEqual([413, "REPLAY_TOO_MUCH"])
   })
 
-  it("leaves the thread that decides alone", async () => {
+  it("does not block the thread that decides", async () => {
     control = await startControl()
     const log = logOf(3_000).repeat(60)
     const before = performance.eventLoopUtilization()
@@ -223,7 +223,7 @@ describe("bounds", () => {
     expect([active, utilization < 0.6]).toEqual([active, true])
   })
 
-  it("cuts other bodies that come slowly, although uploads may take long", async () => {
+  it("ends other slow bodies, although uploads of logs may take long", async () => {
     control = await startControl({ bodyTimeoutMs: 50 })
     const socket = connect(control.port, "127.0.0.1")
     await once(socket, "connect")
@@ -236,7 +236,7 @@ describe("bounds", () => {
 })
 
 describe("GET /replay/sample", () => {
-  it("is a log of about 5,000 lines, the same each time, that is read whole", async () => {
+  it("is a log of about 5,000 readable lines, the same each time", async () => {
     control = await startControl()
     const { text, headers } = await control.ask("GET", "/replay/sample")
     expect(headers.get("content-type")).toContain("text/plain")

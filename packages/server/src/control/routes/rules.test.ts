@@ -16,7 +16,7 @@ afterEach(async () => {
 const search = { id: "search", match: { path: "/search" }, limits: [{ limit: 5, window: "1s" }] }
 
 describe("GET /rules", () => {
-  it("gives the document in force with a strong etag and its revision", async () => {
+  it("answers the rules in force with a strong ETag and their revision", async () => {
     const { status, headers, json } = await control.ask("GET", "/rules")
     expect(status).toBe(200)
     expect(json).toEqual(control.core.rules.current.document)
@@ -24,7 +24,7 @@ describe("GET /rules", () => {
     expect(headers.get("sluice-revision")).toBe("1")
   })
 
-  it("gives the same as YAML, under another etag", async () => {
+  it("answers the same as YAML, with another ETag", async () => {
     const yaml = await control.ask("GET", "/rules", { headers: { accept: "application/yaml" } })
     expect(yaml.headers.get("content-type")).toBe("application/yaml")
     expect(yaml.headers.get("vary")).toBe("accept")
@@ -32,7 +32,7 @@ describe("GET /rules", () => {
     expect(yaml.headers.get("etag")).not.toBe(await control.etag())
   })
 
-  it("answers 304 to who has it already, and the rules once they have changed", async () => {
+  it("answers 304 to a client that has them, and the rules after a change", async () => {
     const held = { headers: { "if-none-match": await control.etag() } }
     const answer = await control.ask("GET", "/rules", held)
     expect([answer.status, answer.text]).toEqual([304, ""])
@@ -54,7 +54,7 @@ describe("a change", () => {
     ["PUT", "/lists/allow", ["user:1"]],
     ["POST", "/lists/deny/clients", { client: "user:1" }],
     ["PUT", "/tiers/pro", ["user:1"]],
-  ])("is refused by %s %s without if-match, and when it is stale", async (method, path, body) => {
+  ])("is refused by %s %s without If-Match, and with a stale one", async (method, path, body) => {
     const none = await control.ask(method, path, { body, ifMatch: "" })
     expect([none.status, none.json.code]).toEqual([428, "IF_MATCH_REQUIRED"])
     const stale = await control.ask(method, path, { body, ifMatch: '"1-0000000000000000"' })
@@ -63,7 +63,7 @@ describe("a change", () => {
     expect(control.core.rules.current.revision).toBe(1)
   })
 
-  it("may be made on the etag of either format, on one of a list, and not on a weak one", async () => {
+  it("accepts the ETag of either format, also in a list, and no weak ETag", async () => {
     const etag = await control.etag()
     const yaml = await control.ask("GET", "/rules", { headers: { accept: "application/yaml" } })
     const patch = (mode: string, ifMatch: string) =>
@@ -74,7 +74,7 @@ describe("a change", () => {
     expect((await patch("enforce", etag)).status).toBe(412)
   })
 
-  it("wins once when many are made on the same revision at the same time", async () => {
+  it("succeeds once when many are made on the same revision at the same time", async () => {
     const ifMatch = await control.etag()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -86,13 +86,13 @@ describe("a change", () => {
     expect(control.core.rules.current.revision).toBe(2)
   })
 
-  it("decides the next request", async () => {
+  it("applies to the next request", async () => {
     await control.ask("PATCH", "/rules/login", { body: { limits: [{ limit: 1, window: "1m" }] } })
     const decision = await control.core.engine.check({ path: "/login", ip: "192.0.2.1" })
     expect([decision.limit, decision.revision]).toEqual([1, 2])
   })
 
-  it("keeps its comment and who made it in the history", async () => {
+  it("has its comment and its author in the history", async () => {
     await control.ask("DELETE", "/rules/api?comment=no%20longer%20needed", {})
     const { json } = await control.ask("GET", "/rules/revisions")
     expect(json[0]).toMatchObject({
@@ -116,7 +116,7 @@ describe("PUT /rules", () => {
     expect(yaml.headers.get("etag")).toMatch(/^"3-/)
   })
 
-  it("refuses a set with mistakes whole, and lists every one with its place", async () => {
+  it("refuses the whole set if it has mistakes, and lists each with its place", async () => {
     const { status, json } = await control.ask("PUT", "/rules", {
       headers: { "content-type": "application/yaml" },
       body: "version: 1\nrules:\n  - id: one\n    limits: [{ limit: 0, window: 1m }]\n    mod: off\n",
@@ -129,7 +129,7 @@ describe("PUT /rules", () => {
     expect(control.core.rules.current.revision).toBe(1)
   })
 
-  it("makes no new revision of what is in force already", async () => {
+  it("creates no new revision for equal rules", async () => {
     const { document } = control.core.rules.current
     const { status, headers } = await control.ask("PUT", "/rules", { body: document })
     expect([status, headers.get("sluice-revision")]).toEqual([200, "1"])
@@ -137,7 +137,7 @@ describe("PUT /rules", () => {
 })
 
 describe("a rule", () => {
-  it("is added at the end, and found where location says", async () => {
+  it("is added at the end, and found at the address in Location", async () => {
     const added = await control.ask("POST", "/rules", { body: search })
     expect([added.status, added.json]).toEqual([201, search])
     const found = await control.ask("GET", String(added.headers.get("location")))
@@ -158,12 +158,12 @@ describe("a rule", () => {
     expect(control.core.rules.current.document.rules.map(({ id }) => id)).toEqual(["login", "api", "search"])
   })
 
-  it("keeps the id that its path has", async () => {
+  it("must have the id of its path", async () => {
     const { status, json } = await control.ask("PUT", "/rules/login", { body: search })
     expect([status, json.code]).toEqual([400, "BODY_FIELD_INVALID"])
   })
 
-  it("is merged with a patch: null takes a field away, a list is replaced whole", async () => {
+  it("is merged with a patch: null removes a field, a list is replaced as a whole", async () => {
     const { json } = await control.ask("PATCH", "/rules/login", {
       headers: { "content-type": "application/merge-patch+json" },
       body: { keyBy: null, match: { method: "POST" }, limits: [{ limit: 9, window: "1h" }] },
@@ -175,7 +175,7 @@ describe("a rule", () => {
     })
   })
 
-  it("is removed, and then gone", async () => {
+  it("is removed, and not found afterwards", async () => {
     const removed = await control.ask("DELETE", "/rules/login")
     expect([removed.status, removed.text, removed.headers.get("sluice-revision")]).toEqual([204, "", "2"])
     for (const method of ["GET", "DELETE", "PATCH"]) {
@@ -193,7 +193,7 @@ describe("a rule", () => {
     expect([status, json.problems[0].code]).toEqual([422, "RULE_REFERENCE_UNKNOWN"])
   })
 
-  it("may be called as a path in words is, and still be changed", async () => {
+  it("may have the id of a path such as validate, and can still be changed", async () => {
     await control.ask("POST", "/rules", { body: { ...search, id: "validate" } })
     expect((await control.ask("GET", "/rules/validate")).json.id).toBe("validate")
     expect((await control.ask("DELETE", "/rules/validate")).status).toBe(204)
@@ -201,7 +201,7 @@ describe("a rule", () => {
 })
 
 describe("POST /rules/validate", () => {
-  it("says what would change, and changes nothing", async () => {
+  it("reports what would change, and changes nothing", async () => {
     const { json } = await control.ask("POST", "/rules/validate", {
       body: { version: 1, rules: [search] },
       ifMatch: "",
@@ -220,7 +220,7 @@ describe("POST /rules/validate", () => {
     )
   })
 
-  it("tells where text is no YAML", async () => {
+  it("reports where the text is not valid YAML", async () => {
     const { json } = await control.ask("POST", "/rules/validate", {
       headers: { "content-type": "text/yaml" },
       body: "version: 1\nrules: [",
@@ -233,7 +233,7 @@ describe("POST /rules/validate?rule=…", () => {
   const validate = (rule: string, body: string, type = "application/yaml") =>
     control.ask("POST", `/rules/validate?rule=${rule}`, { headers: { "content-type": type }, body })
 
-  it("reads a single rule in the place of the one with that id, and gives it back", async () => {
+  it("reads a single rule in place of the one with that id, and returns it", async () => {
     const { json } = await validate("login", "id: login\nmode: shadow # for a while\nlimits: unlimited\n")
     expect(json).toEqual({
       valid: true,
@@ -243,13 +243,13 @@ describe("POST /rules/validate?rule=…", () => {
     })
   })
 
-  it.each(["", "nobody"])("takes it for a new one where there is none: %j", async (rule) => {
+  it.each(["", "nobody"])("reads the rule as a new one if no rule has that id: %j", async (rule) => {
     const { json } = await validate(rule, JSON.stringify(search), "application/json")
     expect(json).toMatchObject({ valid: true, changes: { added: ["search"], changed: [] }, rule: search })
     expect(control.core.rules.current.revision).toBe(1)
   })
 
-  it("places mistakes in the text of the rule, and refuses an id that another has", async () => {
+  it("reports mistakes by their place in the text of the rule, and refuses the id of another rule", async () => {
     const { json } = await validate("", "id: api\nlimits:\n  - limit: 0\n    window: 1m\n")
     expect(json.valid).toBe(false)
     expect(json).not.toHaveProperty("rule")
@@ -261,7 +261,7 @@ describe("POST /rules/validate?rule=…", () => {
 })
 
 describe("revisions", () => {
-  it("are shown as they were, and put in force again as a new one", async () => {
+  it("are shown unchanged, and restored as a new revision", async () => {
     const before = control.core.rules.current.document
     await control.ask("DELETE", "/rules/login")
     expect((await control.ask("GET", "/rules/revisions/1")).json).toEqual(before)
@@ -274,7 +274,7 @@ describe("revisions", () => {
     expect([status, json.code]).toEqual([404, "RULES_REVISION_UNKNOWN"])
   })
 
-  it("are not rolled back to one that is not kept", async () => {
+  it("cannot be restored if they are not kept", async () => {
     const { status, json } = await control.ask("POST", "/rules/rollback", { body: { revision: 99 } })
     expect([status, json.code]).toEqual([404, "RULES_REVISION_UNKNOWN"])
   })

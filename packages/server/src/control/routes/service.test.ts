@@ -9,14 +9,14 @@ const READER = { name: "ann", role: "reader", token: "a-token-for-reading" } as 
 const EDITOR = { name: "bob", role: "editor", token: "a-token-for-editing" } as const
 const as = ({ token }: { readonly token: string }) => ({ headers: { authorization: `Bearer ${token}` } })
 
-describe("who is asking", () => {
-  it("is this machine where there are no tokens", async () => {
+describe("the identity of the caller", () => {
+  it("is this machine when there are no tokens", async () => {
     control = await startControl()
     const { json } = await control.ask("GET", "/session")
     expect(json).toEqual({ name: "loopback", role: "admin", byToken: false })
   })
 
-  it("is whose token it is, with its role", async () => {
+  it("is the name of the token, with its role", async () => {
     control = await startControl({ tokens: [READER, EDITOR] })
     expect((await control.ask("GET", "/session", as(READER))).json).toEqual({
       name: "ann",
@@ -28,7 +28,7 @@ describe("who is asking", () => {
 })
 
 describe("the status", () => {
-  it("tells the rules, the store and the processes as they are", async () => {
+  it("shows the rules, the store and the processes", async () => {
     control = await startControl({ version: "1.2.3" })
     const { json } = await control.ask("GET", "/status")
     const now = control.core.clock.now()
@@ -53,7 +53,7 @@ describe("the status", () => {
 })
 
 describe("sample traffic", () => {
-  it("does not exist unless it is offered", async () => {
+  it("does not exist unless the service offers it", async () => {
     control = await startControl()
     expect((await control.ask("POST", "/sample-traffic")).json.code).toBe("PATH_UNKNOWN")
     expect((await control.ask("GET", "/status")).json.sampleTraffic).toBeUndefined()

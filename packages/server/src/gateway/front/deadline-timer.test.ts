@@ -23,7 +23,7 @@ describe("a deadline", () => {
     expect(expired).toEqual(["headers"])
   })
 
-  it("that is shorter than the one before it is not missed", () => {
+  it("that is shorter than the previous one passes in time", () => {
     const { timer, expired } = start({ headers: 60_000, bodyIdle: 50 })
     timer.enter("headers", performance.now())
     vi.advanceTimersByTime(1_234)
@@ -34,7 +34,7 @@ describe("a deadline", () => {
     expect(expired).toEqual(["bodyIdle"])
   })
 
-  it("between two pieces starts anew with each, and the one for the whole does not", () => {
+  it("between two pieces starts again with each piece, and the one for the whole exchange does not", () => {
     const { timer, expired } = start({ bodyIdle: 100, total: 1_000 })
     timer.enter("bodyIdle", performance.now())
     for (let passed = 0; passed < 990; passed += 99) {
@@ -46,7 +46,7 @@ describe("a deadline", () => {
     expect(expired).toEqual(["total"])
   })
 
-  it("of 0 never passes, nor any before a phase has begun or after the end", () => {
+  it("of 0 never passes, and none passes before the first phase or after the end", () => {
     const endless = start({})
     endless.timer.enter("headers", performance.now())
     const early = start({ headers: 50, bodyIdle: 50 })

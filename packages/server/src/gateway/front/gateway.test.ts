@@ -51,7 +51,7 @@ describe("a forwarded request", () => {
     expect(headers).toMatchObject({ "x-custom": ["1"], authorization: ["Bearer t"], "content-length": ["8"] })
   })
 
-  it("is forwarded in its canonical form, and refused where it has none", async () => {
+  it("is forwarded with its canonical path, and refused if it has none", async () => {
     const upstream = await echo()
     const { port } = await startGateway(upstream.origin)
     const get = (target: string) => talk(port, lastRequest(`GET ${target}`))
@@ -71,7 +71,7 @@ describe("a forwarded request", () => {
     expect(upstream.requests).toHaveLength(1)
   })
 
-  it("loses the prefix that its route cuts off, and nothing that only looks like it", async () => {
+  it("loses the prefix that its route strips, and no similar prefix", async () => {
     const { url } = await startGateway((await echo()).origin, { route: { stripPrefix: "/api" } })
     const path = async (target: string) => (await seen(fetch(url + target).then((a) => a.text()))).url
     expect(await path("/api/x/y?z=1")).toBe("/x/y?z=1")
@@ -80,7 +80,7 @@ describe("a forwarded request", () => {
     expect(await path("/apix")).toBe("/apix")
   })
 
-  it("keeps nothing that was meant for one connection only", async () => {
+  it("loses its hop-by-hop headers", async () => {
     const { port } = await startGateway((await echo()).origin)
     const { headers } = await seen(
       talk(
@@ -115,7 +115,7 @@ describe("a forwarded request", () => {
       expect(headers, name).not.toHaveProperty(name)
   })
 
-  it("says who asked, whatever the client says of itself", async () => {
+  it("carries the address of the client, whatever the client claims", async () => {
     const { port } = await startGateway((await echo()).origin)
     const { headers } = await seen(
       talk(
@@ -153,7 +153,7 @@ describe("a forwarded request", () => {
       expect(headers, name).not.toHaveProperty(name)
   })
 
-  it("keeps what a trusted proxy says of those before it, and adds the proxy", async () => {
+  it("keeps the forwarded addresses of a trusted proxy, and adds the proxy", async () => {
     const trusted = compileTrustProxy(["loopback"])
     const { port, ended } = await startGateway((await echo()).origin, { limiting: open({ trusted }) })
     const { headers } = await seen(
@@ -180,7 +180,7 @@ describe("a forwarded request", () => {
     expect((await eventually(() => ended[0])).clientIp).toBe("203.0.113.7")
   })
 
-  it("appends to Forwarded where that is the header that proxies keep", async () => {
+  it("appends to Forwarded if that is the configured header", async () => {
     const trusted = compileTrustProxy(["loopback"], { header: "forwarded" })
     const { port } = await startGateway((await echo()).origin, { limiting: open({ trusted }) })
     const said = ["forwarded: for=203.0.113.7;proto=https;host=front.example", "x-forwarded-for: 6.6.6.6"]
@@ -194,7 +194,7 @@ describe("a forwarded request", () => {
     })
   })
 
-  it("carries the Host of its upstream where the route does not keep the client's", async () => {
+  it("carries the Host of its upstream unless the route keeps the client's", async () => {
     const upstream = await echo()
     const { port } = await startGateway(upstream.origin, { route: { keepHost: false } })
     const { headers } = await seen(talk(port, lastRequest("GET /")))
@@ -204,7 +204,7 @@ describe("a forwarded request", () => {
     })
   })
 
-  it("is framed anew: chunks stay chunks, a length a length, and never both", async () => {
+  it("is framed again: chunked or with a length, as it came, and never both", async () => {
     const upstream = await startRawUpstream((socket, received) => {
       if (received.endsWith("0\r\nX-Sum: 9\r\n\r\n"))
         socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
@@ -248,7 +248,7 @@ describe("an answer", () => {
     expect(ended[0]?.upstreamMs).toBeLessThanOrEqual(ended[0]?.durationMs as number)
   })
 
-  it("keeps nothing that was meant for one connection only", async () => {
+  it("loses its hop-by-hop headers", async () => {
     const upstream = await startRawUpstream((socket) => {
       const headers = [
         "connection: x-hop, close",
@@ -295,7 +295,7 @@ describe("an answer", () => {
     expect(targets[0]?.outcomes).toEqual(Array(4).fill("answered"))
   })
 
-  it("without content has no length, not even where its upstream speaks of chunks", async () => {
+  it("without content has no length, even if the upstream announces chunks", async () => {
     const upstream = await startRawUpstream((socket, received) => {
       const status = received.includes("/304") ? "304 Not Modified" : "204 No Content"
       socket.end(`HTTP/1.1 ${status}\r\ntransfer-encoding: chunked\r\n\r\n`)
@@ -323,7 +323,7 @@ describe("an answer", () => {
     expect(answer.trailers).toEqual({ "x-sum": "9", "x-other": "8" })
   })
 
-  it("comes on kept connections, as many as there were requests at once", async () => {
+  it("uses as many kept connections as there were concurrent requests", async () => {
     const upstream = await echo()
     const { url, targets } = await startGateway(upstream.origin)
     for (let i = 0; i < 20; i++) await fetch(`${url}/${i}`).then((answer) => answer.text())
@@ -336,7 +336,7 @@ describe("an answer", () => {
 })
 
 describe("a request that is not forwarded", () => {
-  it("is told that nothing is served where no route leads", async () => {
+  it("is answered 404 when no route matches", async () => {
     const { url, ended } = await startGateway("http://127.0.0.1:1")
     const answer = await fetch(`${url}/nowhere`)
     expect(answer.status).toBe(404)

@@ -146,7 +146,7 @@ describe("an answer of the gateway over HTTP/2", () => {
     expect(errors).toEqual([])
   })
 
-  it("that a client makes no room for is given up after a time, and the connection goes on", async () => {
+  it("without flow-control window is reset after a time, and the connection continues", async () => {
     const { port } = await start(OK, { limiting: denyAll(), answerIdleMs: 500 })
     const client = await dialTls(port, settings([SETTING.INITIAL_WINDOW_SIZE, 0]))
     for (let id = 1; id < 40; id += 2) client.send(asks(id))

@@ -32,7 +32,7 @@ function decided(limiting: Limiting, asked = request): Admission {
 const once = "rules: [{ id: api, limits: [{ limit: 1, window: 1m, algorithm: fixed-window }] }]"
 
 describe("deciding", () => {
-  it("answers without a promise in memory, tells who watches, and shows the limit in headers", () => {
+  it("decides synchronously in memory, notifies the observers, and sets the headers of the limit", () => {
     const { core, limiting } = start(once)
     const admission = decided(limiting)
     expect(admission).toMatchObject({ allowed: true, denied: undefined, delayMs: 0, mustSettle: false })
@@ -41,7 +41,7 @@ describe("deciding", () => {
     expect(core.decided).toMatchObject([{ protocol: "gateway", decision: { allowed: true } }])
   })
 
-  it("has a whole answer for what is denied: status, problem, and when to come back", () => {
+  it("has a complete answer for a denied request: status, problem and retry-after", () => {
     const { limiting } = start(once)
     decided(limiting)
     const denied = decided(limiting)
@@ -51,7 +51,7 @@ describe("deciding", () => {
     expect(headers[headers.indexOf("retry-after") + 1]).toBe("60")
   })
 
-  it("waits for a store that has to be waited for", async () => {
+  it("awaits an asynchronous store", async () => {
     const { limiting } = start(once, { store: waitingStore() })
     const first = limiting.decide(request)
     expect(first).toBeInstanceOf(Promise)
@@ -59,7 +59,7 @@ describe("deciding", () => {
     expect((await limiting.decide(request)).allowed).toBe(false)
   })
 
-  it("lets a request pass, and says so, when something breaks that never should", async () => {
+  it("allows a request, and reports the error, when the store throws", async () => {
     const errors: unknown[] = []
     const broken = new Error("broken on purpose")
     const store = { ...waitingStore(), check: () => Promise.reject(broken) }
@@ -72,7 +72,7 @@ describe("deciding", () => {
 })
 
 describe("one path and one client", () => {
-  it("gives the form that rules match, and follows a rule set that changes what it takes", async () => {
+  it("returns the canonical path, and follows a rule set that changes which paths it accepts", async () => {
     const { core, limiting } = start(once)
     expect(limiting.target("/v1//items/./x?q=%2F")).toEqual({ ok: true, path: "/v1/items/x", query: "q=%2F" })
     expect(limiting.target("/a%2Fb")).toMatchObject({ ok: false, reason: "slash" })
@@ -81,7 +81,7 @@ describe("one path and one client", () => {
     expect(limiting.target("/a%2Fb")).toMatchObject({ ok: true, path: "/a%2Fb" })
   })
 
-  it("believes the proxies of the rule set, else those of the configuration, else nobody", async () => {
+  it("trusts the proxies of the rule set, else those of the configuration, else none", async () => {
     const forwarded = { ...request, ip: "10.0.0.1", headers: { "x-forwarded-for": "198.51.100.4" } }
     const keyOf = (limiting: Limiting) => decided(limiting, forwarded).decision.rules[0]?.key
     expect(keyOf(start(once).limiting)).toBe("ip:10.0.0.1")
@@ -112,7 +112,7 @@ describe("holding", () => {
     expect(limiting.held).toBe(0)
   })
 
-  it("frees the place of a client that goes away, in the room and in the bucket", async () => {
+  it("frees the place of a client that disconnects, in the queue and in the bucket", async () => {
     const { limiting, left } = start(queue)
     decided(limiting)
     const gone = new AbortController()
@@ -124,7 +124,7 @@ describe("holding", () => {
     await eventually(async () => (await left()) === 2)
   })
 
-  it("moves those behind up when a client gives up, and gives its time to nobody else", async () => {
+  it("lets later requests proceed earlier when a client disconnects", async () => {
     const { core, limiting, left } = start(queue.replace("burst: 3", "burst: 9"))
     const times: number[] = []
     const begun = core.clock.now()
@@ -147,7 +147,7 @@ describe("holding", () => {
     expect(times).toEqual([1_000, 2_000, 3_000])
   })
 
-  it("denies what it has no place to hold, and charges it nothing", async () => {
+  it("denies a request when the queue is full, and refunds its charge", async () => {
     const { limiting, left } = start(queue, { maxHeld: 0 })
     expect(decided(limiting).allowed).toBe(true)
     const full = decided(limiting)
@@ -164,7 +164,7 @@ describe("settling", () => {
     cost: { responseHeader: x-tokens, estimate: 10 }
     refundOn: 5xx`
 
-  it("takes the cost from the answer, and gives back what must not count", async () => {
+  it("takes the cost from the answer, and refunds requests that must not count", async () => {
     const { limiting, left } = start(rules)
     const first = decided(limiting)
     expect(first.mustSettle).toBe(true)
@@ -185,7 +185,7 @@ describe("settling", () => {
     expect(admission.mustSettle).toBe(false)
   })
 
-  it("tells of a store that fails, and throws nothing", async () => {
+  it("reports a store that fails, and does not throw", async () => {
     const errors: unknown[] = []
     const store = { ...waitingStore(), refund: () => Promise.reject(new Error("away")) }
     const { limiting } = start(rules, { store, onError: (error) => errors.push(error) })

@@ -48,7 +48,7 @@ const handshake = (...headers: string[]) =>
   `${["GET / HTTP/1.1", "host: a", "connection: Upgrade", ...headers].join("\r\n")}\r\n\r\n`
 
 describe("a WebSocket", () => {
-  it("passes both ways, and its end too", async () => {
+  it("is relayed in both directions, including its end", async () => {
     const { port, gateway, ended, targets } = await start()
     const client = open(port)
     await once(client, "open")
@@ -98,7 +98,7 @@ describe("a WebSocket", () => {
     await eventually(() => ended.some(({ status }) => status === 429))
   })
 
-  it("is refused when too many are open, and let in when one has ended", async () => {
+  it("is refused when too many are open, and accepted again when one has ended", async () => {
     const { port, gateway } = await start({ maxUpgrades: 2 })
     const [first, second] = [open(port), open(port)]
     await Promise.all([once(first, "open"), once(second, "open")])
@@ -110,7 +110,7 @@ describe("a WebSocket", () => {
     await once(open(port), "open")
   })
 
-  it("is for one client only up to its share", async () => {
+  it("is limited to a share per client", async () => {
     const { port, gateway } = await start({ maxUpgrades: 4, clientShare: 0.5 })
     const from = (localAddress: string) => open(port, localAddress)
     const greedy = [from("127.0.0.2"), from("127.0.0.2")]
@@ -123,7 +123,7 @@ describe("a WebSocket", () => {
     await once(from("127.0.0.2"), "open")
   })
 
-  it("makes an upstream wait that is faster than its client", async () => {
+  it("pauses an upstream that is faster than its client", async () => {
     const upstream = await startRawUpstream((socket) => {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: flood\r\n\r\n")
       const flood = () => {
@@ -144,7 +144,7 @@ describe("a WebSocket", () => {
 })
 
 describe("an upgrade", () => {
-  it("to any protocol passes, with what either side sent at once", async () => {
+  it("to any protocol is relayed, with the bytes that either side sent early", async () => {
     const upstream = await startRawUpstream((socket, received) => {
       if (received.endsWith("\r\n\r\n"))
         socket.write(
@@ -161,7 +161,7 @@ describe("an upgrade", () => {
     expect(upstream.received[0]).toMatch(/connection: upgrade\r\nupgrade: other\/1\r\n\r\nearly$/)
   })
 
-  it("that the upstream does not want is answered as the upstream says", async () => {
+  it("that the upstream refuses gets the answer of the upstream", async () => {
     const { port } = await start()
     const answer = await talk(port, handshake("upgrade: nothing"))
     expect(answer).toMatch(/^HTTP\/1.1 (400|426|200)/)
@@ -174,7 +174,7 @@ describe("an upgrade", () => {
     expect(await eventually(() => second.ended[0])).toMatchObject({ status: 403, bytesOut: 2 })
   })
 
-  it("to HTTP/2 in clear is left out: its requests would meet no rules", async () => {
+  it("to cleartext HTTP/2 is not forwarded, because its requests would bypass the rules", async () => {
     const upstream = await startUpstream(async (request, response) =>
       response.end(`got ${await text(request)}`),
     )
@@ -190,7 +190,7 @@ describe("an upgrade", () => {
     expect(gateway.upgrades).toBe(0)
   })
 
-  it("to HTTP/2 in clear that curl asks for does not disturb it", async () => {
+  it("to cleartext HTTP/2 that curl offers does not break its request", async () => {
     const { port } = await start()
     const { stdout } = await run(toolPath("curl"), [
       "-s",
@@ -202,7 +202,7 @@ describe("an upgrade", () => {
     expect(stdout).toBe("plain 1.1")
   })
 
-  it("with a body is refused, since it could be another request", async () => {
+  it("with a body is refused, because the body could be read as another request", async () => {
     const { port, upstream } = await start()
     const smuggled = "GET /admin HTTP/1.1\r\nhost: a\r\n\r\n"
     const answer = await talk(
@@ -213,7 +213,7 @@ describe("an upgrade", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  it("is 502 where the upstream is away, and 504 where it says nothing", async () => {
+  it("is answered 502 when the upstream is unreachable, and 504 when it does not answer", async () => {
     const silent = await startRawUpstream(() => undefined)
     const { port, targets } = await startGateway(silent.origin, { deadlines: { headers: 50 } })
     expect(await talk(port, handshake("upgrade: websocket"))).toMatch(
@@ -228,7 +228,7 @@ describe("an upgrade", () => {
     expect(second.gateway.upgrades).toBe(0)
   })
 
-  it("is taken back when the client leaves before the upstream answers", async () => {
+  it("is cancelled when the client leaves before the upstream answers", async () => {
     const silent = await startRawUpstream(() => undefined)
     const { port, gateway, ended } = await startGateway(silent.origin)
     const client = connect(port, LOOPBACK)

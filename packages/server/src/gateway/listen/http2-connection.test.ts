@@ -45,7 +45,7 @@ async function dialAndAsk(port: number): Promise<RawClient> {
 
 const TOO_LARGE = frame(FRAME.DATA, 0, 1, Buffer.alloc(20_000))
 
-describe("a connection over HTTP/2 gives its place back", () => {
+describe("an HTTP/2 connection frees its place", () => {
   const mistakes: [string, Buffer][] = [
     ["a frame that is too large", TOO_LARGE],
     [
@@ -87,7 +87,7 @@ describe("a connection over HTTP/2 gives its place back", () => {
     expect(Math.min(...took)).toBeLessThan(150)
   })
 
-  it("when the client hangs up, whatever is asked on it", async () => {
+  it("when the client disconnects, whatever requests are in progress", async () => {
     const { port, ended } = await start()
     const clients = await Promise.all(Array.from({ length: PLACES }, () => dialTls(port)))
     for (const client of clients) client.send(asks(1, { ":path": "/never" }))
@@ -107,7 +107,7 @@ describe("a connection over HTTP/2 gives its place back", () => {
     await everyPlaceIsFree(port)
   })
 
-  it("when the client receives nothing of its answers", async () => {
+  it("when the client reads none of its answers", async () => {
     const { port } = await start({ answerIdleMs: 500, deadlines: { bodyIdle: 500 } })
     const wide = settings([SETTING.INITIAL_WINDOW_SIZE, MAX_WINDOW])
     for (let i = 0; i < PLACES; i++) {
@@ -120,11 +120,11 @@ describe("a connection over HTTP/2 gives its place back", () => {
   }, 15_000)
 })
 
-describe("a client over HTTP/2 that receives nothing", () => {
+describe("an HTTP/2 client that reads nothing", () => {
   it.each([
     ["from its socket", MAX_WINDOW],
     ["because it makes no room", 0],
-  ])("makes the gateway hold little, however much it asks for: %s", async (_, window) => {
+  ])("makes the gateway hold a bounded number of bytes, however much it requests: %s", async (_, window) => {
     const piece = Buffer.alloc(1_000_000)
     /** How many pieces of each answer were taken. The memory of the process is no sign: other tests share it. */
     const taken: number[] = []

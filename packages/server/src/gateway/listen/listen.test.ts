@@ -86,7 +86,7 @@ describe("without a certificate", () => {
     expect([response.headers.get("x-http"), await response.text()]).toEqual(["1.1", "hello"])
   })
 
-  it("asks the gateway before a client is told to send its body", async () => {
+  it("sends 100 Continue only when the gateway reads the body", async () => {
     const { port } = await start((_request, response) => response.whole(429, "", ""))
     const socket = await connectTo(port)
     socket.write("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n")
@@ -95,7 +95,7 @@ describe("without a certificate", () => {
     expect(answer).not.toContain("100 Continue")
   })
 
-  it("hands upgrades to the gateway, and refuses what is not HTTP", async () => {
+  it("passes upgrades to the gateway, and refuses bytes that are not HTTP", async () => {
     const { port } = await start(hello)
     const said = async (words: string) => {
       const socket = await connectTo(port)
@@ -108,14 +108,14 @@ describe("without a certificate", () => {
     expect(await said("what is this\r\n\r\n")).toBe("400")
   })
 
-  it("cuts a client that does not finish the head of its request", async () => {
+  it("closes the connection of a client that does not finish its request head", async () => {
     const { port } = await start(hello, { headTimeoutMs: 30 })
     const socket = await connectTo(port)
     socket.write("GET / HTTP/1.1\r\nhost: a\r\n")
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it("gives a body all the time it needs", async () => {
+  it("has no deadline for a body", async () => {
     const { port } = await start(
       async ({ bodyStream }, response) => response.whole(200, "", await text(bodyStream as BodyStream)),
       { headTimeoutMs: 30 },
@@ -132,7 +132,7 @@ describe("without a certificate", () => {
     expect(await text(socket)).toMatch(/ab$/)
   })
 
-  it("takes no more connections at once than it may", async () => {
+  it("accepts at most maxConnections at once", async () => {
     const { port } = await start(hello, { maxConnections: 1 })
     const first = await connectTo(port)
     const second = await connectTo(port)
@@ -151,19 +151,19 @@ describe("with a certificate", () => {
     client.close()
   })
 
-  it("serves them too where heads may take for ever", async () => {
+  it("serves them also without a deadline for request heads", async () => {
     const { tlsUrl } = await start(hello, { certificate, headTimeoutMs: 0 })
     const agent = new HttpsAgent({ ca: certificate.cert })
     expect((await ask(tlsUrl, agent)).statusCode).toBe(200)
   })
 
-  it("serves HTTP/1.1 to those that do not", async () => {
+  it("serves HTTP/1.1 to other clients", async () => {
     const { tlsUrl } = await start(hello, { certificate })
     const agent = new HttpsAgent({ ca: certificate.cert })
     expect((await ask(tlsUrl, agent)).headers["x-http"]).toBe("1.1")
   })
 
-  it("does not offer HTTP/2 where it is off", async () => {
+  it("does not offer HTTP/2 when it is turned off", async () => {
     const { port } = await start(hello, { certificate, http2: false })
     const socket = connectTls({
       port,
@@ -176,7 +176,7 @@ describe("with a certificate", () => {
     socket.destroy()
   })
 
-  it("shows a renewed certificate to new connections, and keeps the old ones", async () => {
+  it("uses a renewed certificate for new connections, and keeps the old ones open", async () => {
     const { listener, port, tlsUrl } = await start(hello, { certificate })
     const agent = new HttpsAgent({ ca: certificate.cert, keepAlive: true, maxSockets: 1 })
     await ask(tlsUrl, agent)
@@ -188,14 +188,14 @@ describe("with a certificate", () => {
     agent.destroy()
   })
 
-  it("cuts a client that speaks HTTP/2 and says nothing", async () => {
+  it("closes an HTTP/2 connection that stays silent", async () => {
     const { port } = await start(hello, { certificate, headTimeoutMs: 30 })
     const socket = connectTls({ port, ca: certificate.cert, servername: "localhost", ALPNProtocols: ["h2"] })
     socket.on("error", () => {})
     await once(socket.resume(), "close")
   })
 
-  it("refuses headers over HTTP/2 that are larger than it takes", async () => {
+  it("refuses HTTP/2 headers above the limit", async () => {
     const seen: unknown[] = []
     const { tlsUrl } = await start(hello, {
       certificate,
@@ -230,7 +230,7 @@ describe("with a certificate", () => {
 })
 
 describe("close", () => {
-  it("lets a request under way finish, and then ends its connection", async () => {
+  it("lets a request in progress finish, and then closes its connection", async () => {
     const requests = new EventEmitter<{ arrived: [Http1Response] }>()
     const { listener, url } = await start((_request, response) => void requests.emit("arrived", response))
     const arrived = once(requests, "arrived")
@@ -244,7 +244,7 @@ describe("close", () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
-  it("answers one more request on a connection that was idle, and says that it was the last", async () => {
+  it("answers one more request on an idle connection, with Connection: close", async () => {
     const { listener, url } = await start(hello)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     expect((await ask(url, agent)).headers.connection).toBe("keep-alive")
@@ -254,7 +254,7 @@ describe("close", () => {
     agent.destroy()
   })
 
-  it("does not wait for a connection whose answer had begun, once that is over", async () => {
+  it("closes a connection as soon as an answer that had begun is complete", async () => {
     const requests = new EventEmitter<{ arrived: [Http1Response] }>()
     const { listener, port, url } = await start((_request, response) => {
       response.head(200, "HTTP/1.1 200 OK\r\n", "", { hasDate: false, hasLength: false })
@@ -275,7 +275,7 @@ describe("close", () => {
     agent.destroy()
   })
 
-  it("lets the streams of an HTTP/2 connection finish, and refuses others as safe to send again", async () => {
+  it("lets the streams of an HTTP/2 connection finish, and refuses new ones as safe to retry", async () => {
     const waiting: Http2ServerResponse[] = []
     const { listener, tlsUrl } = await start(hello, {
       certificate,
@@ -294,7 +294,7 @@ describe("close", () => {
     expect(waiting).toHaveLength(1)
   })
 
-  it("hangs up on what takes longer than the deadline, upgraded connections too", async () => {
+  it("closes connections that are still open at the deadline, including upgraded ones", async () => {
     const upgraded: unknown[] = []
     const { listener, port, url } = await start(() => {}, {
       upgrade(_request, socket) {

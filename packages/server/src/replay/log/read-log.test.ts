@@ -47,7 +47,7 @@ const FORMATS: readonly [WrittenFormat, string, LogFormatOption | undefined][] =
 describe.each(FORMATS)("a log written as %s", (format, name, option) => {
   const meant = traffic({ requests: 400 })
 
-  it("is read to the last field, in order, from any pieces", async () => {
+  it("is read with all fields, in order, wherever its bytes are split", async () => {
     const { requests, summary } = await read(written(format, meant), { format: option })
     expect(summary).toMatchObject({ format: name, requests: 400, unreadable: { count: 0 } })
     expect(requests.map(({ at, ip, method, path }) => ({ at, ip, method, path }))).toEqual(
@@ -58,7 +58,7 @@ describe.each(FORMATS)("a log written as %s", (format, name, option) => {
     else if (format !== "common" && format !== "csv") expect(headers).toEqual(meant.map(({ agent }) => agent))
   })
 
-  it("gives the same requests packed and in disorder", async () => {
+  it("gives the same requests when it is gzipped and unsorted", async () => {
     const shuffled = disordered(meant, 20_000)
     const { requests, summary } = await read(packed(written(format, shuffled)), { format: option })
     const byTime = (a: { at: number }, b: { at: number }) => a.at - b.at
@@ -72,7 +72,7 @@ describe.each(FORMATS)("a log written as %s", (format, name, option) => {
 })
 
 describe("reading a log", () => {
-  it("takes host and user where the format has them", async () => {
+  it("reads host and user if the format has them", async () => {
     const { requests } = await read(written("alb", traffic({ requests: 1 })))
     expect(requests[0]).toMatchObject({ host: "shop.example.com:443" })
     const named = await read(lines(GOOD.replace("- -", "- frank")))
@@ -81,7 +81,7 @@ describe("reading a log", () => {
     expect(spaced.requests[0]).toMatchObject({ user: "frank miller" })
   })
 
-  it("reports what it cannot read by line, reason and text, and goes on", async () => {
+  it("reports unreadable lines with number, reason and text, and continues", async () => {
     const bad = [
       GOOD.replace("17/May", "17/Mai"),
       GOOD.replace("10:05:03", "25:05:03"),
@@ -146,27 +146,27 @@ describe("reading a log", () => {
     ])
   })
 
-  it("puts requests of one second in order, and leaves those of one time as they were written", async () => {
+  it("sorts requests within a second, and keeps the order of equal times", async () => {
     const times = [500, 100, 900, 100, 300].map((ms) => Date.UTC(2026, 4, 17, 10, 5, 3, ms))
     const { requests } = await read(lines("time,path", ...times.map((at, i) => `${at},/${i}`)))
     expect(requests.map(({ path }) => path)).toEqual(["/1", "/3", "/4", "/0", "/2"])
   })
 
-  it("takes columns by the names it is given", async () => {
+  it("reads the columns with the given names", async () => {
     const { requests } = await read(lines("when,who,what", "2026-05-17T10:05:03Z,192.0.2.1,/a"), {
       format: { csv: { time: "when", ip: "who", path: "what" } },
     })
     expect(requests).toMatchObject([{ at: Date.UTC(2026, 4, 17, 10, 5, 3), ip: "192.0.2.1", path: "/a" }])
   })
 
-  it("finds the end of times and requests that stand without quotes", async () => {
+  it("finds the end of times and requests without quotes", async () => {
     const { requests } = await read(lines("17/May/2026:10:05:03 +0000 192.0.2.1 GET /a b HTTP/1.1 200"), {
       format: { nginx: "$time_local $remote_addr $request $status" },
     })
     expect(requests).toMatchObject([{ at: Date.UTC(2026, 4, 17, 10, 5, 3), ip: "192.0.2.1", path: "/a b" }])
   })
 
-  it("does not hold a line without an end", async () => {
+  it("does not buffer an endless line", async () => {
     const endless = Buffer.alloc(3_000_000, "x")
     const bytes = Buffer.concat([lines(GOOD), endless, lines("", GOOD)])
     const { summary } = await read(bytes, { format: "combined" })
@@ -174,7 +174,7 @@ describe("reading a log", () => {
     expect(summary.unreadable.first[0]).toMatchObject({ line: 2, reason: "longer than 1048576 bytes" })
   })
 
-  it("counts lines that are too late to be put in order, and gives them when they come", async () => {
+  it("counts lines that are too late to be sorted, and returns them when they come", async () => {
     const at = (time: string) => GOOD.replace("10:05:03", time)
     const { requests, summary } = await read(
       lines(at("10:05:03"), at("10:05:01"), at("10:07:30"), at("10:05:02"), at("10:07:29")),
@@ -214,7 +214,7 @@ describe("a log that cannot be read", () => {
     })
   })
 
-  it("is refused when a column is not there", async () => {
+  it("is refused when a column is missing", async () => {
     await expect(read(lines("a,b"), { format: { csv: { time: "c" } } })).rejects.toMatchObject({
       code: "LOG_FORMAT_INVALID",
       place: "format.csv.time",
@@ -222,7 +222,7 @@ describe("a log that cannot be read", () => {
     })
   })
 
-  it("is refused when its gzip is cut short", async () => {
+  it("is refused when its gzip stream is truncated", async () => {
     const whole = packed(written("combined", traffic({ requests: 500 })))
     await expect(read(whole.subarray(0, whole.length - 20))).rejects.toMatchObject({ code: "LOG_IO" })
   })
@@ -257,7 +257,7 @@ describe("a log that begins with the host", () => {
 describe("a log that is not understood", () => {
   const unknownShape = '{"time":"2026-05-17T10:05:03Z","client":{"address":"192.0.2.1"},"url":"/a"}'
 
-  it("is an error when it is JSON of a shape that nobody knows, and no CSV", async () => {
+  it("is refused when it is JSON of an unknown shape, and is not read as CSV", async () => {
     await expect(read(lines(unknownShape, unknownShape))).rejects.toMatchObject({
       code: "LOG_FORMAT_UNKNOWN",
     })
@@ -265,20 +265,20 @@ describe("a log that is not understood", () => {
     await expect(read(lines(flat, flat))).rejects.toMatchObject({ code: "LOG_FORMAT_UNKNOWN" })
   })
 
-  it("is an error when no line fits the format that was asked for, and says why", async () => {
+  it("is refused when no line fits the given format, with the reason", async () => {
     await expect(read(lines(unknownShape), { format: "combined" })).rejects.toMatchObject({
       code: "LOG_FORMAT_INVALID",
       message: expect.stringContaining("line 1: no time in brackets"),
     })
   })
 
-  it("is an error when names stand where addresses should", async () => {
+  it("is refused when it has host names instead of addresses", async () => {
     const names = GOOD.replace("192.0.2.1", "crawler.example.com")
     await expect(read(lines(names, names))).rejects.toMatchObject({ code: "LOG_FORMAT_UNKNOWN" })
   })
 })
 
-it("counts a line whose address is none as unreadable", async () => {
+it("counts a line without a valid address as unreadable", async () => {
   const { summary } = await read(lines(GOOD, GOOD.replace("192.0.2.1", "unknown"), GOOD))
   expect(summary).toMatchObject({
     requests: 2,

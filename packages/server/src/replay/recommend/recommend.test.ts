@@ -32,7 +32,7 @@ describe.each(RECOMMENDED_ALGORITHMS)("a limit recommended for %s", (algorithm) 
 })
 
 describe("a recommendation", () => {
-  it("shows how peaks are spread, and adds up to all clients", async () => {
+  it("shows the distribution of peaks, which adds up to all clients", async () => {
     const found = await recommend([log], { window: "10s" })
     const { p50, p75, p90, p95, p99, p999, max } = found.peaks
     const ordered = [p50, p75, p90, p95, p99, p999, max]
@@ -41,7 +41,7 @@ describe("a recommendation", () => {
     expect(found).toMatchObject({ requests: 5_000, notCounted: 0, windowMs: 10_000, share: 0.001 })
   })
 
-  it("counts only what matches and has the key", async () => {
+  it("counts only requests that match and have the key", async () => {
     const found = await recommend([log], { match: { path: "/v1/**" }, keyBy: ["ip", "route"] })
     expect(found.notCounted).toBeGreaterThan(1_000)
     expect(found.ruleSet.rules[0]).toMatchObject({
@@ -53,7 +53,7 @@ describe("a recommendation", () => {
     await expect(recommend([log], { keyBy: "user" })).rejects.toMatchObject({ code: "LOG_FORMAT_INVALID" })
   })
 
-  it("writes a file of rules that a replay takes as it is", async () => {
+  it("writes a rules file that a replay accepts unchanged", async () => {
     const { yaml, limit } = await recommend([log], { id: "visitors" })
     const report = await replay([log], { rules: [{ name: "recommended.yaml", ruleSet: yaml }] })
     expect(report.candidates[0]?.rules).toMatchObject([{ id: "visitors", mode: "shadow", requests: 5_000 }])
@@ -71,7 +71,7 @@ describe("a recommendation", () => {
 })
 
 describe("a peak", () => {
-  it("is never too low where a client has more times in a window than are held", () => {
+  it("is never too low for a client with more requests in a window than are kept", () => {
     const meter = peakMeter("sliding-window-log", 60_000_000)
     for (let i = 0; i < 5_000; i++) meter.request(1e15 + i * 10_000)
     expect(meter.peak).toBe(5_000)
@@ -80,7 +80,7 @@ describe("a peak", () => {
     expect(meter.peak).toBeLessThan(6_100)
   })
 
-  it("comes from an even sample where there are more keys than are held", () => {
+  it("comes from a uniform sample when there are more keys than are kept", () => {
     const table = new PeakTable(() => peakMeter("fixed-window", 60_000_000), 10_000)
     for (let round = 0; round < 3; round++)
       for (let i = 0; i < 100_000; i++) if (i % 3 >= round) table.request(`ip:${i}`, 1e15)

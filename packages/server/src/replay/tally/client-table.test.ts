@@ -6,7 +6,7 @@ import { RequestCounts } from "./request-counts.js"
 const address = (i: number) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`
 
 describe("a table of clients", () => {
-  it("keeps those that were denied most when there are too many, and says that it estimates", () => {
+  it("keeps the most denied clients when there are too many, and reports that it estimates", () => {
     const table = new ClientTable(1, { clients: 1_000, hurt: 100 })
     const asks = (who: { ip?: string; user?: string }, isDenied: boolean, at: number) => {
       table.request(who)
@@ -26,7 +26,7 @@ describe("a table of clients", () => {
     ])
   })
 
-  it("tells a user from an address and from another name that is written alike", () => {
+  it("distinguishes users, addresses and other names with the same text", () => {
     const table = new ClientTable(1)
     for (const who of [{ user: "a" }, { ip: "a" }, { client: "a" }, {}]) table.request(who)
     expect(table.clients).toEqual({ count: 4, exact: true })
@@ -34,7 +34,7 @@ describe("a table of clients", () => {
 })
 
 describe("counts of requests", () => {
-  it("are those of a map, however many clients there are", () => {
+  it("equal those of a Map, for any number of clients", () => {
     const counts = new RequestCounts()
     const map = new Map<string, number>()
     for (let i = 0; i < 200_000; i++) {

@@ -6,7 +6,7 @@ const START = Date.UTC(2026, 4, 17)
 const MINUTE = 60_000
 
 describe("a series", () => {
-  it("joins steps as its log grows, and loses nothing", () => {
+  it("merges steps as the log grows, and loses nothing", () => {
     const series = new Series()
     for (let i = 0; i < 5_000; i++) series.add(START + i * 7_000, i % 2, i % 5 === 0 ? 1 : 0)
     expect(series.stepMs).toBe(MINUTE)
@@ -17,7 +17,7 @@ describe("a series", () => {
     expect(steps.every(({ at }, i) => at % MINUTE === 0 && at > (steps[i - 1]?.at ?? 0))).toBe(true)
   })
 
-  it("takes a line from long before", () => {
+  it("accepts a line from long before", () => {
     const series = new Series()
     series.add(START, 1, 0)
     series.add(START - 400 * 86_400_000, 1, 0)
@@ -26,7 +26,7 @@ describe("a series", () => {
 })
 
 describe("the worst minutes", () => {
-  it("are found among more than are held, and in any order of time", () => {
+  it("are found among more minutes than are kept, in any order", () => {
     const worst = new WorstMinutes()
     for (let minute = 0; minute < 20_000; minute++) {
       const denials = minute % 1_999 === 7 ? 3 + minute / 10_000 : 1

@@ -37,8 +37,8 @@ afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close()))
 })
 
-describe("requests sent ahead on one connection", () => {
-  it("are a few at most, and a client that sends more is cut off", async () => {
+describe("pipelined requests on one connection", () => {
+  it("are limited, and a client that sends more is disconnected", async () => {
     let asked = 0
     const { port, url } = await start((request, response) => {
       asked++
@@ -52,7 +52,7 @@ describe("requests sent ahead on one connection", () => {
     expect(await (await fetch(`${url}/other`)).text()).toBe("other")
   })
 
-  it("are not read behind one that is refused", async () => {
+  it("are not read after one that is refused", async () => {
     const seen: (string | undefined)[] = []
     const { port } = await start((request, response) => {
       seen.push(request.url)
@@ -69,7 +69,7 @@ describe("a client that", () => {
   /** More than the system takes for a client that does not read. */
   const much = Buffer.alloc(32 * 1_048_576)
 
-  it("never reads its answer is cut off", async () => {
+  it("never reads its answer is disconnected", async () => {
     const requests: IncomingMessage[] = []
     const { port } = await start(
       (request, response) => {
@@ -102,7 +102,7 @@ describe("a client that", () => {
 })
 
 describe("close", () => {
-  it("lets a request under way finish, and then ends its connection", async () => {
+  it("lets a request in progress finish, and then closes its connection", async () => {
     const requests = new EventEmitter<{ arrived: [ServerResponse] }>()
     const { listener, url } = await start((_request, response) => void requests.emit("arrived", response))
     const arrived = once(requests, "arrived")
@@ -116,7 +116,7 @@ describe("close", () => {
     await expect(fetch(url)).rejects.toThrow()
   })
 
-  it("answers one more request on a connection that was idle, and says that it was the last", async () => {
+  it("answers one more request on an idle connection, with Connection: close", async () => {
     const { listener, url } = await start(hello)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     expect((await ask(url, agent)).headers.connection).toBe("keep-alive")
@@ -134,7 +134,7 @@ describe("close", () => {
     agent.destroy()
   })
 
-  it("does not wait long for connections on which nothing was ever asked", async () => {
+  it("does not wait long for connections without any request", async () => {
     const { listener, port } = await start(hello)
     // A browser opens one ahead of need.
     const silent = await connectTo(port)
@@ -147,7 +147,7 @@ describe("close", () => {
     expect(performance.now() - started).toBeLessThan(5_000)
   })
 
-  it("hangs up on a request that takes longer than the deadline", async () => {
+  it("closes the connection of a request that takes longer than the deadline", async () => {
     const { listener, url } = await start(() => {})
     const answer = fetch(url)
     answer.catch(() => {})
@@ -168,7 +168,7 @@ it("answers 408 to a client that does not finish its request in time", async () 
   expect(await text(socket)).toContain("408 Request Timeout")
 })
 
-it("gives uploads their own time, and headers no more than before", async () => {
+it("gives uploads a longer deadline, and headers the usual one", async () => {
   const times = { requestTimeoutMs: 40, uploadTimeoutMs: 60_000 }
   const echo: RequestListener = (request, response) =>
     void text(request).then((body) => response.end(`got ${body}`))
@@ -183,14 +183,14 @@ it("gives uploads their own time, and headers no more than before", async () => 
   expect(await text(upload)).toContain("got ab")
 })
 
-it("answers 431 to headers larger than it takes", async () => {
+it("answers 431 to headers above the limit", async () => {
   const { port } = await start(hello, { maxHeaderBytes: 4_096 })
   const socket = await connectTo(port)
   socket.write(`GET / HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(5_000)}\r\n\r\n`)
   expect(await text(socket)).toContain("431 Request Header Fields Too Large")
 })
 
-it("takes no more connections at once than it may", async () => {
+it("accepts at most maxConnections at once", async () => {
   const { port } = await start(hello, { maxConnections: 1 })
   const first = await connectTo(port)
   const second = await connectTo(port)
@@ -199,7 +199,7 @@ it("takes no more connections at once than it may", async () => {
   expect(await text(first)).toContain("hello")
 })
 
-it("answers bytes that are no HTTP with 400", async () => {
+it("answers bytes that are not HTTP with 400", async () => {
   const { port } = await start(hello)
   const socket = await connectTo(port)
   socket.end("what is this\r\n\r\n")

@@ -21,7 +21,7 @@ async function take(port: number): Promise<number> {
 }
 
 describe("suggestPorts", () => {
-  it("finds every port that is taken, and others that are free and that the service does not want itself", async () => {
+  it("finds every port that is in use, and suggests free ones that the service does not use itself", async () => {
     const { port, release } = await reservePort()
     const { port: grpc, release: releaseGrpc } = await reservePort()
     await take(port)
@@ -40,7 +40,7 @@ describe("suggestPorts", () => {
     await releaseGrpc()
   })
 
-  it("leaves alone what this process listens on already, and what is off", async () => {
+  it("ignores ports that this process already listens on, and protocols that are off", async () => {
     const { port, release } = await reservePort()
     await take(port)
     const config = configSchema.parse({
@@ -63,7 +63,7 @@ describe("ListenError", () => {
     suggestions: [{ name: "http", port: 8080, free: 8082 }],
   }
 
-  it("repeats the command as it was typed, with a port that is free", () => {
+  it("repeats the command as it was typed, with a free port", () => {
     const argv = ["--http.port", "8080", "--rules.file", "my rules.yaml", "--no-grpc.enabled"]
     expect(new ListenError(taken, commandLine("npm start", argv)).message).toBe(
       "Port 8080 on 127.0.0.1 is taken by another program. Stop it, or use another port:\n\n" +
@@ -77,7 +77,7 @@ describe("ListenError", () => {
     )
   })
 
-  it("names all ports that are taken at once", () => {
+  it("names all ports that are in use", () => {
     const suggestions = [...taken.suggestions, { name: "grpc", port: 8081, free: 8083 } as const]
     expect(new ListenError({ ...taken, suggestions }).message).toBe(
       "Ports 8080 and 8081 are taken by other programs. Stop them, or use other ports:\n\n" +
@@ -85,7 +85,7 @@ describe("ListenError", () => {
     )
   })
 
-  it("repeats no secret", () => {
+  it("never repeats a secret", () => {
     const argv = ["--secret", "hunter2", "--resp.password=hunter2", "--store.url", "redis://me:hunter2@redis"]
     const { message } = new ListenError(taken, commandLine("npm start", argv))
     expect(message).not.toContain("hunter2")

@@ -44,14 +44,14 @@ it("lets several workers share one counter, exactly", async () => {
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(50)
 })
 
-it("sees a block that another worker has just made", async () => {
+it("applies a block that another worker has just set", async () => {
   const store = memoryStore()
   const [one, other] = [0, 1].map(() => createLimiter({ limit: 5, window: "1m", store: connected(store) }))
   await one?.block("key", "1m")
   expect(await other?.check("key")).toMatchObject({ allowed: false, deniedBy: "block" })
 })
 
-it("rejects what the owner cannot answer, and answers the rest", async () => {
+it("rejects a call that the owner cannot answer, and answers the others", async () => {
   const store = memoryStore()
   const limiter = createLimiter({ limit: 5, window: "1m", store: connected(store) })
   await store.close()

@@ -90,7 +90,7 @@ it("allows exactly the limit of a key over all workers", async () => {
   expect(await untilDenied(service, 3)).not.toContain(service.child.pid)
 })
 
-it("keeps counting when a worker is killed, and puts another in its place", async () => {
+it("keeps the counters when a worker is killed, and starts another", async () => {
   writeRules(100)
   const service = await start(["--workers=2", "--rules.file", file])
   expect(await askMany(service, 8, 5)).toBe(40)
@@ -107,7 +107,7 @@ it("keeps counting when a worker is killed, and puts another in its place", asyn
   await untilDenied(service, 3)
 })
 
-it("puts changed rules in force in every worker", async () => {
+it("applies changed rules in every worker", async () => {
   writeRules(1)
   const service = await start(["--workers=2", "--rules.file", file])
   expect(await askMany(service, 4, 2)).toBe(1)
@@ -127,7 +127,7 @@ it("leaves no worker behind when the primary is killed", async () => {
   await eventually(() => workers.every((pid) => !isAlive(pid as number)))
 })
 
-it("drains all workers on SIGTERM, drops nothing, and ends with status 0", async () => {
+it("drains all workers on SIGTERM, drops no request, and exits with status 0", async () => {
   writeRules(1_000_000)
   const service = await start(["--workers=2", "--rules.file", file])
   let answered = 0
@@ -165,7 +165,7 @@ it("does not wait on SIGTERM for a worker that is starting", async () => {
   expect(performance.now() - started).toBeLessThan(8_000)
 })
 
-it("says what keeps a worker from starting, once, and ends with status 1", async () => {
+it("reports once why a worker cannot start, and exits with status 1", async () => {
   const { url } = await start()
   const { ended, stderr } = run([
     "--workers=2",
