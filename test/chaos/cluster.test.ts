@@ -31,7 +31,7 @@ it("follows a primary that hands over to its replica", { timeout: 30_000 }, asyn
   expect(worstOf(subject.load, "local")).toBeLessThanOrEqual(2 * subject.load.limit)
 })
 
-it("goes on through a live reshard of the slot of its busiest key, at every stage of it", {
+it("continues through a live reshard of the slot of its busiest key, at every stage", {
   timeout: 30_000,
 }, async () => {
   subject = await underLoad(cluster.url)
@@ -85,7 +85,7 @@ it("degrades the share of a killed primary only, and finds its replica", { timeo
   expect(await keysWithoutExpiry(cluster.nodes)).toEqual([])
 })
 
-it("does not send again what was under way when a connection broke", { timeout: 30_000 }, async () => {
+it("does not repeat calls that were in progress when a connection broke", { timeout: 30_000 }, async () => {
   const store = await connectRedis(cluster.url, { deadline: "80ms" })
   const limiter = createLimiter({ store, limit: 10, window: "1m" })
   const shared = async () => {

@@ -52,7 +52,7 @@ function configOf(manifests: ReadonlyMap<string, Manifest>) {
   return readConfig({ env, folder }).config
 }
 
-describe("with the values it comes with", () => {
+describe("with its default values", () => {
   const manifests = renderChart()
 
   it("makes a Deployment, a Service, a ConfigMap and a PodDisruptionBudget", () => {
@@ -64,7 +64,7 @@ describe("with the values it comes with", () => {
     ])
   })
 
-  it("gives the service a configuration that its reader takes, and that may listen", () => {
+  it("gives the service a valid configuration that is safe to listen with", () => {
     const config = configOf(manifests)
     expect(config).toMatchObject({
       http: { host: "0.0.0.0", port: 8080 },
@@ -76,7 +76,7 @@ describe("with the values it comes with", () => {
     expect(() => assertSafeToListen(config.control.host, config.control.tokens)).not.toThrow()
   })
 
-  it("gives the service rules that its reader takes", () => {
+  it("gives the service valid rules", () => {
     const { rules } = parseRuleSet(manifests.get("ConfigMap")?.data?.["rules.yaml"] ?? "")
     expect(rules.map(({ id }) => id)).toEqual(["login", "api"])
   })
@@ -86,7 +86,7 @@ describe("with the values it comes with", () => {
     expect(podOf(manifests).terminationGracePeriodSeconds * 1_000).toBeGreaterThan(delay + deadline)
   })
 
-  it("runs as nobody special, on a file system that it cannot write to", () => {
+  it("runs as an unprivileged user, on a read-only file system", () => {
     const { securityContext, enableServiceLinks, containers } = podOf(manifests)
     expect(enableServiceLinks).toBe(false)
     expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 })
@@ -97,7 +97,7 @@ describe("with the values it comes with", () => {
     })
   })
 
-  it("asks the HTTP port whether the pod lives and is ready", () => {
+  it("probes liveness and readiness on the HTTP port", () => {
     const { livenessProbe, readinessProbe, ports } = podOf(manifests).containers[0]
     expect(livenessProbe.httpGet).toEqual({ path: "/livez", port: "http" })
     expect(readinessProbe.httpGet).toEqual({ path: "/readyz", port: "http" })
@@ -108,7 +108,7 @@ describe("with the values it comes with", () => {
 describe("with everything on", () => {
   const manifests = renderChart(everything, "edge")
 
-  it("hands in every secret as a file whose variable the service knows", () => {
+  it("passes every secret as a file, by a variable that the service knows", () => {
     expect(configOf(manifests)).toMatchObject({
       store: { url: SECRETS.storeUrl?.trim() },
       control: { host: "0.0.0.0", tokens: [{ name: "ann", role: "admin", hash: HASH }] },
@@ -171,7 +171,7 @@ describe("with everything on", () => {
   })
 })
 
-it("leaves the number of pods to the autoscaler where there is one", () => {
+it("leaves the number of pods to the autoscaler if there is one", () => {
   const manifests = renderChart({ autoscaling: { enabled: true }, secrets: { storeUrl: { name: "redis" } } })
   expect(manifests.get("HorizontalPodAutoscaler")?.spec).toMatchObject({ minReplicas: 2, maxReplicas: 10 })
   expect(manifests.get("Deployment")?.spec).not.toHaveProperty("replicas")
@@ -186,7 +186,7 @@ describe("refuses", () => {
     expect(() => renderChart({ ...values, config: { store: { url: "redis://redis" } } })).not.toThrow()
   })
 
-  it("to let Prometheus look for metrics where nobody may read them", () => {
+  it("a ServiceMonitor without tokens", () => {
     expect(() => renderChart({ serviceMonitor: { enabled: true } })).toThrow(
       "serviceMonitor requires secrets.tokens",
     )

@@ -50,7 +50,7 @@ function readmeTokens(): string {
 }
 
 describe("compose.yaml", () => {
-  it("mounts files that are there, and volumes that it declares", () => {
+  it("mounts files that exist, and volumes that it declares", () => {
     const mounts = Object.values(services).flatMap((service) =>
       service.volumes.map((mount) => mount.split(":")[0]),
     )
@@ -62,12 +62,12 @@ describe("compose.yaml", () => {
       ).toBe(true)
   })
 
-  it("waits for services that exist and say when they are healthy", () => {
+  it("waits for services that exist and have a health check", () => {
     for (const { depends_on = {} } of Object.values(services))
       for (const name of Object.keys(depends_on)) expect(services[name], name).toHaveProperty("healthcheck")
   })
 
-  it("opens ports for this machine only, and each once", () => {
+  it("publishes ports on the loopback address only, and each once", () => {
     const ports = Object.values(services).flatMap(({ ports = [] }) => ports)
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
     expect(new Set(ports.map((port) => port.split(":")[1])).size).toBe(ports.length)
@@ -79,7 +79,7 @@ describe("compose.yaml", () => {
 })
 
 describe.each(["sluice-1", "sluice-2"])("%s", (name) => {
-  it("has a configuration that the reader takes, and that may listen", () => {
+  it("has a valid configuration that is safe to listen with", () => {
     const { control, rules } = configOf(name)
     expect(control.tokens).toEqual([{ name: "me", role: "admin", hash: `sha256:${"ab".repeat(32)}` }])
     expect(() => assertSafeToListen(control.host, control.tokens)).not.toThrow()
@@ -87,13 +87,13 @@ describe.each(["sluice-1", "sluice-2"])("%s", (name) => {
     expect(parseRuleSet(readFileSync(rules.file as string, "utf8")).rules).toHaveLength(2)
   })
 
-  it("has the ports that its configuration listens on", () => {
+  it("publishes the ports that its configuration listens on", () => {
     const { http, grpc, control } = configOf(name)
     const inside = services[name]?.ports?.map((port) => Number(port.split(":")[2]))
     expect(inside).toEqual([http.port, grpc.port, control.port])
   })
 
-  it("asks the Sentinels that are there for the group that they watch", () => {
+  it("names the Sentinels of the file, and the group that they watch", () => {
     const { addresses, name: group } = parseRedisUrl(configOf(name).store.url)
     expect(addresses.map(({ host }) => host)).toEqual(
       Object.keys(services).filter((host) => /^sentinel/.test(host)),
@@ -105,7 +105,7 @@ describe.each(["sluice-1", "sluice-2"])("%s", (name) => {
     expect(deployText("compose/sentinel.conf")).toContain(`sentinel monitor ${group} redis-1 6379 2\n`)
   })
 
-  it("is given longer to end than it takes to drain", () => {
+  it("has a longer grace period than the service takes to drain", () => {
     const { delay, deadline } = configOf(name).drain
     expect(Number.parseInt(services[name]?.stop_grace_period ?? "", 10) * 1_000).toBeGreaterThan(
       delay + deadline,

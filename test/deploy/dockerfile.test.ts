@@ -35,7 +35,7 @@ describe("the Dockerfile", () => {
     expect(Number(/^node:(\d+)/.exec(last.from)?.[1])).toBeGreaterThanOrEqual(22)
   })
 
-  it("copies only files that are there, and that the .dockerignore lets through", () => {
+  it("copies only files that exist, and that the .dockerignore lets through", () => {
     const copies = stages.flatMap(({ instructions }) => all("COPY", instructions).map(readCopy))
     const sources = copies.filter(({ from }) => from === undefined).flatMap((copy) => copy.sources)
     expect(sources).toContain("packages")
@@ -58,7 +58,7 @@ describe("the Dockerfile", () => {
     for (const run of installs) expect(run).toMatch(/^npm ci --ignore-scripts/)
   })
 
-  it("ends in an image with nothing of developers in it, that a user without rights runs", () => {
+  it("ends in an image without development dependencies, with an unprivileged user", () => {
     expect(all("USER")).toEqual(["1000:1000"])
     expect(all("COPY").map((rest) => readCopy(rest).from)).toEqual([
       "dependencies",
@@ -71,7 +71,7 @@ describe("the Dockerfile", () => {
     expect(all("RUN", dependencies?.instructions).join()).toContain("--omit=dev")
   })
 
-  it("sets variables that the configuration takes, and exposes the ports it then has", () => {
+  it("sets variables that the configuration knows, and exposes the ports that result", () => {
     const { NODE_ENV, ...env } = readVariables(all("ENV").join(" "))
     const { config } = readConfig({ env, folder: "/nowhere" })
     expect(NODE_ENV).toBe("production")
@@ -92,7 +92,7 @@ describe("the Dockerfile", () => {
 })
 
 describe("the .dockerignore", () => {
-  it("keeps back everything that the Dockerfile does not copy", () => {
+  it("excludes everything that the Dockerfile does not copy", () => {
     const rooms = new Set(files.filter((file) => isSent(ignore, file)).map((file) => file.split("/")[0]))
     expect([...rooms].sort()).toEqual(
       [".npmrc", "package-lock.json", "package.json", "packages", "scripts", "tsconfig.base.json"].sort(),

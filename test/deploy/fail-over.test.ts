@@ -16,7 +16,7 @@ afterEach(async () => {
   await compose.stop()
 })
 
-it("goes on with another primary when the first is killed, and the first follows that one when it returns", async () => {
+it("continues with another primary when the first is killed, and the first follows it after its return", async () => {
   await compose.start()
   for (const name of ["sentinel-1", "sentinel-2", "sentinel-3"])
     await eventually(() => seesAll(name), { within: 30_000, every: 100, what: `${name} sees all others` })

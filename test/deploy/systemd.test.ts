@@ -25,7 +25,7 @@ describe("the units of the gateway", () => {
     expect(filesIn("systemd")).toEqual(["systemd/sluice-gateway.service", "systemd/sluice-gateway.socket"])
   })
 
-  it("start it with flags that it takes, on the port that it would have", () => {
+  it("start it with valid flags, on its default port", () => {
     const [node, program, ...args] = (unit("sluice-gateway.service").get("Service.ExecStart") ?? "").split(
       " ",
     )
@@ -35,7 +35,7 @@ describe("the units of the gateway", () => {
     expect(unit("sluice-gateway.socket").get("Socket.ListenStream")).toBe(`0.0.0.0:${gateway.port}`)
   })
 
-  it("reload it by SIGHUP, and give it longer to end than it takes to drain", () => {
+  it("reload it by SIGHUP, and stop it no earlier than its drain ends", () => {
     const service = unit("sluice-gateway.service")
     expect(service.get("Service.ExecReload")).toBe("/bin/kill -HUP $MAINPID")
     expect(Number(service.get("Service.TimeoutStopSec")) * 1000).toBeGreaterThan(drain.delay + drain.deadline)

@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 
 describe.each(queries)("%s: %s", (_, expression) => {
-  it("asks only for metrics and labels that the service prints", () => {
+  it("uses only metrics and labels that the service exports", () => {
     const { metrics, matchers, groupings } = readQuery(expression)
     expect(metrics.filter((name) => name !== OF_PROMETHEUS.metric && !printed.samples.has(name))).toEqual([])
     const known = new Set(OF_PROMETHEUS.labels)
@@ -80,7 +80,7 @@ describe.each(queries)("%s: %s", (_, expression) => {
   })
 })
 
-it("shows every metric that the service prints on the dashboard", () => {
+it("shows every metric of the service on the Grafana dashboard", () => {
   const shown = new Set(
     dashboard.panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => readQuery(expr).metrics)),
   )
@@ -127,7 +127,7 @@ it("uses in an alert's text only labels that its expression leaves", () => {
   }
 })
 
-it("says on every panel what it shows, and lays no two over each other", () => {
+it("has a description on every panel, and no panels that overlap", () => {
   const taken = new Set<string>()
   for (const { title, type, description, gridPos } of dashboard.panels) {
     if (type !== "row") expect(description, title).toBeTruthy()
@@ -141,7 +141,7 @@ it("says on every panel what it shows, and lays no two over each other", () => {
   expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
 })
 
-it("knows every variable that a panel uses", () => {
+it("defines every variable that a panel uses", () => {
   const names = dashboard.templating.list.map(({ name }) => name)
   const used = [...deployText("grafana/dashboard.json").matchAll(/\$\{?(\w+)/g)].map(
     ([, name]) => name as string,

@@ -44,7 +44,7 @@ async function statusesOf(
 
 describe("a limit on a path", () => {
   it.each(["/login", "/v1/users"])(
-    "is met by every way to write %s, and none of them is forwarded",
+    "applies to every spelling of %s, and none of them is forwarded",
     async (path) => {
       const backend = await openBackend()
       const gateway = await openGateway({ upstream: backend, rules: used(path) })
@@ -64,7 +64,7 @@ describe("a limit on a path", () => {
     },
   )
 
-  it("forwards the path that the rules have seen, and the query as it came", async () => {
+  it("forwards the path that the rules matched, and the unchanged query", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend })
     const variants = pathVariants("/v1/users")
@@ -102,7 +102,7 @@ describe("a limit on an address", () => {
     "X-HTTP-Method-Override: OPTIONS",
   ]
 
-  it("is not escaped by a header that anybody can write", async () => {
+  it("is not evaded by a header that any client can send", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend, rules })
     expect((await fetch(gateway.url)).status).toBe(200)
@@ -112,7 +112,7 @@ describe("a limit on an address", () => {
     }
   })
 
-  it("is that of whoever a trusted proxy names", async () => {
+  it("counts the client that a trusted proxy names", async () => {
     const backend = await openBackend()
     const trusting = rules.replace("rules:", "identity: { trustedProxies: [loopback] }\nrules:")
     const gateway = await openGateway({ upstream: backend, rules: trusting })
@@ -123,7 +123,7 @@ describe("a limit on an address", () => {
     expect(await statusFrom("203.0.113.9, 198.51.100.1")).toBe(429)
   })
 
-  it("tells the upstream who asked, and not what the client made up", async () => {
+  it("sends the upstream the address of the client, and not what the client claims", async () => {
     let headers: NodeJS.Dict<string | string[]> = {}
     const backend = await openBackend((request, response) => {
       ;({ headers } = request)

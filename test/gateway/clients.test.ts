@@ -15,7 +15,7 @@ const curl = async (...args: string[]) =>
 const once = "{ limit: 1, window: 1h, algorithm: fixed-window }"
 
 describe("curl", () => {
-  it("gets, posts, and asks for a head", async () => {
+  it("sends GET, POST and HEAD", async () => {
     const backend = await openBackend(async (request, response) => {
       let body = ""
       for await (const piece of request) body += piece
@@ -27,7 +27,7 @@ describe("curl", () => {
     expect(await curl("--head", gateway.url)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*x-method: HEAD/)
   })
 
-  it("uploads a file of unknown length, and one whose sending it asks about first", async () => {
+  it("uploads a file of unknown length, and one with Expect: 100-continue", async () => {
     const backend = await openBackend(async (request, response) => {
       let length = 0
       for await (const piece of request) length += (piece as Buffer).length
@@ -46,7 +46,7 @@ describe("curl", () => {
     )
   })
 
-  it("does not send what is denied anyway", async () => {
+  it("does not send the body of a denied request", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({
       upstream: backend,
@@ -64,7 +64,7 @@ describe("curl", () => {
     expect(wrote).toBe("429 0")
   })
 
-  it("comes back on the same connection", async () => {
+  it("reuses its connection", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend })
     const url = `${gateway.url}/[1-5]`
@@ -74,7 +74,7 @@ describe("curl", () => {
 })
 
 describe("wrk", () => {
-  it("gets every answer right, those that pass and those that are denied", async () => {
+  it("gets a correct answer for every allowed and every denied request", async () => {
     const backend = await openBackend()
     const limit = "{ limit: 40, window: 1h, algorithm: fixed-window }"
     const gateway = await openGateway({

@@ -19,7 +19,7 @@ function blocks(language: string): string[] {
   )
 }
 
-it("answers the commands of the page as it shows", async () => {
+it("answers the commands of the page as the page shows", async () => {
   const [rules] = blocks("yaml")
   const [session] = blocks("console")
   const backend = await openBackend((_request, response) => response.end("from the application"))
@@ -36,7 +36,7 @@ it("answers the commands of the page as it shows", async () => {
   expect(backend.seen).toEqual(["GET /v1/items", "POST /login"])
 })
 
-it("has a configuration that is one", () => {
+it("has a valid configuration", () => {
   const { gateway } = configSchema.parse(parse(blocks("yaml")[1] ?? ""))
   expect(Object.keys(gateway.upstreams)).toEqual(["shop", "images"])
   expect(gateway.routes).toHaveLength(3)
@@ -84,7 +84,7 @@ it("shows a line of the access log with the fields that it has", () => {
   expect(JSON.parse(line)).toEqual(shown)
 })
 
-it("names the metrics that there are", () => {
+it("names every metric", () => {
   const named = new Set(page.match(/sluice_gateway_[a-z_]+/g))
   const sources = execFileSync("grep", ["-rhoE", "sluice_gateway_[a-z_]+", fromRoot("packages/server/src")])
   const families = sources.toString().replace(/_(?:bucket|count|sum)$/gm, "")

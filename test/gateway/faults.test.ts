@@ -35,39 +35,39 @@ async function problemOf(url: string, init?: RequestInit): Promise<[number, unkn
   return [response.status, code]
 }
 
-describe("an upstream that is slow or away", () => {
-  it("is answered for by 504 when its answer does not begin in time", async () => {
+describe("an upstream that is slow or unreachable", () => {
+  it("causes a 504 when its answer does not begin in time", async () => {
     const { proxy, gateway } = await openFaulty({ deadlines: { headers: "100ms" } })
     proxy.delay(60_000)
     expect(await problemOf(gateway.url)).toEqual([504, "UPSTREAM_TIMEOUT"])
   })
 
-  it("is answered for by 504 when it takes everything and says nothing", async () => {
+  it("causes a 504 when it reads everything and answers nothing", async () => {
     const { proxy, gateway } = await openFaulty({ deadlines: { headers: "100ms" } })
     proxy.halfOpen()
     expect(await problemOf(gateway.url)).toEqual([504, "UPSTREAM_TIMEOUT"])
   })
 
-  it("is answered for by 502 when nobody listens", async () => {
+  it("causes a 502 when nothing listens", async () => {
     const { proxy, gateway } = await openFaulty()
     await proxy.refuse()
     expect(await problemOf(gateway.url)).toEqual([502, "UPSTREAM_UNREACHABLE"])
   })
 
-  it("is answered for by 502 when it resets the connection, and not asked again where that may count twice", async () => {
+  it("causes a 502 when it resets the connection, and a POST is not repeated", async () => {
     const { backend, proxy, gateway } = await openFaulty()
     proxy.cut(0, "reset")
     expect(await problemOf(gateway.url, { method: "POST", body: "once" })).toEqual([502, "UPSTREAM_BROKEN"])
     expect(backend.seen).toEqual(["POST /"])
   })
 
-  it("is answered for by 502 when it hangs up in the middle of its head", async () => {
+  it("causes a 502 when it disconnects in the middle of its head", async () => {
     const { proxy, gateway } = await openFaulty()
     proxy.cut(20)
     expect((await problemOf(gateway.url, { method: "POST" }))[0]).toBe(502)
   })
 
-  it("ends its answer short when it hangs up in the middle of it, so that nobody takes it for whole", async () => {
+  it("leaves a visibly incomplete answer when it disconnects in the middle", async () => {
     const { proxy, gateway } = await openFaulty()
     proxy.cut(50_000)
     const response = await fetch(`${gateway.url}/long`)
@@ -75,21 +75,21 @@ describe("an upstream that is slow or away", () => {
     await expect(response.arrayBuffer()).rejects.toThrow()
   })
 
-  it("is cut off when its body stalls", async () => {
+  it("is disconnected when its body stalls", async () => {
     const { proxy, gateway } = await openFaulty({ deadlines: { bodyIdle: "150ms" } })
     proxy.cut(50_000, "silence")
     const response = await fetch(`${gateway.url}/long`)
     await expect(response.arrayBuffer()).rejects.toThrow()
   })
 
-  it("may take its time as long as something comes", async () => {
+  it("may be slow as long as data arrives", async () => {
     const { proxy, gateway } = await openFaulty({ deadlines: { bodyIdle: "1s", headers: "5s" } })
     proxy.throttle(100_000)
     const response = await fetch(`${gateway.url}/long`)
     expect((await response.arrayBuffer()).byteLength).toBe(100_000)
   })
 
-  it("is well again as soon as it answers again", async () => {
+  it("receives requests again as soon as it answers", async () => {
     const { proxy, gateway } = await openFaulty({ deadlines: { headers: "100ms" } })
     await proxy.refuse()
     expect((await fetch(gateway.url)).status).toBe(502)
@@ -97,7 +97,7 @@ describe("an upstream that is slow or away", () => {
     await eventually(async () => (await fetch(gateway.url)).status === 200)
   })
 
-  it("hears that the client went away", async () => {
+  it("notices that the client disconnected", async () => {
     const { proxy, gateway } = await openFaulty()
     proxy.throttle(10_000)
     const gone = new AbortController()
@@ -109,7 +109,7 @@ describe("an upstream that is slow or away", () => {
 })
 
 describe("an upstream that lies", () => {
-  it.each(lies)("is answered for by 502, and its connection not used again: $name", async ({ bytes }) => {
+  it.each(lies)("causes a 502, and its connection is not reused: $name", async ({ bytes }) => {
     let isLying = true
     const liar = await openLiar((socket) => {
       socket.write(
@@ -127,7 +127,7 @@ describe("an upstream that lies", () => {
   })
 
   it.each(lateLies)(
-    "ends its answer short, and its connection is not used again: $name",
+    "leaves an incomplete answer, and its connection is not reused: $name",
     async ({ bytes }) => {
       let isLying = true
       const liar = await openLiar((socket) => {

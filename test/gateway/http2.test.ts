@@ -45,7 +45,7 @@ const rules = (more: string) =>
   `version: 1\nrules: [{ id: api, limits: [{ limit: 10, window: 1h, algorithm: fixed-window }] ${more} }]`
 
 describe("over HTTP/2", () => {
-  it("a request that passes shows its limit, and one that is denied a problem", async () => {
+  it("an allowed request gets the headers of its limit, and a denied one a problem", async () => {
     const backend = await openBackend()
     const { session } = await openSession(backend, rules(", cost: 10"))
     const passed = await ask(session, "/a")
@@ -80,7 +80,7 @@ describe("over HTTP/2", () => {
     expect(backend.seen).toEqual(["POST /", "GET /still"])
   })
 
-  it("what the answer costs is settled", async () => {
+  it("the cost in the answer is charged", async () => {
     const backend = await openBackend((_request, response) => response.setHeader("x-cost", "4").end())
     const { gateway, session } = await openSession(backend, rules(", cost: { responseHeader: x-cost }"))
     expect((await ask(session, "/")).headers["x-ratelimit-remaining"]).toBe("9")

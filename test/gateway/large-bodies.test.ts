@@ -38,7 +38,7 @@ const pouring = (request: IncomingMessage, response: ServerResponse): void => {
 }
 
 describe("a large body", () => {
-  it("goes up and comes down whole, chunked and with a length, at flat memory", async () => {
+  it("is uploaded and downloaded completely, chunked and with a length, in constant memory", async () => {
     const backend = await openBackend(pouring)
     const gateway = await startGatewayProcess(backend)
     const upload = async (headers: Record<string, string>) => {
@@ -64,7 +64,7 @@ describe("a large body", () => {
     process.stdout.write(`bodies of ${size / MIB} MiB: peak memory grew by ${grown.toFixed(1)} MiB\n`)
   }, 300_000)
 
-  it("does not leave the upstream faster than a slow client takes it", async () => {
+  it("is read from the upstream no faster than a slow client reads it", async () => {
     let sent = 0
     const backend = await openBackend((_request, response) => {
       response.writeHead(200, { "content-length": 512 * MIB })
@@ -84,7 +84,7 @@ describe("a large body", () => {
     expect(sent).toBeLessThan(64 * MIB)
   })
 
-  it("does not leave the client faster than a slow upstream takes it", async () => {
+  it("is read from the client no faster than a slow upstream reads it", async () => {
     const backend = await openBackend((request) => void request.pause())
     const gateway = await openGateway({ upstream: backend })
     const socket = await dial(gateway.port)

@@ -8,8 +8,8 @@ import { dial, exchange, openBackend, openGateway } from "./bed.js"
 const ahead = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nTE: x\r\n\r\n`
 const ADMIN = "POST /admin HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
 
-describe("a client that sends many requests ahead", () => {
-  it("has one of them under way at a time, and others are answered meanwhile", async () => {
+describe("a client that pipelines many requests", () => {
+  it("has one of them in progress at a time, and other clients are answered meanwhile", async () => {
     const held: ServerResponse[] = []
     const backend = await openBackend((request, response) => {
       if (request.url === "/other") response.end("other")
@@ -30,7 +30,7 @@ describe("a client that sends many requests ahead", () => {
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(1)
   })
 
-  it("gets all the answers, in their order", async () => {
+  it("gets all answers in order", async () => {
     const backend = await openBackend((request, response) => response.end(`<${request.url}>`))
     const gateway = await openGateway({ upstream: backend })
     const paths = Array.from({ length: 300 }, (_, i) => `/${i}`)
@@ -38,7 +38,7 @@ describe("a client that sends many requests ahead", () => {
     expect([...text.matchAll(/<(.*?)>/g)].map(([, path]) => path)).toEqual(paths)
   })
 
-  it("does not keep anybody waiting with 100,000 of them, nor when it hangs up", async () => {
+  it("does not delay others with 100,000 of them, nor when it disconnects", async () => {
     const backend = await openBackend((request, response) => {
       if (request.url === "/other") response.end("other")
     })
@@ -59,7 +59,7 @@ describe("a client that sends many requests ahead", () => {
     expect(longest).toBeLessThan(1_000)
   })
 
-  it("loses its connection when the upstream is busy, and is not refused a thousand times", async () => {
+  it("is disconnected when the upstream is busy, and not refused a thousand times", async () => {
     const backend = await openBackend(() => undefined)
     const settings = {
       upstream: [],
@@ -77,7 +77,7 @@ describe("a client that sends many requests ahead", () => {
     expect([statuses, isClosed]).toEqual([[503], true])
   })
 
-  it("hears the answer to the first before it hears what is wrong with what follows", async () => {
+  it("gets the answer to the first before the error for the next", async () => {
     const backend = await openBackend(
       (_request, response) => void setTimeout(() => response.end("late"), 100),
     )
@@ -89,7 +89,7 @@ describe("a client that sends many requests ahead", () => {
   })
 })
 
-describe("what stands behind a refused request", () => {
+describe("data after a refused request", () => {
   const manyHeaders = Array.from({ length: 200 }, (_, i) => `x-${i}: y\r\n`).join("")
 
   it.each([
@@ -107,7 +107,7 @@ describe("what stands behind a refused request", () => {
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     ],
     ["too many headers", `GET / HTTP/1.1\r\nHost: a\r\n${manyHeaders}\r\n`],
-  ])("is never passed on, and the connection is closed: %s", async (_, refused) => {
+  ])("is never forwarded, and the connection is closed: %s", async (_, refused) => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend })
     // A connection to the upstream is there already, so that whatever is passed on gets there.
@@ -119,7 +119,7 @@ describe("what stands behind a refused request", () => {
     expect(backend.seen).toEqual(["GET /"])
   })
 
-  it("is never passed on when it comes in another packet", async () => {
+  it("is never forwarded when it arrives in another packet", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend })
     const socket = await dial(gateway.port)
@@ -130,7 +130,7 @@ describe("what stands behind a refused request", () => {
   })
 })
 
-describe("a client that would rather speak HTTP/2 in clear", () => {
+describe("a client that offers cleartext HTTP/2", () => {
   const upgrade =
     "Connection: Upgrade, HTTP2-Settings, X-Secret\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
 
@@ -145,7 +145,7 @@ describe("a client that would rather speak HTTP/2 in clear", () => {
     expect(backend.seen).toEqual([])
   })
 
-  it("has its other words about the connection kept", async () => {
+  it("keeps its other connection options", async () => {
     let headers: NodeJS.Dict<string | string[]> = {}
     const backend = await openBackend((request, response) => {
       ;({ headers } = request)
@@ -163,11 +163,11 @@ describe("a client that would rather speak HTTP/2 in clear", () => {
   })
 })
 
-describe("headers that a client may try", () => {
+describe("unusual headers of a client", () => {
   const rules =
     "version: 1\nrules: [{ id: once, limits: [{ limit: 1, window: 1h, algorithm: fixed-window }] }]"
 
-  it("are limited like all others when they expect something unknown", async () => {
+  it("with an unknown expectation do not evade a limit", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend, rules })
     const expecting = "GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n"
@@ -177,7 +177,7 @@ describe("headers that a client may try", () => {
   })
 
   it.each(["X-HTTP-Method-Override", "x_http_method", "X-Method-Override"])(
-    "do not turn one method into another: %s is passed on only where the route says so",
+    "do not change the method: %s is forwarded only if the route allows it",
     async (name) => {
       const seen: unknown[] = []
       const backend = await openBackend((request, response) => {

@@ -15,7 +15,7 @@ const times = (limit: number) => `{ limit: ${limit}, window: 1h, algorithm: fixe
 const asked = { method: "GET", path: "/", ip: "127.0.0.1" }
 
 describe("a denied request", () => {
-  it("is answered 429 with a problem and when to come back, and never reaches the upstream", async () => {
+  it("is answered 429 with a problem and retry-after, and never reaches the upstream", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend, rules: rule(times(1)) })
     expect((await fetch(gateway.url)).status).toBe(200)
@@ -36,7 +36,7 @@ describe("a denied request", () => {
     expect([denied.status, await denied.json()]).toEqual([503, { error: "busy" }])
   })
 
-  it("is answered before its body is read, and is not told to send it", async () => {
+  it("is answered before its body is read, without 100 Continue", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend, rules: rule(times(1)) })
     await fetch(gateway.url)
@@ -50,7 +50,7 @@ describe("a denied request", () => {
     expect(backend.seen).toEqual(["GET /"])
   })
 
-  it("keeps its connection where there is nothing left to read", async () => {
+  it("keeps its connection if nothing is left to read", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend, rules: rule(times(1)) })
     const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -61,7 +61,7 @@ describe("a denied request", () => {
 })
 
 describe("an admitted request", () => {
-  it("shows its limit on the answer, in place of what the upstream says of its own", async () => {
+  it("shows its limit on the answer instead of the upstream's own headers", async () => {
     const backend = await openBackend((_request, response) => {
       response.setHeader("X-RateLimit-Limit", "7").setHeader("X-Other", "kept").end()
     })
@@ -73,7 +73,7 @@ describe("an admitted request", () => {
     expect(headers.get("x-other")).toBe("kept")
   })
 
-  it("leaves the headers of the upstream alone where no rule applies", async () => {
+  it("keeps the headers of the upstream if no rule applies", async () => {
     const backend = await openBackend((_request, response) => {
       response.setHeader("X-RateLimit-Limit", "7").end()
     })
@@ -81,7 +81,7 @@ describe("an admitted request", () => {
     expect((await fetch(gateway.url)).headers.get("x-ratelimit-limit")).toBe("7")
   })
 
-  it("follows rules that change while it runs", async () => {
+  it("is limited by new rules at once", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend, rules: rule(times(1)) })
     expect((await fetch(gateway.url)).status).toBe(200)
@@ -95,7 +95,7 @@ describe("an admitted request", () => {
 describe("a queueing limit", () => {
   const queue = (limit: string) => rule(`{ ${limit}, algorithm: leaky-bucket, overflow: queue }`)
 
-  it("holds requests so that they reach the upstream one after the other", async () => {
+  it("delays requests so that they reach the upstream one after the other", async () => {
     const arrivals: number[] = []
     const backend = await openBackend((_request, response) => {
       arrivals.push(performance.now())
@@ -113,7 +113,7 @@ describe("a queueing limit", () => {
     for (const [i, at] of arrivals.entries()) expect(at - asked).toBeGreaterThan(i * 100 - 2)
   })
 
-  it("frees the place of a client that goes away while it is held, and does not ask the upstream", async () => {
+  it("frees the place of a client that disconnects while it is delayed, and forwards nothing", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend, rules: queue("limit: 2, window: 1h, burst: 2") })
     await fetch(gateway.url)
@@ -126,7 +126,7 @@ describe("a queueing limit", () => {
     expect(backend.seen).toEqual(["GET /"])
   })
 
-  it("denies what it has no place to hold", async () => {
+  it("denies requests when the queue is full", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({
       upstream: backend,
@@ -139,11 +139,11 @@ describe("a queueing limit", () => {
   })
 })
 
-describe("what the answer changes", () => {
+describe("charges by the answer", () => {
   const left = async (gateway: Awaited<ReturnType<typeof openGateway>>) =>
     (await gateway.core.engine.peek(asked)).remaining
 
-  it("gives back a request by the status that the upstream answers", async () => {
+  it("refunds a request by the status of the upstream's answer", async () => {
     const backend = await openBackend((request, response) => {
       response.statusCode = Number(request.url?.slice(1)) || 200
       response.end()
@@ -155,7 +155,7 @@ describe("what the answer changes", () => {
     expect(await left(gateway)).toBe(3)
   })
 
-  it("gives back a request that no upstream answered", async () => {
+  it("refunds a request that no upstream answered", async () => {
     const backend = await openBackend((request) => request.socket.destroy())
     const gateway = await openGateway({ upstream: backend, rules: rule(times(5), ", refundOn: 5xx") })
     expect((await fetch(gateway.url, { method: "POST" })).status).toBe(502)
@@ -192,7 +192,7 @@ describe("what the answer changes", () => {
     await eventually(async () => (await left(gateway)) === 958)
   })
 
-  it("leaves the charge of a client that went away before it was answered", async () => {
+  it("keeps the charge of a client that disconnected before the answer", async () => {
     const backend = await openBackend(() => undefined)
     const gateway = await openGateway({ upstream: backend, rules: rule(times(5), ", refundOn: [4xx, 5xx]") })
     const socket = await dial(gateway.port)
@@ -244,7 +244,7 @@ describe("on Redis", () => {
     return server
   }
 
-  it("two gateways count as one, and settle as one", async () => {
+  it("two gateways share counters and refunds", async () => {
     const server = await openServer()
     const backend = await openBackend((request, response) => {
       response.statusCode = request.url === "/fails" ? 500 : 200
@@ -267,7 +267,7 @@ describe("on Redis", () => {
     expect((await fetch(one.url)).status).toBe(429)
   })
 
-  it("a store that is away is a degraded decision, in time, and not a failure", async () => {
+  it("an unreachable store causes a degraded decision in time, and not a failure", async () => {
     const server = await openServer()
     const backend = await openBackend()
     const client = new Redis(server.url, { maxRetriesPerRequest: 0, enableOfflineQueue: false })

@@ -10,7 +10,7 @@ beforeAll(buildServer, 60_000)
 afterEach(killAll)
 
 describe("nginx as the upstream", () => {
-  it("is answered through as if nothing were between: HEAD, 204, 304, ranges, its own 404", async () => {
+  it("has its answers relayed unchanged: HEAD, 204, 304, ranges, its own 404", async () => {
     const nginx = await openNginx("location /empty { return 204; }", {
       files: { "page.txt": "0123456789".repeat(1_000) },
     })
@@ -42,7 +42,7 @@ describe("nginx as the upstream", () => {
     expect([known.status, known.body, known.headers.etag]).toEqual([304, "", etag])
   })
 
-  it("may close a kept connection after every few requests, and no request fails of it", async () => {
+  it("may close a kept connection after a few requests without a failed request", async () => {
     const nginx = await openNginx('keepalive_requests 3; location / { return 200 "ok"; }')
     const { url } = await openGateway({ upstream: nginx })
     const statuses = new Map<number, number>()
@@ -65,7 +65,7 @@ identity: { trustedProxies: [127.0.0.1/32] }
 rules:
   - { id: per-address, keyBy: ip, limits: [{ algorithm: sliding-window-log, limit: 3, window: 1h }] }
 `
-  it("is believed where it is trusted: each client has its own limit, and cannot choose another", async () => {
+  it("is a trusted proxy: each client has its own limit, and cannot choose another", async () => {
     const backend = await openBackend((asked, response) => response.end(asked.headers["x-forwarded-for"]))
     const gateway = await openGateway({ upstream: backend, rules: THREE })
     // The client's address is a header here, since all clients of this test have the same.

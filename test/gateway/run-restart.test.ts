@@ -72,7 +72,7 @@ it("restarts while clients upload without one failed request, and each body arri
   expect(gateway.logged().filter(({ msg }) => msg === "stopped")).toHaveLength(2)
 })
 
-it("finishes an answer that is under way before it ends", async () => {
+it("finishes an answer in progress before it exits", async () => {
   const backend = await openBackend((asked, response) => {
     if (asked.url !== "/long") return void response.end()
     response.write("first,")

@@ -83,7 +83,7 @@ it("forwards what its rules allow, and denies the rest without asking the backen
   expect(backend.seen).toEqual(["GET /items?n=0", "GET /items?n=1", "GET /items?n=2"])
 })
 
-it("says all that is wrong with its configuration, and ends with 1", async () => {
+it("reports every mistake in its configuration, and exits with 1", async () => {
   const { ended, stderr } = run(["gateway", "--upstream", "localhost:3000", "--gateway.tls.cert", "cert.pem"])
   expect(await ended).toEqual([1, null])
   expect(stderr()).toContain(
@@ -95,7 +95,7 @@ it("says all that is wrong with its configuration, and ends with 1", async () =>
   expect(stderr()).not.toContain("    at ")
 })
 
-it("says what to do when its port is taken", async () => {
+it("suggests what to do when its port is in use", async () => {
   const { address } = await startGateway(["--upstream", "http://127.0.0.1:1"])
   const { ended, stderr } = run([
     ...["gateway", "--upstream", "http://127.0.0.1:1", "--control.port=0"],
@@ -105,7 +105,7 @@ it("says what to do when its port is taken", async () => {
   expect(stderr()).toMatch(/is taken by another program[\s\S]*--gateway.port \d+/)
 })
 
-it("writes a line for each request, and tells the metrics by route", async () => {
+it("writes a line for each request, and exports metrics by route", async () => {
   const backend = await openBackend((request, response) => {
     response.statusCode = request.url === "/api/missing" ? 404 : 200
     response.end("ok")
@@ -150,7 +150,7 @@ it("writes a line for each request, and tells the metrics by route", async () =>
 })
 
 describe("a reload", () => {
-  it("sends new requests elsewhere, and drops no connection, no answer under way and no WebSocket", async () => {
+  it("sends new requests to the new upstream, and drops no connection, no answer in progress and no WebSocket", async () => {
     const begun: ServerResponse[] = []
     const old = await openBackend((request, response) => {
       if (request.url !== "/stream") return void response.end("old")
@@ -189,7 +189,7 @@ describe("a reload", () => {
     agent.destroy()
   })
 
-  it("leaves what is in force when the configuration has a mistake, and says which", async () => {
+  it("keeps the old configuration when the new one has a mistake, and names it", async () => {
     const backend = await openBackend()
     const config = configOf({ upstream: [`http://${LOOPBACK}:${backend.port}`] })
     const { url, reload, logged } = await startGateway(["--config", config])
@@ -202,7 +202,7 @@ describe("a reload", () => {
     expect(await (await fetch(url)).text()).toBe("from the backend")
   })
 
-  it("names the settings that it cannot follow", async () => {
+  it("names the settings that need a restart", async () => {
     const upstream = ["http://127.0.0.1:1"]
     const config = configOf({ upstream })
     const { reload, logged } = await startGateway(["--config", config])

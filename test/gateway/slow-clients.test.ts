@@ -58,7 +58,7 @@ describe("1,000 slow clients", () => {
     60_000,
   )
 
-  it("are cut off when their heads do not come in time, and cannot keep others out for longer", async () => {
+  it("are disconnected when their heads do not arrive in time, and block others no longer", async () => {
     const backend = await openBackend()
     const gateway = await startGatewayProcess(backend, [
       "--limits.requestTimeout=1s",
@@ -70,7 +70,7 @@ describe("1,000 slow clients", () => {
     expect(backend.seen.length).toBeGreaterThan(0)
   }, 60_000)
 
-  it("are cut off when their bodies stall, and the upstream is freed with them", async () => {
+  it("are disconnected when their bodies stall, which frees the upstream", async () => {
     const backend = await openBackend((request) => void request.resume())
     const gateway = await startGatewayProcess(backend, ["--gateway.deadlines.bodyIdle=500ms"])
     const sockets = Array.from({ length: COUNT }, () =>

@@ -38,7 +38,7 @@ describe("a slow upload", () => {
   it.each([
     ["with a length", HEAD],
     ["in chunks", "POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nFFFFF\r\nx"],
-  ])("is answered 408 when it is slower than it may be: %s", async (_, head) => {
+  ])("is answered 408 below the minimum rate: %s", async (_, head) => {
     const backend = await readAll()
     const settings = { uploads: { rate: 1_000, grace: "200ms" } }
     const gateway = await openGateway({ upstream: backend, settings })
@@ -50,7 +50,7 @@ describe("a slow upload", () => {
     )
   })
 
-  it("is left alone when it is as fast as it must be, and while the upstream is slower than the client", async () => {
+  it("is not ended at the minimum rate, nor while the upstream is slower than the client", async () => {
     const backend = await openBackend((incoming, response) => {
       // Takes nothing for longer than the grace, then everything.
       setTimeout(() => incoming.resume().on("end", () => response.end("from the backend")), 700)
@@ -63,7 +63,7 @@ describe("a slow upload", () => {
     expect([answer.statusCode, await text(answer)]).toEqual([200, "from the backend"])
   })
 
-  it("may take for ever where no rate is asked for", async () => {
+  it("has no time limit without a minimum rate", async () => {
     const backend = await openBackend((incoming, response) => {
       incoming.on("data", () => response.write(".")).on("end", () => response.end("from the backend"))
     })
@@ -75,7 +75,7 @@ describe("a slow upload", () => {
     )
   })
 
-  it("needs no connection to the upstream before there is something to send", async () => {
+  it("takes no connection to the upstream before there is something to send", async () => {
     const backend = await readAll()
     const gateway = await openGateway({ upstream: backend })
     const socket = await dialFrom(LOOPBACK, gateway.port)
@@ -90,7 +90,7 @@ describe("a slow upload", () => {
     expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it("in chunks holds one of eight connections at most before there is something to send", async () => {
+  it("in chunks takes at most one of eight connections before there is something to send", async () => {
     const backend = await openBackend((incoming, response) => {
       incoming.on("data", () => response.write(".")).on("end", () => response.end())
       response.flushHeaders()
@@ -128,7 +128,7 @@ describe("a slow upload", () => {
 })
 
 describe("a client with many slow uploads", () => {
-  it("leaves others their part of the connections, and of the places to wait for one", async () => {
+  it("leaves other clients their share of the connections, and of the queue for one", async () => {
     const backend = await openBackend((incoming, response) => {
       if (incoming.url === "/slow") incoming.resume()
       else response.end("from the backend")

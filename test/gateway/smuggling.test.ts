@@ -47,7 +47,7 @@ describe("a request that can be read in two ways", () => {
     expect(backend.seen).toEqual([])
   })
 
-  it("does not bring down what others have under way", async () => {
+  it("does not break the requests of others in progress", async () => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend })
     const attacks = [...smuggled, ...misdirected].map(({ bytes }) => exchange(gateway.port, bytes, 100))
@@ -98,7 +98,7 @@ describe("what is forwarded", () => {
     expect(framing).toEqual([["content-length"], ["transfer-encoding"], []])
   })
 
-  it("has no header that its Connection named, and none that is for one hop", async () => {
+  it("has no header that Connection names, and no hop-by-hop header", async () => {
     let headers: NodeJS.Dict<string | string[]> = {}
     const backend = await openBackend((request, response) => {
       ;({ headers } = request)
@@ -137,7 +137,7 @@ describe("what is forwarded", () => {
     expect(text.toLowerCase()).not.toContain("x-internal")
   })
 
-  it("keeps headers that somebody must not be able to take away by naming them in Connection", async () => {
+  it("keeps headers that a client must not be able to remove by naming them in Connection", async () => {
     let headers: NodeJS.Dict<string | string[]> = {}
     const backend = await openBackend((request, response) => {
       ;({ headers } = request)

@@ -27,7 +27,7 @@ it.each([
   ["to requests with TE", "GET / HTTP/1.1\r\nHost: a\r\nTE: x\r\n\r\n", false],
   ["over TLS", plain, true],
 ])(
-  "a client that never reads its denials is cut off: %s",
+  "a client that never reads its denials is disconnected: %s",
   async (_, ask, isTls) => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-"))
     afterThis(() => rmSync(folder, { recursive: true }))

@@ -67,13 +67,13 @@ async function bodies(url: string, count: number): Promise<string> {
 }
 
 describe("several targets", () => {
-  it("are asked in turn", async () => {
+  it("receive requests in turn", async () => {
     const [a, b] = [await named("a"), await named("b")]
     const { url } = await open({ upstream: [a.origin, b.origin] })
     expect(await bodies(url, 6)).toBe("ababab")
   })
 
-  it("are asked by how busy they are where that is wanted", async () => {
+  it("receive requests by their load with least connections", async () => {
     const slow = await openBackend(() => {})
     const b = await named("b")
     const targets = [`http://${LOOPBACK}:${slow.port}`, b.origin]
@@ -86,7 +86,7 @@ describe("several targets", () => {
     stop.abort()
   })
 
-  it("cost no request when one of them goes away, and it is then left alone", async () => {
+  it("lose no request when one of them fails, and it then receives none", async () => {
     const [a, b] = [await named("a"), await named("b")]
     const { url } = await open({
       upstreams: { u: { targets: [a.origin, b.origin], ejection: { failures: 2, for: "1h" } } },
@@ -118,7 +118,7 @@ describe("health checks", () => {
     await eventually(async () => (await bodies(url, 2)).includes("a"))
   })
 
-  it("answer 503 at once when no target is well", async () => {
+  it("answer 503 at once when no target is healthy", async () => {
     const upstream = { targets: [await nobody(), await nobody()], health: { path: "/", interval: "1h" } }
     const { url } = await open({ upstreams: { u: upstream } })
     const response = await fetch(url)
@@ -146,7 +146,7 @@ describe("routes", () => {
 })
 
 describe("an https upstream", () => {
-  it("is reached when its certificate is good, and 502 when it is not", async () => {
+  it("is reached if its certificate is valid, and causes a 502 otherwise", async () => {
     const certificate = makeCertificate(["upstream.test"])
     const server = createHttpsServer(certificate, (request, response) => response.end(request.headers.host))
     server.listen(0, LOOPBACK)
@@ -171,7 +171,7 @@ describe("an https upstream", () => {
 })
 
 describe("a reload", () => {
-  it("writes the access log as it is told now", async () => {
+  it("uses the new settings of the access log", async () => {
     const a = await named("a")
     const [first, second] = [join(folder(), "first.log"), join(folder(), "second.log")]
     const upstream = [a.origin]
@@ -185,7 +185,7 @@ describe("a reload", () => {
     await bodies(url, 1)
   })
 
-  it("lets a request that was held go where it was going", async () => {
+  it("lets a delayed request proceed to its old upstream", async () => {
     const [a, b] = [await named("a"), await named("b")]
     const queue = { algorithm: "leaky-bucket", overflow: "queue", limit: 1, window: "300ms", burst: 5 }
     const { url, reload, decided } = await open({ upstream: [a.origin] }, [queue])
@@ -207,7 +207,7 @@ describe("a reload", () => {
     expect(await bodies(url, 1)).toBe("a")
   })
 
-  it("leaves everything as it is when the new log cannot be written", async () => {
+  it("changes nothing when the new log cannot be written", async () => {
     const [a, b] = [await named("a"), await named("b")]
     const { url, reload } = await open({ upstream: [a.origin] })
     const file = join(folder(), "none", "access.log")

@@ -166,7 +166,7 @@ it.each(BUCKETS)("$algorithm has the compact form, for one check and for many", 
   await store.close()
 })
 
-it("goes on in the general form when a state was written under another policy, and only then", async () => {
+it("uses the general form when a state was written under another policy, and only then", async () => {
   const isCompact: boolean[] = []
   const store = redisStore(watched(isCompact), OPTIONS)
   const namespace = new Namespace("changed")
@@ -179,7 +179,7 @@ it("goes on in the general form when a state was written under another policy, a
   await store.close()
 })
 
-it("leaves a key of another type alone, and fails only the checks on it", async () => {
+it("does not change a key of another type, and fails only the checks on it", async () => {
   const store = redisStore(client, { deadline: "10s", heartbeat: 0 })
   const policy = compilePolicy({ algorithm: "token-bucket", limit: 5, window: "1m" }, "")
   const namespace = new Namespace("types")

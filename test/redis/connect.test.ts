@@ -54,7 +54,7 @@ describe("connectRedis", () => {
   })
 
   it.each(["redis", "redis+sentinel", "redis+cluster", "redis+ring"])(
-    "answers by itself while there is nothing at %s://, says so, and tells no password",
+    "decides locally while nothing answers at %s://, reports it, and shows no password",
     async (scheme) => {
       const { port, release } = await reservePort()
       const name = scheme === "redis+sentinel" ? "/main" : ""

@@ -54,7 +54,7 @@ describe.each(topologies)("$name", ({ open }) => {
   })
   afterAll(() => store.close())
 
-  it("allows what charges nothing, at the time it was given", async () => {
+  it("allows a check without charges, at the given time", async () => {
     const nothing = { allowed: true, now: AT, verdicts: [], degraded: undefined }
     expect(await store.check([], AT)).toEqual(nothing)
     expect(await store.decide([], AT)).toEqual(nothing)

@@ -38,7 +38,7 @@ afterEach(() => {
 })
 
 describe("a store of one copy under a limiter of the other", () => {
-  it("keeps blocks in Redis, and tells every instance of them", async () => {
+  it("keeps blocks in Redis, and notifies every instance", async () => {
     const [one, other] = await twoCopies()
     const stores = await Promise.all(
       [one, one].map(async ({ redis: { redisStore } }) => {

@@ -82,7 +82,7 @@ describe.each(variants)("$title", ({ limit }) => {
     expect(after).toMatchObject({ value: { allowed: true, remaining: 7 } })
   })
 
-  it("leaves what it cannot read as it is", async () => {
+  it("does not change a value that it cannot read", async () => {
     const store = await redis.store()
     const bad = new Counter(store, limit)
     await plant(nameOf(bad), notStrings[0] as Plant)

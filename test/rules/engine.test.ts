@@ -43,7 +43,7 @@ const hourly = (limit: number) => [{ limit, window: "1h", algorithm: "token-buck
 const from = (ip: string) => ({ method: "GET", path: "/", ip })
 
 describe("rules on Redis", () => {
-  it("are counted together by all instances, with none admitted too many", async () => {
+  it("are counted together by all instances, which admit no request too many", async () => {
     const rules = [
       { id: "client", limits: hourly(20) },
       { id: "all", keyBy: "global", limits: hourly(50) },
@@ -64,7 +64,7 @@ describe("rules on Redis", () => {
     await expectOnlyExpiringKeys([server])
   })
 
-  it("hold no API key in clear, and need a secret to hash them alike", async () => {
+  it("store no API key in clear, and need a secret to hash keys the same", async () => {
     const rules = [{ id: "api", keyBy: "apiKey", limits: hourly(3) }]
     await expect(instance(rules)).rejects.toThrow("SECRET_MISSING")
     await (await instance(rules, "shared")).check({ apiKey: "sk-very-secret" })
@@ -80,7 +80,7 @@ describe("rules on Redis", () => {
     ["header:x-api-key", (engine) => engine.check({ headers: { "x-api-key": "sk-secret" } })],
     ["apiKey", (engine) => engine.checkRateLimit("apiKey:sk-secret", { rule: "api" })],
     ["apiKey", (engine) => engine.checkRateLimit("apiKey:sk-secret")],
-  ])("hold no credential in clear when they count by %s, and need a secret", async (keyBy, ask) => {
+  ])("store no credential in clear when they count by %s, and need a secret", async (keyBy, ask) => {
     const rules = [{ id: "api", keyBy, limits: hourly(3) }]
     await expect(instance(rules)).rejects.toThrow("SECRET_MISSING")
     await ask(await instance(rules, "shared"))
@@ -91,7 +91,7 @@ describe("rules on Redis", () => {
     expect(keys.join()).not.toContain("secret")
   })
 
-  it("decide each its own way when Redis is gone, and all together still pass or do not", async () => {
+  it("follow their own onStoreFailure when Redis is away, and a request still passes all of them or none", async () => {
     const engine = await instance([
       { id: "login", match: { path: "/login" }, limits: hourly(5), onStoreFailure: "deny" },
       { id: "search", match: { path: "/search" }, limits: hourly(2), onStoreFailure: "allow" },
@@ -124,7 +124,7 @@ describe("rules on Redis", () => {
     })
   })
 
-  it("leave no key behind once a rule is deleted and its windows are over", async () => {
+  it("leave no key after a rule is deleted and its windows have ended", async () => {
     const before = await instance([
       { id: "gone", limits: [{ limit: 5, window: "1s", algorithm: "fixed-window" }] },
     ])
@@ -138,7 +138,7 @@ describe("rules on Redis", () => {
 })
 
 describe("an engine whose rules change", () => {
-  it("finishes each decision on the set it began with, and says which", async () => {
+  it("finishes each decision with the set that it began with, and names the revision", async () => {
     const set = (limit: number) => ({ version: 1 as const, rules: [{ id: "a", limits: hourly(limit) }] })
     const source = objectRules(set(1_000))
     const client = new Redis(server.port, "127.0.0.1")

@@ -17,7 +17,7 @@ const initial = setWith(5)
 describe("lastGood", () => {
   const copy = () => join(stage.folder, "rules.json")
 
-  it("is what an instance starts from while Redis is away, and says so", async () => {
+  it("lets an instance start while Redis is away, which reports it", async () => {
     const proxy = stage.later(await FaultProxy.start(stage.server))
     const first = await stage.open({ initial, lastGood: copy() })
     await first.source.save(setWith(6), { by })
@@ -41,7 +41,7 @@ describe("lastGood", () => {
     expect(JSON.parse(readFileSync(copy(), "utf8"))).toMatchObject({ revision: 2, document: setWith(6) })
   })
 
-  it("seeds a Redis that has lost everything before anyone came back, rather than `initial`", async () => {
+  it("seeds a Redis that has lost everything, and takes precedence over initial", async () => {
     const first = await stage.open({ initial, lastGood: copy() })
     await first.source.save(setWith(6), { by })
     await first.source.close()
@@ -77,7 +77,7 @@ describe("lastGood", () => {
     expect(source.current.revision).toBe(1)
   })
 
-  it("that cannot be written is reported, and the rules are followed all the same", async () => {
+  it("that cannot be written is reported, and the rules are still followed", async () => {
     const { kinds, source } = await stage.open({ initial, lastGood: join(stage.folder, "none", "copy") })
     await source.save(setWith(6), { by })
     expect(kinds()).toEqual(["unavailable", "unavailable"])
@@ -86,7 +86,7 @@ describe("lastGood", () => {
 })
 
 describe("redisRules without rules", () => {
-  it("says that Redis is away when there is no copy either", async () => {
+  it("report that Redis is away when there is no copy either", async () => {
     const proxy = stage.later(await FaultProxy.start(stage.server))
     await proxy.refuse()
     const nodeRedis = createClient({ url: proxy.url })
@@ -118,7 +118,7 @@ describe("redisRules without rules", () => {
     await expect(stage.open(options as object)).rejects.toMatchObject({ code })
   })
 
-  it("refuses what is no client, by its own name", async () => {
+  it("refuses an invalid client, and names it", async () => {
     await expect(redisRules({})).rejects.toMatchObject({ code: "OPTION_TYPE", place: "redisRules" })
   })
 })

@@ -15,7 +15,7 @@ const by = "alice"
 const initial = setWith(5)
 
 describe.each(LIBRARIES)("redisRules on %s", (library) => {
-  it("says that Redis is away when a save cannot reach it, and follows again when it is back", async () => {
+  it("reports that Redis is away when a save cannot reach it, and follows again when it is back", async () => {
     const proxy = stage.later(await FaultProxy.start(stage.server))
     const { source, kinds } = await stage.open({ initial, poll: "50ms", deadline: "1s" }, library, proxy)
     const other = await stage.open({}, library)
@@ -96,14 +96,14 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
     expect(await stage.server.cli("HGET", CURRENT, "revision")).toBe("2")
   })
 
-  it("takes a hash of other fields for a loss, and writes its own set there", async () => {
+  it("treats a hash with other fields as lost rules, and writes its own set there", async () => {
     const { kinds } = await stage.open({ initial, poll: "10ms" }, library)
     await stage.putInPlace(["HSET", CURRENT, "name", "x"])
     await eventually(() => kinds().includes("restored"))
     expect(await stage.server.cli("HGET", CURRENT, "revision")).toBe("1")
   })
 
-  it("gives the set in Redis a new number when another one has its own", async () => {
+  it("gives another set in Redis a new revision if its number is already taken", async () => {
     const { source, heard } = await stage.open({ initial, poll: "10ms" }, library)
     const other = { ...source.current, etag: "other", document: setWith(9) }
     await stage.server.cli("HSET", CURRENT, "etag", "other", "set", JSON.stringify(other))
@@ -114,7 +114,7 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
 })
 
 describe("a user without a right to the channel", () => {
-  it("saves all the same, and the others find it by looking", async () => {
+  it("can save, and the others find the change by polling", async () => {
     await stage.server.cli("ACL", "SETUSER", "limited", "on", ">pw", "~s1:*", "resetchannels", "+@all")
     const client = stage.later(quietClient(stage.server.port, { username: "limited", password: "pw" }))
     const limited = await watched(stage.later, client, { initial })

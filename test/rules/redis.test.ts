@@ -21,7 +21,7 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
     expect(await stage.server.cli("LLEN", HISTORY)).toBe(1)
   })
 
-  it("lets all instances follow a save within a second, each told once and in order", {
+  it("lets all instances follow a save within a second, and notifies each once and in order", {
     retry: 2,
   }, async () => {
     const fleet = await Promise.all(
@@ -80,7 +80,7 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
     await eventually(() => one.source.current.revision === 3)
   })
 
-  it("follows by looking when nothing is announced any more", async () => {
+  it("follows by polling when announcements stop", async () => {
     const saver = await stage.open({ initial }, library)
     const { source, heard } = await stage.open({ poll: "100ms" }, library)
     await eventually(async () => (await stage.subscribers()) === 2, { what: "both subscribe" })
@@ -96,7 +96,7 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
     }
   })
 
-  it("looks at once when it is told to reload", async () => {
+  it("polls at once on reload", async () => {
     const saver = await stage.open({ initial }, library)
     const { source } = await stage.open({ poll: "1h" }, library)
     await eventually(async () => (await stage.subscribers()) === 2, { what: "both subscribe" })

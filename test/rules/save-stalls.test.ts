@@ -20,7 +20,7 @@ const work: RuleSourceWork = {
   readRevision: async (text) => JSON.parse(text),
 }
 
-it(`${SAVES} saves of 256 KB stall nothing, neither where they are made nor where they are followed`, async () => {
+it(`${SAVES} saves of 256 KB do not block the event loop, neither where they are made nor where they are followed`, async () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-saves-"))
   const path = join(folder, "rules.json")
   writeFileSync(path, JSON.stringify(setOf()))

@@ -140,7 +140,7 @@ describe.each(Object.keys(INPUTS) as (keyof typeof INPUTS)[])("the %s port", (na
     120_000 * RUNS,
   )
 
-  it("still answers what is right", async () => {
+  it("still answers valid requests", async () => {
     const response = await fetch(`http://${addresses.http}/v1/check`, {
       method: "POST",
       body: '{"ip":"192.0.2.1"}',

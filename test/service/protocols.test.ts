@@ -44,7 +44,7 @@ const algorithms = [
 ]
 
 describe.each(askers)("$name", ({ rule, takesCost, ask }) => {
-  it.each(algorithms)("gets the decisions of the engine for the same questions: %s", async (limits) => {
+  it.each(algorithms)("gets the decisions of the engine for the same requests: %s", async (limits) => {
     const rules = twinRules(limits)
     for (const trace of takesCost ? [ones, costs] : [ones]) {
       service = await startWhole(rules)
@@ -82,7 +82,7 @@ describe("all protocols together", () => {
     expect(remaining).toBe(left)
   })
 
-  it("tell those who watch which of them was asked", async () => {
+  it("report the protocol to the observers", async () => {
     service = await startWhole(twinRules("{ algorithm: sliding-window-log, limit: 100, window: 10s }"))
     for (const { ask } of askers) await ask(service, 1)
     const protocols = new Set(service.bed.decided.map(({ protocol }) => protocol))

@@ -46,7 +46,7 @@ export function describeProxied({ name, copiesHeaders, start }: ProxiedSuite): v
     const login = (headers: Record<string, string> = {}) =>
       ask(proxy.port, { method: "POST", path: "/login", headers, body: "user=ann" })
 
-    it("lets the limit through to the application, body and all, and answers 429 after it", async () => {
+    it("forwards requests with their bodies up to the limit, and answers 429 above it", async () => {
       for (let i = 0; i < 2; i++) {
         const { status, headers, body } = await login()
         expect([status, body]).toEqual([200, "from the application"])
@@ -66,7 +66,7 @@ export function describeProxied({ name, copiesHeaders, start }: ProxiedSuite): v
       expect((await login()).status).toBe(200)
     })
 
-    it("asks about the request as the client made it: method, host, path and query, and address", async () => {
+    it("checks the request as the client sent it: method, host, path, query and address", async () => {
       await ask(proxy.port, {
         method: "PUT",
         path: "/a%20b?x=1&deny=y",
@@ -79,7 +79,7 @@ export function describeProxied({ name, copiesHeaders, start }: ProxiedSuite): v
       expect(bed.decided.at(-1)?.decision.rules[0]?.key).toBe("ip:127.0.0.1")
     })
 
-    it("believes no header of a client's: neither another address, nor another path or method", async () => {
+    it("ignores headers of a client that claim another address, path or method", async () => {
       const forged = [
         { "x-forwarded-for": "203.0.113.1" },
         { "x-forwarded-uri": "/free" },
@@ -100,7 +100,7 @@ export function describeProxied({ name, copiesHeaders, start }: ProxiedSuite): v
       expect(application.seen.length).toBe(before)
     })
 
-    it("denies a path that the application may read in another way", async () => {
+    it("denies a path that the application may read differently", async () => {
       const before = application.seen.length
       for (const path of ["/free/../login", "/free/%2e%2e/login", "/%6cogin%2f"]) {
         const { status } = await ask(proxy.port, { method: "POST", path })
@@ -109,7 +109,7 @@ export function describeProxied({ name, copiesHeaders, start }: ProxiedSuite): v
       expect(application.seen.length).toBe(before)
     })
 
-    it("leaves the application's own answers alone, and shows no limit where there is none", async () => {
+    it("keeps the application's own answers, and shows no limit where none applies", async () => {
       const { status, body, headers } = await ask(proxy.port, { path: "/forbidden" })
       expect([status, body]).toEqual([403, "from the application"])
       expect(Object.keys(headers).filter((header) => header.includes("ratelimit"))).toEqual([])

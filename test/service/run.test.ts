@@ -90,7 +90,7 @@ describe("on Redis", () => {
     expect(allowed + degraded).toBeGreaterThanOrEqual(200)
   })
 
-  it("hashes API keys alike in every instance, with a secret that one of them made", async () => {
+  it("hashes API keys the same in every instance, with a secret that one of them generated", async () => {
     const { url } = await redis()
     const args = ["--store.url", url, "--rules.file", rulesFile(5, "apiKey")]
     const [one, other] = await Promise.all([start(args), start(args)])
@@ -98,7 +98,7 @@ describe("on Redis", () => {
     expect(await check(other, '{"apiKey":"sk_1"}')).toMatchObject({ remaining: 3 })
   })
 
-  it("starts while Redis is away: alive, ready, and degraded until it is there", async () => {
+  it("starts while Redis is away: live, ready, and degraded until it is back", async () => {
     const server = await redis()
     await server.kill()
     const service = await start(["--store.url", server.url, "--rules.file", rulesFile(5)])
@@ -121,7 +121,7 @@ describe("on Redis", () => {
     )
   })
 
-  it("stays alive, ready and in time while Redis is frozen", async () => {
+  it("stays live, ready and within its deadlines while Redis is frozen", async () => {
     const server = await redis()
     const service = await start(["--store.url", server.url, "--rules.file", rulesFile(5)])
     await check(service)
@@ -153,7 +153,7 @@ describe("rules in Redis", () => {
     await eventually(async () => (await check(other)).remaining > 5)
   })
 
-  it("are those last seen when Redis is away at the start", async () => {
+  it("are the last known ones when Redis is away at the start", async () => {
     const server = await redis()
     const first = await start([...inRedis(server.url), "--rules.file", rulesFile(5)])
     await putRules(first, 7)
@@ -166,7 +166,7 @@ describe("rules in Redis", () => {
     expect(second.logged().find(({ msg }) => msg === "ready")).toMatchObject({ status: "degraded" })
   })
 
-  it("keep an instance from starting when Redis is away and no copy is there, in words", async () => {
+  it("prevent a start when Redis is away and there is no copy, with a clear message", async () => {
     const { port, release } = await reservePort()
     const { ended, stderr } = run([
       ...inRedis(`redis://127.0.0.1:${port}`),
@@ -181,7 +181,7 @@ describe("rules in Redis", () => {
   })
 })
 
-it("has lost no change that it acknowledged when it is killed with -9", async () => {
+it("loses no acknowledged change when it is killed with SIGKILL", async () => {
   const file = rulesFile(1)
   for (let round = 1; round <= 5; round++) {
     const service = await start(["--rules.file", file])
@@ -202,7 +202,7 @@ it("has lost no change that it acknowledged when it is killed with -9", async ()
   }
 })
 
-it("refuses to let everybody change the rules: it listens beyond this machine only with tokens", async () => {
+it("listens beyond this machine only with tokens", async () => {
   const { ended, stderr } = run([
     "--http.port=0",
     "--grpc.port=0",

@@ -6,7 +6,7 @@ it("returns the first value that is neither false, null nor undefined", async ()
   expect(await eventually(() => answers.shift(), { every: 1 })).toBe(0)
 })
 
-it("takes an exception for not yet", async () => {
+it("treats an exception as not yet", async () => {
   let looks = 0
   const probe = (): string => {
     if (++looks < 3) throw new Error("not yet")

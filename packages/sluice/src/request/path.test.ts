@@ -124,7 +124,7 @@ describe("canonicalPath", () => {
     ["/.%2fb", "refused: dots"],
     ["/a%2f.;x", "refused: dots"],
     ["/a%5cb", "refused: slash"],
-  ])("makes of %s, where encoded slashes are kept, %s", (target, path) => {
+  ])("turns %s into %s if encoded slashes are kept", (target, path) => {
     expect(pathOf(target, { encodedSlashes: "keep" })).toBe(path)
   })
 
@@ -133,7 +133,7 @@ describe("canonicalPath", () => {
     ["/a/./b", "refused: dots"],
     ["/a/%2e%2e/b", "refused: dots"],
     ["/.well-known//x", "/.well-known/x"],
-  ])("makes of %s, where dot segments are refused, %s", (target, path) => {
+  ])("with dot segments refused, %s becomes %s", (target, path) => {
     expect(pathOf(target, { dotSegments: "refuse" })).toBe(path)
   })
 })

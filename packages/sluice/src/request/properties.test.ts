@@ -31,7 +31,7 @@ describe("canonicalPath", () => {
     })
   })
 
-  it("means what Node's own path and URL functions say it means", () => {
+  it("equals the result of Node's own path and URL functions", () => {
     expectProperty(target, 5_000, (text) => {
       const canonical = canonicalPath(text)
       if (!canonical.ok) return
@@ -99,7 +99,7 @@ const rubbish = fc.oneof(
 
 describe("clientIp", () => {
   it.each<ProxyHeader>(["x-forwarded-for", "forwarded"])(
-    "never believes what stands left of the first address that is not trusted: %s",
+    "ignores everything left of the first untrusted address: %s",
     (header) => {
       const trusted = compileTrustProxy("10.0.0.0/8", { header })
       const client = fc.oneof(ipv4, ipv6).filter((ip) => !trusted.trusts(ip, 0))
@@ -115,7 +115,7 @@ describe("clientIp", () => {
     },
   )
 
-  it("is an address or nothing, whatever bytes come", () => {
+  it("is an address or undefined, for any bytes", () => {
     const trusts = [compileTrustProxy(3), compileTrustProxy(() => true, { header: "forwarded" })]
     expectProperty(fc.tuple(rubbish, rubbish, fc.constantFrom(...trusts)), 3_000, ([peer, header, trust]) => {
       const source = {
@@ -133,7 +133,7 @@ describe("clientIp", () => {
 })
 
 describe("canonicalIp", () => {
-  it("knows an address exactly when Node does", () => {
+  it("accepts exactly the addresses that Node accepts", () => {
     const mutated = fc.tuple(
       fc.oneof(ipv4, ipv6),
       fc.nat(40),

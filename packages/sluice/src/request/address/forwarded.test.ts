@@ -52,7 +52,7 @@ describe("parseElement", () => {
     "for=a;;proto=b",
     'for=a"b"',
     'for="a\\"',
-  ])("takes nothing from %s", (text) => {
+  ])("reads nothing from %s", (text) => {
     expect(parseElement(text)).toBeUndefined()
   })
 })

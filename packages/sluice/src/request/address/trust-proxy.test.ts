@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest"
 import { compileTrustProxy, noProxies, type TrustProxy } from "./trust-proxy.js"
 
 describe("compileTrustProxy", () => {
-  it.each([false, 0] as const)("trusts nobody with %s", (trust) => {
+  it.each([false, 0] as const)("trusts no proxy with %s", (trust) => {
     expect(compileTrustProxy(trust)).toBe(noProxies)
     expect(noProxies.trusts("127.0.0.1", 0)).toBe(false)
   })
 
-  it("trusts as many hops as it is told, whoever they are", () => {
+  it("trusts the given number of hops, whatever their addresses", () => {
     const { trusts } = compileTrustProxy(2)
     expect([0, 1, 2].map((hop) => trusts("198.51.100.1", hop))).toEqual([true, true, false])
   })
@@ -27,7 +27,7 @@ describe("compileTrustProxy", () => {
     expect(trusts("10.0.0.1", 1)).toBe(false)
   })
 
-  it("refuses true and says what to write instead", () => {
+  it("refuses true and suggests what to write instead", () => {
     expect(() => compileTrustProxy(true as unknown as TrustProxy)).toThrow(
       'trustProxy: must say who is trusted: the number of proxies, or their addresses, like 1 or "10.0.0.0/8"; with true any client could pretend to be another, got true [TRUST_PROXY_INVALID]',
     )
@@ -43,7 +43,7 @@ describe("compileTrustProxy", () => {
     expect(() => compileTrustProxy(trust)).toThrow(expect.objectContaining({ code: "CIDR_INVALID" }))
   })
 
-  it("refuses a header that is none of the two", () => {
+  it("refuses a header other than the two supported ones", () => {
     expect(() => compileTrustProxy(1, { header: "x-real-ip" as "forwarded" })).toThrow(
       expect.objectContaining({ code: "OPTION_TYPE", place: "trustProxy.header" }),
     )

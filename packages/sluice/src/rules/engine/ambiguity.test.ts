@@ -42,7 +42,7 @@ const at = (path: string): RuleRequest => ({ method: "GET", path, ip: "203.0.113
 const inQuery = { identity: { apiKey: { header: "x-api-key", query: "api_key" } } }
 const inAuthorization = { identity: { apiKey: { header: "authorization" } } }
 
-describe("what a rule counts by, sent more than once", () => {
+describe("a credential that was sent more than once", () => {
   it.each<[string, Partial<RuleSetDocument>, RuleSpec["keyBy"], RuleRequest, string]>([
     [
       "an API key in two header lines",
@@ -185,29 +185,29 @@ describe("what a rule counts by, sent more than once", () => {
     expect(await engine.check(request)).toMatchObject({ allowed: true, rules: [{ key: "cookie:sid:REAL" }] })
   })
 
-  it("is not seen in a single line with a comma where the lines are known", async () => {
+  it("is not assumed for one line with a comma if the lines are known", async () => {
     const engine = start({ rules: [rule("header:x-tenant")] })
     expect((await engine.check(lines("x-tenant", "one, two"))).rules[0]?.key).toBe("header:x-tenant:one, two")
   })
 
-  it("is not seen in the lines of a Cookie header, which are one list", async () => {
+  it("is not assumed for several lines of a Cookie header, which are one list", async () => {
     const engine = start({ rules: [rule("header:cookie")] })
     expect((await engine.check(lines("cookie", "a=1", "cookie", "b=2"))).allowed).toBe(true)
   })
 
-  it("is not seen in a header whose value has commas, where the lines are not known", async () => {
+  it("is not assumed for a header whose value may have commas if the lines are unknown", async () => {
     const engine = start({ rules: [rule("header:user-agent")] })
     const headers = new Headers({ "user-agent": "Mozilla/5.0 (KHTML, like Gecko)" })
     expect((await engine.check({ headers })).allowed).toBe(true)
   })
 
-  it("does not matter where the application says who it is", async () => {
+  it("is ignored if the application names the client", async () => {
     const engine = start({ rules: [rule("apiKey")] })
     const request = { ...lines("X-Api-Key", "REAL", "X-Api-Key", "junk"), apiKey: "REAL" }
     expect((await engine.check(request)).allowed).toBe(true)
   })
 
-  it("only counts as denied where the rule is in shadow", async () => {
+  it("is only reported as denied by a rule in shadow mode", async () => {
     const engine = start({ rules: [rule("apiKey", { mode: "shadow" }), rule("ip", { id: "other" })] })
     expect(await engine.check(lines("X-Api-Key", "REAL", "X-Api-Key", "junk"))).toMatchObject({
       allowed: true,
@@ -216,7 +216,7 @@ describe("what a rule counts by, sent more than once", () => {
     })
   })
 
-  it("is no matter to a client that the rule or the set leaves alone", async () => {
+  it("is ignored for a client on an allow list of the rule or the set", async () => {
     const twice = lines("X-Api-Key", "REAL", "X-Api-Key", "junk")
     const own = start({ rules: [rule("apiKey", { allow: ["ip:203.0.113.7"] })] })
     expect((await own.check(twice)).allowed).toBe(true)
@@ -272,20 +272,20 @@ describe("match", () => {
       { ...lines(), rawHeaders: undefined, headers: new Headers({ "x-plan": "pro, free" }) },
     ],
     ["a list of texts", { ...lines(), rawHeaders: undefined, headers: { "x-plan": ["pro", "free"] } }],
-  ])("is met by any value of a header, in %s", async (_, request) => {
+  ])("applies to any value of a header, in %s", async (_, request) => {
     const engine = start({ rules: [rule("ip", { match: { header: { "x-plan": "free" } } })] })
     expect((await engine.check(request)).rule).toBe("api")
   })
 
   it.each(["/?plan=free&plan=pro", "/?a=1;plan=free", "/?plan[]=free", "/?PLAN=fre%65"])(
-    "is met by any value of a parameter, in %s",
+    "applies to any value of a parameter, in %s",
     async (path) => {
       const engine = start({ rules: [rule("ip", { match: { query: { plan: "free" } } })] })
       expect((await engine.check(at(path))).rule).toBe("api")
     },
   )
 
-  it("is met by any Authorization, though node:http shows only the first", async () => {
+  it("applies to any of several Authorization headers, although node:http shows only the first", async () => {
     const engine = start({ rules: [rule("ip", { match: { header: { authorization: "Basic *" } } })] })
     expect((await engine.check(lines("authorization", "Bearer x", "authorization", "Basic y"))).rule).toBe(
       "api",
@@ -294,7 +294,7 @@ describe("match", () => {
 })
 
 describe("explain", () => {
-  it("says which rule cannot tell whom the request counts for, and what must change", async () => {
+  it("names the rule that cannot identify the client, and what must change", async () => {
     const engine = start({ rules: [rule("apiKey"), rule("ip", { id: "other" })] })
     const { rules, verdict } = await engine.explain(lines("X-Api-Key", "REAL", "X-Api-Key", "junk"))
     expect(rules.map(({ rule: id, because }) => [id, because])).toEqual([

@@ -7,7 +7,7 @@ import { createRuleEngine } from "./engine.js"
 const once = [{ limit: 1, window: "1h", algorithm: "fixed-window" as const }]
 
 describe("a limit on a path", () => {
-  it.each(["/login", "/v1/users", "/a/b/c/login"])("is met by every way to write %s", (path) => {
+  it.each(["/login", "/v1/users", "/a/b/c/login"])("applies to every spelling of %s", (path) => {
     const engine = createRuleEngine({
       rules: { version: 1, rules: [{ id: "path", match: { path }, keyBy: "global", limits: once }] },
     })
@@ -24,7 +24,7 @@ describe("a limit on a path", () => {
 })
 
 describe("a limit on an address", () => {
-  it.each(["203.0.113.7", "2001:db8:1:2:3:4:5:6"])("is met by every way in which %s may arrive", (ip) => {
+  it.each(["203.0.113.7", "2001:db8:1:2:3:4:5:6"])("applies to every form in which %s may arrive", (ip) => {
     // Rule sets name trusted proxies by address; counts and functions are for middleware.
     const variants = ipVariants(ip).filter(
       ({ trust }) => typeof trust === "object" || trust === false || typeof trust === "string",

@@ -24,8 +24,8 @@ function ask(engine: RuleEngine, key: string, limit: number, windowMs: number, c
   return engine.checkSync(request, cost === undefined ? {} : { cost })
 }
 
-describe("a limit that a descriptor brings along", () => {
-  it("takes the place of the rule's, and keeps what was charged in the same window", () => {
+describe("a limit in a descriptor", () => {
+  it("replaces the limit of the rule, and keeps the charges of the same window", () => {
     const engine = engineOf()
     expect(
       engine.checkSync({ domain: "edge", descriptors: [{ entries: [{ key: "user", value: "1" }] }] })
@@ -40,13 +40,13 @@ describe("a limit that a descriptor brings along", () => {
     expect(ask(engine, "user", 5, 3_600_000)).toMatchObject({ remaining: 4 })
   })
 
-  it("limits by the whole descriptor what the rule leaves unlimited", () => {
+  it("limits a descriptor of an unlimited rule by its whole text", () => {
     const decision = ask(engineOf(), "friend", 5, 60_000)
     expect(decision).toMatchObject({ allowed: true, remaining: 4 })
     expect(decision.rules[0]?.key).toBe("descriptor:friend=1")
   })
 
-  it("denies everything that costs something when it is 0", () => {
+  it("denies every cost above 0 when it is 0", () => {
     const engine = engineOf()
     expect(ask(engine, "user", 0, 60_000)).toMatchObject({
       allowed: false,
@@ -55,13 +55,13 @@ describe("a limit that a descriptor brings along", () => {
     expect(ask(engine, "user", 0, 60_000, 0).allowed).toBe(true)
   })
 
-  it("is refused when it is no limit", () => {
+  it("is refused when it is not a valid limit", () => {
     const engine = engineOf()
     expect(() => ask(engine, "user", 1.5, 60_000)).toThrow("descriptor.limit")
     expect(() => ask(engine, "user", 4_294_967_295, 365 * 86_400_000)).not.toThrow()
   })
 
-  it("changes nothing for a descriptor that no rule meets", () => {
+  it("changes nothing for a descriptor that no rule matches", () => {
     expect(ask(engineOf(), "stranger", 1, 60_000).reason).toBe("no-rule")
   })
 })

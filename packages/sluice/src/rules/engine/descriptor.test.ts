@@ -97,14 +97,14 @@ describe("a rule about descriptors", () => {
     expect((await engine.check({ domain: "edge", descriptors: [] })).reason).toBe("no-rule")
   })
 
-  it("cannot be met by keys or values that join to the same text", async () => {
+  it("does not match other keys or values that join to the same text", async () => {
     const engine = start(rule("a", 5, [{ key: "a", value: "b1:c" }]))
     expect((await engine.check(asked("a=b1:c"))).rules).toHaveLength(1)
     expect((await engine.check(asked("a=b,1:c=1"))).rules).toHaveLength(0)
     expect((await engine.check(asked("ab1=:c"))).rules).toHaveLength(0)
   })
 
-  it("stands beside plain rules, which are met once however many descriptors there are", async () => {
+  it("applies together with plain rules, which match once for any number of descriptors", async () => {
     const plain = { id: "all", keyBy: "global", limits: [{ limit: 9, window: "1m" }] }
     const engine = start(plain, rule("a", 5, [{ key: "a" }]))
     const { rules } = await engine.check(asked("a=1", "a=2"))
@@ -147,7 +147,7 @@ describe("thousands of rules about the same keys", () => {
     ["the last value is exact", many({ key: "a" }, (i) => ({ key: "b", value: `v${i}` }))],
     ["the first is a glob", many({ key: "a", value: "x*" }, (i) => ({ key: "b", value: `v${i}` }))],
     ["all but one are left out", many({ key: "a", not: ["y"] }, (i) => ({ key: "b", value: `v${i}` }))],
-  ])("are not each asked when %s", async (_name, rules) => {
+  ])("are not all tested when %s", async (_name, rules) => {
     const engine = start(...rules, rule("any", 9, [{ key: "a" }, { key: "b" }]))
     let reads = 0
     const last = {
@@ -175,7 +175,7 @@ describe("a plain rule and a request with descriptors", () => {
     ["by address", {}],
     ["by user", { keyBy: "user" }],
     ["by API key, in a list", { keyBy: ["apiKey", "method"] }],
-  ])("have nothing to do with each other when the rule counts %s", async (_name, more) => {
+  ])("do not match when the rule counts %s", async (_name, more) => {
     const engine = start(plain(more), rule("a", 9, [{ key: "a" }]))
     for (let i = 0; i < 3; i++) {
       const { allowed, rules } = await engine.check(asked("a=1"))
@@ -187,13 +187,13 @@ describe("a plain rule and a request with descriptors", () => {
     })
   })
 
-  it("meet when the request has the key", async () => {
+  it("match when the request has the key", async () => {
     const engine = start(plain({}), rule("a", 9, [{ key: "a" }]))
     const { rules } = await engine.check({ ...asked("a=1"), ip: "1.1.1.1" })
     expect(rules.map((one) => one.rule)).toEqual(["plain", "a"])
   })
 
-  it("meet when the rule denies whoever has no key", async () => {
+  it("match when the rule denies requests without the key", async () => {
     const engine = start(plain({ onMissingKey: "deny" }), rule("a", 9, [{ key: "a" }]))
     expect(await engine.check(asked("a=1"))).toMatchObject({ allowed: false, reason: "missing-key" })
   })
@@ -212,14 +212,14 @@ describe("the key of a descriptor", () => {
     expect((await engine.check(asked(text))).rules[0]?.key).toBe(key)
   })
 
-  it("by one entry is the same whatever the others are", async () => {
+  it("by one entry does not depend on the other entries", async () => {
     const engine = start(rule("r", 1, [{ key: "a" }, { key: "b" }], { keyBy: "descriptor:1" }))
     expect((await engine.check(asked("a=1,b=2"))).allowed).toBe(true)
     expect((await engine.check(asked("a=9,b=2"))).allowed).toBe(false)
     expect((await engine.check(asked("a=9,b=3"))).allowed).toBe(true)
   })
 
-  it("by an entry behind the last is one that nobody has, so that the rule can deny all", async () => {
+  it("by an entry that does not exist is missing, so that the rule can deny all", async () => {
     const engine = start(rule("r", 5, [{ key: "a" }], { keyBy: "descriptor:1", onMissingKey: "deny" }))
     expect(await engine.check(asked("a=1"))).toMatchObject({
       allowed: false,
@@ -249,7 +249,7 @@ describe("several descriptors in one check", () => {
     expect((await engine.check(asked("a=1"))).allowed).toBe(true)
   })
 
-  it("that meet one rule have a name each in headers", async () => {
+  it("that match one rule have separate names in headers", async () => {
     const engine = start(rule("a", 2, [{ key: "a" }]))
     await engine.check(asked("a=2"))
     await engine.check(asked("a=2"))
@@ -271,18 +271,18 @@ describe("several descriptors in one check", () => {
 })
 
 describe("the cost of a descriptor", () => {
-  it("takes the place of the request's, for this descriptor alone", async () => {
+  it("replaces the cost of the request, for this descriptor only", async () => {
     const engine = start(rule("a", 10, [{ key: "a" }]))
     const { rules } = await engine.check(asked(descriptor("a=1", 4), "a=2"), { cost: 2 })
     expect(rules.map(({ limits }) => limits[0]?.remaining)).toEqual([6, 8])
   })
 
-  it("of 0 only looks", async () => {
+  it("of 0 is a peek", async () => {
     const engine = start(rule("a", 1, [{ key: "a" }]))
     for (let i = 0; i < 3; i++) expect((await engine.check(asked(descriptor("a=1", 0)))).remaining).toBe(1)
   })
 
-  it("charges nothing when the whole check only looks", async () => {
+  it("charges nothing when the whole check is a peek", async () => {
     const engine = start(rule("a", 10, [{ key: "a" }]))
     await engine.peek(asked(descriptor("a=1", 4)))
     expect((await engine.peek(asked("a=1"))).remaining).toBe(10)
@@ -301,14 +301,14 @@ describe("explain", () => {
     return (await engine.explain(request)).rules[0]
   }
 
-  it("says which descriptors there were when none meets the rule", async () => {
+  it("lists the descriptors when none matches the rule", async () => {
     expect((await about(asked("a=2,b=1", "c=3")))?.because).toBe(
       'descriptor is "edge: a=2, b=1; edge: c=3", and must be edge: a=1*, b=*',
     )
     expect((await about({ path: "/" }))?.because).toBe("descriptor is not there, and must be edge: a=1*, b=*")
   })
 
-  it("says with which key, cost and limits a descriptor meets the rule", async () => {
+  it("reports the key, cost and limits with which a descriptor matches the rule", async () => {
     expect(await about(asked("c=3", descriptor("a=12,b=x", 2)))).toMatchObject({
       matched: true,
       applies: true,

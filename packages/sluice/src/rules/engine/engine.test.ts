@@ -30,7 +30,7 @@ function rule(id: string, limit: number, more: Partial<RuleSpec> = {}): RuleSpec
 const from = (ip: string, more: RuleRequest = {}): RuleRequest => ({ method: "GET", path: "/", ip, ...more })
 
 describe("which rules apply", () => {
-  it("lets a request that no rule matches pass, uncounted", async () => {
+  it("allows a request that no rule matches, and does not count it", async () => {
     const { engine } = start({ rules: [rule("a", 1, { match: { path: "/a" } })] })
     for (let i = 0; i < 5; i++) {
       expect(await engine.check(from("1.1.1.1", { path: "/b" }))).toMatchObject({
@@ -57,7 +57,7 @@ describe("which rules apply", () => {
     expect((await engine.peek(from("1.1.1.1"))).remaining).toBe(9)
   })
 
-  it("takes the place of a rule by replaces, and only when it matches itself", async () => {
+  it("replaces a rule with replaces, and only when it matches itself", async () => {
     const { engine } = start({
       rules: [rule("usual", 1), rule("upload", 5, { match: { path: "/upload" }, replaces: ["usual"] })],
     })
@@ -68,7 +68,7 @@ describe("which rules apply", () => {
     expect(await engine.check(from("1.1.1.1"))).toMatchObject({ allowed: false, rule: "usual" })
   })
 
-  it("leaves a rule in place that only a shadow, or a rule that is off, would replace", async () => {
+  it("does not replace a rule by one that is in shadow mode or off", async () => {
     for (const mode of ["shadow", "off"] as const) {
       const { engine } = start({ rules: [rule("usual", 1), rule("new", 5, { mode, replaces: ["usual"] })] })
       await engine.check(from("1.1.1.1"))
@@ -88,7 +88,7 @@ describe("which rules apply", () => {
   })
 })
 
-describe("who is counted", () => {
+describe("the key of a request", () => {
   it.each<[RuleSpec["keyBy"], RuleRequest, string]>([
     [undefined, from("203.0.113.7"), "ip:203.0.113.7"],
     ["ip", from("2001:db8:1:2:3::4"), "ip:2001:db8:1:2::/64"],
@@ -160,7 +160,7 @@ describe("who is counted", () => {
     expect((await engine.check(request)).allowed).toBe(false)
   })
 
-  it("never by what every object has", async () => {
+  it("never reads inherited properties such as constructor", async () => {
     const { engine } = start({ rules: [rule("a", 1, { keyBy: ["header:constructor", "header:__proto__"] })] })
     const decision = await engine.check(from("1.1.1.1", { headers: {} }))
     expect(decision.rules[0]?.key).toBe("ip:1.1.1.1,ip:1.1.1.1")
@@ -172,7 +172,7 @@ describe("who is counted", () => {
     expect((await engine.check({ headers })).rules[0]?.key).toBe("cookie:b:2")
   })
 
-  it("reads the API key from where the rule set says, without its scheme", async () => {
+  it("reads the API key from the configured header, without its scheme", async () => {
     const { engine } = start({
       identity: { apiKey: { header: "Authorization", query: "key" } },
       rules: [rule("a", 1, { keyBy: "apiKey" })],
@@ -186,14 +186,14 @@ describe("who is counted", () => {
     ["ip", true, "ip:1.1.1.1"],
     ["skip", true, undefined],
     ["deny", false, undefined],
-  ] as const)("does with a request without the key what onMissingKey: %s says", async (way, allowed, key) => {
+  ] as const)("handles a request without the key by onMissingKey: %s", async (way, allowed, key) => {
     const { engine } = start({ rules: [rule("a", 5, { keyBy: "user", onMissingKey: way })] })
     const decision = await engine.check(from("1.1.1.1"))
     expect(decision).toMatchObject({ allowed, reason: way === "deny" ? "missing-key" : expect.any(String) })
     expect(decision.rules[0]?.key).toBe(key)
   })
 
-  it("takes a request without a method for one without a key, where the method is the key", async () => {
+  it("treats a request without a method as one without a key, if the method is the key", async () => {
     const rules = [rule("a", 5, { keyBy: "method", onMissingKey: "deny" })]
     expect(await start({ rules }).engine.check({ path: "/" })).toMatchObject({
       allowed: false,
@@ -201,7 +201,7 @@ describe("who is counted", () => {
     })
   })
 
-  it("denies a request that has not even an address, rather than let it pass", async () => {
+  it("denies a request without any address instead of allowing it", async () => {
     const { engine } = start({ rules: [rule("a", 5, { keyBy: "user" })] })
     expect(await engine.check({})).toMatchObject({ allowed: false, reason: "missing-key", rule: "a" })
   })
@@ -231,7 +231,7 @@ describe("tiers", () => {
     enterprise: "unlimited" as const,
   }
 
-  it("take the place of the rule's limits", async () => {
+  it("replace the limits of the rule", async () => {
     const { engine } = start({ rules: [rule("a", 1, { tiers })] })
     expect(await engine.check(from("1.1.1.1", { tier: "pro" }))).toMatchObject({ limit: 5, tier: "pro" })
     expect(await engine.check(from("1.1.1.1", { tier: "enterprise" }))).toMatchObject({ reason: "no-rule" })
@@ -306,7 +306,7 @@ describe("overrides, lists and costs", () => {
     expect((await engine.check({ user: "1" })).limit).toBe(8)
   })
 
-  it("never limits who is on the allow list, and always denies who is on the deny list", async () => {
+  it("never limits clients on the allow list, and always denies clients on the deny list", async () => {
     const { engine } = start({
       allow: ["ip:10.0.0.0/8", "user:root"],
       deny: ["ip:10.6.6.6", "user:mallory"],
@@ -318,7 +318,7 @@ describe("overrides, lists and costs", () => {
     expect(await engine.check(from("1.1.1.1", { user: "mallory" }))).toMatchObject({ allowed: false })
   })
 
-  it("denies who is on both lists, of the set and of a rule", async () => {
+  it("denies a client that is on both lists, of the set and of a rule", async () => {
     const both = { allow: ["ip:10.0.0.0/8"], deny: ["ip:10.0.0.5"] }
     const whole = start({ ...both, rules: [rule("a", 1)] })
     expect((await whole.engine.check(from("10.0.0.5"))).reason).toBe("deny-list")
@@ -393,7 +393,7 @@ describe("modes", () => {
     expect(await engine.check(from("1.1.1.1"))).toMatchObject({ allowed: true, shadowDenied: ["a", "b"] })
   })
 
-  it("a rule that comes out of the shadow starts afresh", async () => {
+  it("a rule that leaves shadow mode starts with new counters", async () => {
     const store = memoryStore()
     const shadow = start({ rules: [rule("a", 1, { mode: "shadow" })] }, { store })
     for (let i = 0; i < 3; i++) await shadow.engine.check(from("1.1.1.1"))
@@ -451,7 +451,7 @@ describe("a decision", () => {
     expect(one.policies).toBe(two.policies)
   })
 
-  it("is told to onDecision, and a listener that throws changes nothing", async () => {
+  it("is passed to onDecision, and a listener that throws changes nothing", async () => {
     const onDecision = vi.fn(() => {
       throw new Error("listener")
     })
@@ -464,7 +464,7 @@ describe("a decision", () => {
     vi.restoreAllMocks()
   })
 
-  it("is given back by refund, at most what it was charged", async () => {
+  it("is refunded, at most what it was charged", async () => {
     const { engine } = start({ rules: [rule("a", 5), rule("b", 9, { cost: 3 })] })
     const decision = await engine.check(from("1.1.1.1"))
     await engine.refund(decision)
@@ -476,7 +476,7 @@ describe("a decision", () => {
     expect((await engine.peek(from("1.1.1.1"))).remaining).toBe(5)
   })
 
-  it("says how long a queued request is to be held", async () => {
+  it("has the delay of a queued request", async () => {
     const limits = [
       { limit: 10, window: "1s", algorithm: "leaky-bucket" as const, overflow: "queue" as const },
     ]
@@ -575,7 +575,7 @@ describe("checkRateLimit", () => {
     await expect(engine.checkRateLimit("user:1", {}, -1)).rejects.toThrow("TIME_INVALID")
   })
 
-  it("takes ip:, user: and apiKey: for what they say, and checks one rule by its id", async () => {
+  it("reads the prefixes ip:, user: and apiKey:, and checks one rule by its id", async () => {
     const { engine } = start({
       rules: [rule("a", 1, { keyBy: "ip", deny: ["user:bad"] }), rule("b", 5, { match: { path: "/b" } })],
     })
@@ -604,7 +604,7 @@ describe("checkRateLimit", () => {
 })
 
 describe("an engine", () => {
-  it("checks many in their order, also where a request has keys on several servers", async () => {
+  it("checks many requests in order, also with keys on several servers", async () => {
     const nodes = ["one", "two", "three"].map((name) => ({ name, store: memoryStore() }))
     const { engine } = start(
       {
@@ -695,7 +695,7 @@ describe("an engine", () => {
     })
   })
 
-  it("takes null for what is not known", async () => {
+  it("treats null as not given", async () => {
     const { engine } = start({ rules: [rule("a", 1, { keyBy: "user" })] })
     const request = { ip: "1.1.1.1", user: null, tier: null } as unknown as RuleRequest
     expect((await engine.check(request)).rules[0]?.key).toBe("ip:1.1.1.1")

@@ -36,7 +36,7 @@ const byTokens: RuleSpec = {
 describe("refundOn", () => {
   const rule: RuleSpec = { id: "api", limits: [perMinute(10)], refundOn: ["5xx", 404] }
 
-  it("gives back the charge of a request that was answered so, and of no other", async () => {
+  it("refunds a request whose answer has a listed status, and no other", async () => {
     for (const [status, remaining] of [
       [200, 9],
       [403, 9],
@@ -60,7 +60,7 @@ describe("refundOn", () => {
     expect(await left()).toBe(2)
   })
 
-  it("leaves the charges of rules that do not say it", async () => {
+  it("keeps the charges of rules without refundOn", async () => {
     const { engine } = start([rule, { id: "all", limits: [perMinute(5)] }])
     await engine.settle(await engine.check(request), { status: 503 })
     const { rules } = await engine.peek(request)
@@ -70,7 +70,7 @@ describe("refundOn", () => {
     ])
   })
 
-  it("counts before what the answer says it has cost", async () => {
+  it("takes precedence over the cost in the answer", async () => {
     const { engine, left } = start([{ ...byTokens, refundOn: "5xx" }])
     await engine.settle(await engine.check(request), { ...tokens(700), status: 500 })
     expect(await left()).toBe(1_000)
@@ -86,7 +86,7 @@ describe("refundOn", () => {
     expect(await left()).toBe(9)
   })
 
-  it("has nothing to settle for a denial, a look, and a rule that does not look at answers", async () => {
+  it("has nothing to settle for a denial, a peek, and a rule that does not depend on answers", async () => {
     const { engine } = start([{ ...rule, limits: [perMinute(1)] }])
     expect(engine.mustSettle(await engine.peek(request))).toBe(false)
     await engine.check(request)
@@ -97,7 +97,7 @@ describe("refundOn", () => {
     expect(plain.mustSettle(await plain.check(request))).toBe(false)
   })
 
-  it("gives nothing back that was never charged, because the store could not be asked", async () => {
+  it("refunds nothing for a request that the store never charged", async () => {
     const memory: Store = memoryStore()
     const store: Store = {
       check: async (...args) => ({ ...(await memory.decide(...args)), degraded: "allow" }),
@@ -116,7 +116,7 @@ describe("refundOn", () => {
     expect(await left()).toBe(10)
   })
 
-  it("makes no gift of a charge that its window has taken along", async () => {
+  it("refunds nothing for a charge whose window has ended", async () => {
     const { clock, engine, left } = start([rule])
     const slow = await engine.check(request)
     clock.advance(60_000)
@@ -127,7 +127,7 @@ describe("refundOn", () => {
 })
 
 describe("cost.responseHeader", () => {
-  it("charges the estimate first, and what is too much or too little once the answer says it", async () => {
+  it("charges the estimate first, and corrects it by the answer", async () => {
     const { engine, left } = start([byTokens])
     const cheap = await engine.check(request)
     expect(cheap.remaining).toBe(900)
@@ -139,13 +139,13 @@ describe("cost.responseHeader", () => {
     expect(await left()).toBe(720)
   })
 
-  it("denies when the estimate does not fit, whatever the answer would have said", async () => {
+  it("denies when the estimate does not fit, whatever the answer would have cost", async () => {
     const { engine } = start([byTokens])
     await engine.settle(await engine.check(request), tokens(950))
     expect(await engine.check(request)).toMatchObject({ allowed: false, remaining: 50 })
   })
 
-  it("takes what is left where an answer has cost more than that, and locks nobody out for longer", async () => {
+  it("charges at most the rest of the limit for an expensive answer, so that the wait does not grow", async () => {
     const limits: LimitSpec[] = [
       perMinute(1_000),
       { name: "bucket", limit: 1_000, window: "1m", algorithm: "token-bucket" },
@@ -163,7 +163,7 @@ describe("cost.responseHeader", () => {
     }
   })
 
-  it("takes from each of several limits what that one has left", async () => {
+  it("charges each of several limits at most its rest", async () => {
     const { engine } = start([
       {
         ...byTokens,
@@ -181,7 +181,7 @@ describe("cost.responseHeader", () => {
     ])
   })
 
-  it("keeps to the estimate when the answer does not say it in whole units", async () => {
+  it("keeps the estimate when the answer has no whole number", async () => {
     for (const said of ["", "-5", "1.5", "many", "1e3", "99999999999999999999"]) {
       const { engine, left } = start([byTokens])
       await engine.settle(await engine.check(request), tokens(said))
@@ -192,7 +192,7 @@ describe("cost.responseHeader", () => {
     expect(await left()).toBe(900)
   })
 
-  it("believes at most max", async () => {
+  it("accepts at most max", async () => {
     const { engine, left } = start([
       { ...byTokens, cost: { responseHeader: "x-tokens", estimate: 10, max: 40 } },
     ])
@@ -200,7 +200,7 @@ describe("cost.responseHeader", () => {
     expect(await left()).toBe(960)
   })
 
-  it("looks for it in the trailers where the headers do not say it", async () => {
+  it("reads the trailers if the headers lack it", async () => {
     const { engine, left } = start([byTokens])
     await engine.settle(await engine.check(request), {
       status: 200,
@@ -217,7 +217,7 @@ describe("cost.responseHeader", () => {
     expect(await left()).toBe(993)
   })
 
-  it("is estimated by method and path like any cost, and what is free stays free", async () => {
+  it("is estimated by method and path like any cost, and free requests stay free", async () => {
     const cost = {
       responseHeader: "x-tokens",
       estimate: 100,
@@ -233,7 +233,7 @@ describe("cost.responseHeader", () => {
     expect(await left()).toBe(700)
   })
 
-  it("settles shadows and candidates on their own counters", async () => {
+  it("corrects rules in shadow mode and candidates on their own counters", async () => {
     const { engine } = start([
       { ...byTokens, mode: "shadow" },
       { id: "api", limits: [perMinute(10)], candidate: { limits: [perMinute(2)] }, refundOn: "5xx" },

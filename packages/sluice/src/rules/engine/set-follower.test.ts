@@ -27,7 +27,7 @@ function start() {
 }
 
 describe("SetFollower", () => {
-  it("puts a small set in force at once, and a large one later", async () => {
+  it("applies a small set at once, and a large one later", async () => {
     const { used, follower, follow } = start()
     follow(2, "small")
     expect(used).toEqual([2])
@@ -37,13 +37,13 @@ describe("SetFollower", () => {
     expect(used).toEqual([2, 3])
   })
 
-  it("puts a small set in force at once on a slow machine too", () => {
+  it("applies a small set at once on a slow machine too", () => {
     const { used, follow } = start()
     follow(2, "slow")
     expect(used).toEqual([2])
   })
 
-  it("puts sets in force in their order, and goes on after one that is refused", async () => {
+  it("applies sets in order, and continues after one that is refused", async () => {
     const { used, refused, follower, follow } = start()
     follow(2, "large")
     follow(3, "small")
@@ -58,7 +58,7 @@ describe("SetFollower", () => {
     expect(used.at(-1)).toBe(7)
   })
 
-  it("puts nothing in force once it is closed", async () => {
+  it("applies nothing after it is closed", async () => {
     const { used, follower, follow } = start()
     follow(2, "large")
     follow(3, "small")

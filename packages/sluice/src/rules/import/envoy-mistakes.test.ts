@@ -159,7 +159,7 @@ const mistakes: [name: string, text: string, said: string][] = [
 ]
 
 describe("a configuration with one mistake", () => {
-  it.each(mistakes)("says what is wrong with %s", (_name, text, said) => {
+  it.each(mistakes)("reports the mistake in %s", (_name, text, said) => {
     const { message } = mistakesIn(text, { name: "envoy.yaml" })
     expect(message).toBe(`envoy.yaml: 1 mistake\n  ${said}\n [RULES_INVALID]`)
   })

@@ -196,7 +196,7 @@ const mistakes: [name: string, rule: string, said: string][] = [
 ]
 
 describe("a rule set with one mistake", () => {
-  it.each(mistakes)("says what is wrong with %s", (_name, rule, said) => {
+  it.each(mistakes)("reports the mistake in %s", (_name, rule, said) => {
     const { code, message, problems } = mistakesIn(`version: 1\nrules:\n  - ${rule}\n`)
     expect(code).toBe("RULES_INVALID")
     expect(message).toContain(said)
@@ -210,7 +210,7 @@ describe("a rule set with one mistake", () => {
     expect(message).not.toContain("secret")
   })
 
-  it("says where in the text, by line and column", () => {
+  it("reports the place by line and column", () => {
     const text =
       "version: 1\nrules:\n  - id: a\n    match:\n      pathh: /a\n    limits:\n      - limit: 5\n        window: 1x\n"
     expect(mistakesIn(text).problems.map(({ path, line, column }) => [path, line, column])).toEqual([
@@ -219,7 +219,7 @@ describe("a rule set with one mistake", () => {
     ])
   })
 
-  it("points at what lacks a field", () => {
+  it("points at the map that lacks a field", () => {
     expect(mistakesIn("version: 1\nrules:\n  - id: a\n").problems).toMatchObject([{ line: 3, column: 5 }])
   })
 })
@@ -387,7 +387,7 @@ rules:
     return []
   }
 
-  it("is read as a part of its set, which stays as it is", () => {
+  it("is read as a part of its set, which does not change", () => {
     const rule = parseRule("id: login\nreplaces: [api]\nlimits: unlimited\n", { within, id: "login" })
     expect(rule).toEqual({ id: "login", replaces: ["api"], limits: "unlimited" })
     expect(within.rules).toHaveLength(2)
@@ -407,7 +407,7 @@ rules:
     ])
   })
 
-  it("comes after the others when it takes nobody's place, and needs an id of its own then", () => {
+  it("is added at the end if it replaces no rule, and then needs a new id", () => {
     expect(mistakes("id: new\nlimits: unlimited\n")).toEqual([])
     expect(mistakes("id: api\nlimits: unlimited\n")).toEqual([["rules[2].id", 1, 5]])
   })

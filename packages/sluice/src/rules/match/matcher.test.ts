@@ -226,7 +226,7 @@ describe("explain", () => {
     expect(matcher.explain(0, request({ ...all, ...change }))).toEqual({ matched: false, ...expected })
   })
 
-  it("refuses a rule that is not there", () => {
+  it("refuses an unknown rule", () => {
     expect(() => matcher.explain(2, request("/"))).toThrow(RangeError)
   })
 })

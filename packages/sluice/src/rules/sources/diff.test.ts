@@ -10,7 +10,7 @@ describe("diffRuleSets", () => {
     expect(diffRuleSets(setOf(rule("login")), { rules: [{ limits, id }], version: 1 })).toEqual(none)
   })
 
-  it("names rules that came, went and changed by their ids", () => {
+  it("lists added, removed and changed rules by id", () => {
     const before = setOf(rule("kept"), rule("gone"), rule("changed", 1))
     const after = setOf(rule("new"), rule("kept"), rule("changed", 2))
     expect(diffRuleSets(before, after)).toEqual({
@@ -21,7 +21,7 @@ describe("diffRuleSets", () => {
     })
   })
 
-  it("says that rules changed places when the ones that stayed did", () => {
+  it("reports a new order only if rules that stayed changed places", () => {
     const before = setOf(rule("a"), rule("gone"), rule("b"))
     expect(diffRuleSets(before, setOf(rule("b"), rule("a")))).toEqual({
       ...none,
@@ -31,13 +31,13 @@ describe("diffRuleSets", () => {
     expect(diffRuleSets(before, setOf(rule("a"), rule("new"), rule("b"))).sections).toEqual([])
   })
 
-  it("names other parts that came, went or changed", () => {
+  it("lists other parts that were added, removed or changed", () => {
     const before = { ...setOf(rule("a")), allow: ["user:1"], deny: ["user:2"], tiers: { gold: ["user:3"] } }
     const after = { ...setOf(rule("a")), allow: ["user:1"], deny: ["user:4"], defaults: { tier: "gold" } }
     expect(diffRuleSets(before, after)).toEqual({ ...none, sections: ["deny", "tiers", "defaults"] })
   })
 
-  it("takes everything for new when there was nothing before", () => {
+  it("lists everything as added when there was no set before", () => {
     expect(diffRuleSets(undefined, setOf(rule("a"), rule("b")))).toEqual({
       ...none,
       added: ["a", "b"],

@@ -39,13 +39,13 @@ async function isWaitedFor(ms = 900): Promise<boolean> {
 }
 
 describe("a lock", () => {
-  it("says who holds it from the first moment, and leaves nothing behind", async () => {
+  it("names its holder from the start, and leaves no file behind", async () => {
     const said = await withLock(lock, () => readFileSync(lock, "utf8"))
     expect(said).toMatch(new RegExp(`^${process.pid}\\.\\d+@${hostname()} \\d* [0-9a-f-]{36}\\n$`))
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it("is given back when the task fails", async () => {
+  it("is released when the task fails", async () => {
     await expect(withLock(lock, () => Promise.reject(new Error("no")))).rejects.toThrow("no")
     await expect(
       withLock(lock, () => {
@@ -66,7 +66,7 @@ describe("a lock", () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it("is not removed by who held it, once it is somebody else's", async () => {
+  it("is not removed by its former holder once another process holds it", async () => {
     await withLock(lock, () => {
       rmSync(lock)
       writeFileSync(lock, "1.0@elsewhere")
@@ -98,7 +98,7 @@ describe("a lock", () => {
     expect(await isWaitedFor()).toBe(false)
   })
 
-  it("that was claimed by somebody who died meanwhile is broken all the same", async () => {
+  it("that a process claimed before it died is broken too", async () => {
     const dead = `${execFileSync(process.execPath, ["-p", "process.pid"]).toString().trim()}.0@${hostname()}`
     writeFileSync(lock, dead)
     writeFileSync(claimOf(lock), `${dead} 1 x\n`)

@@ -148,7 +148,7 @@ describe("an edit by hand", () => {
     await soon(() => expect(limitOf(source.current)).toBe(6))
   })
 
-  it("is found by polling where the system tells of nothing", async () => {
+  it("is found by polling if the system sends no events", async () => {
     const elsewhere = join(folder, "elsewhere")
     mkdirSync(elsewhere)
     writeFileSync(join(elsewhere, "real.yaml"), text(5))
@@ -185,7 +185,7 @@ describe("an edit by hand", () => {
     expect(heard).toEqual([2])
   })
 
-  it("that is taken back brings no revision", async () => {
+  it("that is undone creates no revision", async () => {
     const source = await open({ poll: "5ms" })
     writeFileSync(path, "rules: [")
     await soon(() => expect(source.stale).toBe(true))
@@ -202,7 +202,7 @@ describe("an edit by hand", () => {
     expect(source.current.revision).toBe(2)
   })
 
-  it("that removes the file leaves the last good set serving until there is one again", async () => {
+  it("that removes the file keeps the last valid set in force until the file is back", async () => {
     const source = await open({ poll: "5ms" })
     rmSync(path)
     await soon(() => expect(source.stale).toBe(true))
@@ -212,7 +212,7 @@ describe("an edit by hand", () => {
     expect(kinds()).toEqual(["unavailable", "recovered"])
   })
 
-  it("is only taken when it is written to the end", async () => {
+  it("is only applied when it is completely written", async () => {
     const source = await open({ poll: "1ms" })
     // Each part is a valid set of its own. A writer that this machine holds up for too long has to begin again.
     for (let attempt = 1; ; attempt++) {
@@ -241,7 +241,7 @@ describe("an edit by hand", () => {
     }
   })
 
-  it("becomes a process warning when it is bad and nobody listens", async () => {
+  it("becomes a process warning when it is invalid and has no listener", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
     opened.push(await fileRules(path, { poll: "5ms" }))
     writeFileSync(path, text(0))
@@ -266,7 +266,7 @@ describe("save", () => {
     expect(readFileSync(path, "utf8")).toBe(text(6))
   })
 
-  it("is no edit by hand to the source itself", async () => {
+  it("is not taken for an edit by hand", async () => {
     const source = await open({ poll: "1ms" })
     const heard = listen(source)
     for (let limit = 10; limit < 20; limit++) await source.save(setWith(limit), { by })
@@ -284,7 +284,7 @@ describe("save", () => {
     expect(readFileSync(json, "utf8")).toBe(`${JSON.stringify(setWith(6), undefined, 4)}\n`)
   })
 
-  it("takes in an edit by hand first, and refuses what was made on the set before it", async () => {
+  it("applies an edit by hand first, and refuses a save that expects the set before it", async () => {
     const source = await open({ poll: "1h" })
     writeFileSync(path, text(6))
     await expect(source.save(setWith(7), { by, expected: 1 })).rejects.toMatchObject({
@@ -294,7 +294,7 @@ describe("save", () => {
     expect(readFileSync(path, "utf8")).toBe(text(6))
   })
 
-  it("lets one of many at once win, in one process and between two", async () => {
+  it("lets one of many concurrent saves succeed, in one process and between two", async () => {
     const [one, two] = [await open(), await open()]
     const saves = Array.from({ length: 20 }, (_, i) =>
       (i % 2 === 0 ? one : two).save(setWith(100 + i), { by: `user ${i}`, expected: 1 }),
@@ -360,7 +360,7 @@ describe("save", () => {
     expect(readdirSync(folder).sort()).toEqual([".rules.yaml.revisions.jsonl", "rules.yaml"])
   })
 
-  it("that cannot write says so, and the file stays followed", async () => {
+  it("that cannot write is rejected, and the file is still followed", async () => {
     // A folder where the history should be: also the superuser cannot write to it.
     const historyFile = join(folder, "history")
     mkdirSync(historyFile)
@@ -387,7 +387,7 @@ describe("the history", () => {
     expect(await again.revision(1)).toMatchObject({ document: setWith(5) })
   })
 
-  it("goes back by a new revision, also to one from before a restart", async () => {
+  it("rolls back with a new revision, also to one from before a restart", async () => {
     await (await open()).save(setWith(6), { by })
     const source = await reopen()
     expect(await source.rollback(1, { by: "bob" })).toMatchObject({ revision: 3, changedBy: "bob" })
@@ -395,7 +395,7 @@ describe("the history", () => {
     await expect(source.rollback(9, { by })).rejects.toMatchObject({ code: "RULES_REVISION_UNKNOWN" })
   })
 
-  it("is bounded, and its numbers go on", async () => {
+  it("is limited in length, and its numbers continue", async () => {
     const source = await open({ history: 3 })
     for (let limit = 6; limit < 26; limit++) await source.save(setWith(limit), { by })
     const numbers = async (rules: EditableRuleSource) =>
@@ -454,7 +454,7 @@ describe("the history", () => {
     expect((await two.revisions()).map(({ changedBy }) => changedBy)).toEqual(["bob", by, "file"])
   })
 
-  it("that is lost starts again, and the number of what serves still grows", async () => {
+  it("that is lost starts again, and revisions still increase", async () => {
     const source = await open()
     await source.save(setWith(6), { by })
     rmSync(journal)
