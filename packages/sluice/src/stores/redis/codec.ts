@@ -59,7 +59,7 @@ function encodeCompact(requests: readonly Request[]): Message | undefined {
   const policy = charges[0]?.policy
   if (policy === undefined || KINDS[policy.algorithm.name] !== BUCKET) return undefined
   const keys = new KeyList()
-  let order = ""
+  const order: number[] = []
   /** Whether every key comes once, at cost 1. */
   let isPlain = true
   for (let i = 0; i < requests.length; i++) {
@@ -70,9 +70,10 @@ function encodeCompact(requests: readonly Request[]): Message | undefined {
     if (charge.policy !== policy) return undefined
     const index = keys.indexOf(request.keys[0] as string)
     if (cost !== 1 || index !== i + 1) isPlain = false
-    order += `,${index},${cost}`
+    order.push(index, cost)
   }
-  return { keys: keys.list, numbers: `0,${at ?? -1},${numbersOf(policy)}${isPlain ? "" : order}` }
+  const head = `0,${at ?? -1},${numbersOf(policy)}`
+  return { keys: keys.list, numbers: isPlain ? head : `${head},${order.join()}` }
 }
 
 function encodeGeneral(requests: readonly Request[]): Message {
@@ -95,10 +96,13 @@ function encodeGeneral(requests: readonly Request[]): Message {
 /** The keys of a call, each once. */
 class KeyList {
   readonly list: string[] = []
-  readonly #indexes = new Map<string, number>()
+  #indexes: Map<string, number> | undefined
 
   /** The index of a key, as Lua counts. Adds the key when it is new. */
   indexOf(key: string): number {
+    // A call with one key needs no map.
+    if (this.list.length === 0) return this.list.push(key)
+    this.#indexes ??= new Map([[this.list[0] as string, 1]])
     let index = this.#indexes.get(key)
     if (index === undefined) {
       index = this.list.push(key)

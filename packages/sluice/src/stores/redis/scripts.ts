@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "5ebcb6ab32db1d8af5e15572efc1f25fc2324a4e"
+export const SCRIPT_DIGEST = "90aaba37335a6e0685d31f7601be9d499bb72c66"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -27,11 +27,11 @@ local function repair(index, expires, now)
 end
 local COMPACT_HEAD = 10
 local function run_compact()
-  local now = time_or_server(message[4])
+  local keys, now = KEYS, time_or_server(message[4])
   local window, capacity, token, leak = message[7], message[8], message[9], message[10]
   local full = capacity * token
-  local debts, times, missing = {}, {}, nil
-  for index = 1, #KEYS do
+  local states, missing = { now }, nil
+  for index = 1, #keys do
     local value, debt, t = values[index], 0, now
     if value then
       if #value ~= 32 then return nil end
@@ -47,32 +47,32 @@ local function run_compact()
       end
     else
       missing = missing or {}
-      missing[#missing + 1] = KEYS[index]
+      missing[#missing + 1] = keys[index]
     end
-    debts[index], times[index] = debt, t
+    states[index * 2], states[index * 2 + 1] = debt, t
   end
   if missing and call("EXISTS", unpack(missing)) > 0 then return nil end
-  local is_charged = {}
-  local reply = { now }
   local has_order = #message > COMPACT_HEAD
-  for c = 1, has_order and (#message - COMPACT_HEAD) / 2 or #KEYS do
+  local reply = has_order and { now } or states
+  local charged = {}
+  for c = 1, has_order and (#message - COMPACT_HEAD) / 2 or #keys do
     local index, cost = c, 1
     if has_order then index, cost = message[COMPACT_HEAD + c * 2 - 1], message[COMPACT_HEAD + c * 2] end
-    local debt = debts[index]
-    reply[c * 2], reply[c * 2 + 1] = debt, times[index]
+    local debt = charged[index] or states[index * 2]
+    if has_order then reply[c * 2], reply[c * 2 + 1] = debt, states[index * 2 + 1] end
     if cost > 0 then
       if cost <= capacity and cost * token <= full - debt then
-        debts[index], is_charged[index] = debt + cost * token, true
-      elseif not is_charged[index] then
-        is_charged[index] = false
+        charged[index] = debt + cost * token
+      elseif not charged[index] then
+        charged[index] = false
       end
     end
   end
-  for index = 1, #KEYS do
-    if is_charged[index] then
-      local debt, time = debts[index], times[index]
-      call("SET", KEYS[index], write("<dddd", debt, time, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
-    elseif is_charged[index] == false then
+  for index = 1, #keys do
+    local debt, time = charged[index], states[index * 2 + 1]
+    if debt then
+      call("SET", keys[index], write("<dddd", debt, time, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
+    elseif debt == false then
       repair(index, now + 2 * window, now)
     end
   end
