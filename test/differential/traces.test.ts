@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/redis-store.js"
 import { type OpenClient, openSingle } from "../redis/clients.js"
 import { PATIENT } from "../redis/contract.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"

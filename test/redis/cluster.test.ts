@@ -1,6 +1,6 @@
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, describe } from "vitest"
-import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/redis-store.js"
 import { type RedisCluster, startCluster } from "../support/redis/cluster.js"
 import { LIBRARIES, type OpenClient, openCluster } from "./clients.js"
 import { describeConnected } from "./connected.js"

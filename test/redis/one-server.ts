@@ -6,7 +6,7 @@ import { storageKey } from "../../packages/sluice/src/stores/redis/keys.js"
 import {
   RawRedisStore,
   type RawRedisStoreOptions,
-} from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+} from "../../packages/sluice/src/stores/redis/redis-store.js"
 import { Counter } from "../../packages/sluice/src/testing/contract/counter.js"
 import { type RedisOptions, type RedisServer, startRedis } from "../support/redis/single.js"
 import { type Library, type OpenClient, openSingle } from "./clients.js"

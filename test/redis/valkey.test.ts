@@ -3,7 +3,7 @@
 
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { RawRedisStore } from "../../packages/sluice/src/stores/redis/raw-redis-store.js"
+import { RawRedisStore } from "../../packages/sluice/src/stores/redis/redis-store.js"
 import { play } from "../differential/play.js"
 import { forgetful } from "../differential/record.js"
 import { readTrace, traceFiles } from "../differential/trace.js"

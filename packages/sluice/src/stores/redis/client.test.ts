@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { compilePolicy } from "../../policy.js"
 import { Namespace } from "../store.js"
-import { RawRedisStore } from "./raw-redis-store.js"
-import { redisStore } from "./redis-store.js"
+import { RawRedisStore, redisStore } from "./redis-store.js"
 
 const policy = compilePolicy({ algorithm: "gcra", limit: 1, window: "1m" }, "test")
 const charges = [{ namespace: new Namespace("test"), key: "key", policy, cost: 1 }]

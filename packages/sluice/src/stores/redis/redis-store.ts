@@ -1,10 +1,46 @@
-import { checkFields, checkType } from "../../options.js"
+import { isBlock } from "../../algorithms/block.js"
+import { microsOf } from "../../call-options.js"
+import type { Clock } from "../../clock.js"
+import type { Duration } from "../../duration.js"
+import { parseDuration } from "../../duration.js"
+import { SluiceError } from "../../errors.js"
+import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
 import type { BreakerState } from "../fallback/breaker.js"
 import type { StoreFailureEvent } from "../fallback/store-guard.js"
 import { StoreGuard } from "../fallback/store-guard.js"
+import type { Group, Place } from "../sharded/across.js"
+import { allDone, checkAcross, decideAcross, groupCharges } from "../sharded/across.js"
+import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
+import { outcomeOfNothing } from "../store.js"
+import { checkInWaves, planWaves } from "../waves.js"
+import { Batcher } from "./batcher.js"
 import type { UserClient } from "./client.js"
-import type { RawRedisStoreOptions } from "./raw-redis-store.js"
-import { RAW_REDIS_FIELDS, RawRedisStore } from "./raw-redis-store.js"
+import { connectionOf } from "./client.js"
+import type { Operation } from "./codec.js"
+import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
+import { DenyCache } from "./deny-cache.js"
+import { Fleets } from "./fleet.js"
+import { encodeKey, keyslot, storageKey } from "./keys.js"
+import { warnAboutServer } from "./server-warnings.js"
+
+export interface RawRedisStoreOptions {
+  /** How long a check waits for Redis before the limiter decides without it. Default: 50 ms. */
+  deadline?: Duration
+  /** Which clock decides: that of the Redis server, or that of each caller. Default: `"store"`. */
+  time?: "store" | "client"
+  /** The caller's clock with `time: "client"`. */
+  clock?: Clock
+  /** How much longer than needed a key is kept. Default: 1 s. */
+  expiryBuffer?: Duration
+  /** The shortest time a key is kept. Default: 1 s. */
+  minExpiry?: Duration
+  /** Answers a denied key locally until its retry time, at most this long; `true` for 1 s. Default: off. */
+  denyCache?: boolean | Duration
+  /** How often this instance tells Redis that it is alive. 0 for never: `instances` then stays 1. Default: 1 s. */
+  heartbeat?: Duration
+}
+
+const RAW_REDIS_FIELDS = ["deadline", "time", "clock", "expiryBuffer", "minExpiry", "denyCache", "heartbeat"]
 
 export interface RedisStoreOptions extends RawRedisStoreOptions {
   /** Called for every call that Redis did not answer, with what the store did instead. */
@@ -38,4 +74,165 @@ export class RedisStore extends StoreGuard {
   get breakers(): BreakerState[] {
     return this.#raw.breakers
   }
+}
+
+/**
+ * Counters in Redis, without the guard that `RedisStore` puts around it: throws a `StoreFailure` when Redis does not answer
+ * within the deadline.
+ */
+export class RawRedisStore implements Store {
+  readonly #batcher: Batcher
+  readonly #isCluster: boolean
+  readonly #clock: Clock | undefined
+  readonly #denials: DenyCache | undefined
+  readonly #fleets: Fleets
+  readonly #onClose: (() => void) | undefined
+  #isClosed = false
+  /** Decides the charges of one slot, for a check over several slots of a Cluster. */
+  readonly #place: Place = {
+    decide: (charges, at) => this.#run(DECIDE, charges, at),
+    check: (charges, at) => this.#run(CHECK, charges, at),
+    refund: async (charges, at) => {
+      await this.#run(REFUND, charges, at)
+    },
+  }
+
+  constructor(client: UserClient, options: RawRedisStoreOptions, onClose?: () => void) {
+    this.#onClose = onClose
+    checkOneOf(options.time, ["store", "client"], "redisStore.time")
+    checkType(options.clock, "redisStore.clock", "a clock with now()", hasMethods("now"))
+    const ms = (name: "deadline" | "expiryBuffer" | "minExpiry" | "heartbeat", otherwise: number) =>
+      options[name] === undefined ? otherwise : parseDuration(options[name], `redisStore.${name}`)
+    const connection = connectionOf(client)
+    this.#isCluster = connection.isCluster
+    this.#clock = options.time === "client" ? (options.clock ?? { now: () => Date.now() }) : undefined
+    this.#batcher = new Batcher(connection, {
+      deadlineMs: ms("deadline", 50),
+      expiry: {
+        bufferMs: Math.ceil(ms("expiryBuffer", 1_000)),
+        minMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
+      },
+    })
+    this.#fleets = new Fleets(
+      this.#batcher,
+      ms("heartbeat", 1_000),
+      () => void warnAboutServer(this.#batcher),
+    )
+    const { denyCache = false } = options
+    if (denyCache !== false) {
+      this.#denials = new DenyCache(
+        denyCache === true ? 1_000 : parseDuration(denyCache, "redisStore.denyCache"),
+      )
+    }
+  }
+
+  get instances(): number {
+    return this.#fleets.instances
+  }
+
+  /** The state of each breaker: one for a server, one for every sixteenth of a Cluster's slots. */
+  get breakers(): BreakerState[] {
+    return this.#batcher.breakers.map((breaker) => breaker.state)
+  }
+
+  check(charges: readonly Charge[], at?: number): Promise<Outcome> {
+    const denials = at === undefined ? this.#denials : undefined
+    return denials === undefined ? this.#check(charges, at) : this.#checkCached(denials, charges)
+  }
+
+  async #checkCached(denials: DenyCache, charges: readonly Charge[]): Promise<Outcome> {
+    this.#start(charges)
+    const name = charges.map(nameOfDenial).join("\n")
+    const known = denials.get(name)
+    if (known !== undefined) return known
+    const outcome = await this.#check(charges, undefined)
+    denials.put(name, outcome)
+    return outcome
+  }
+
+  #check(charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
+    const groups = this.#groups(charges)
+    if (groups === undefined) return this.#run(CHECK, charges, at)
+    return checkAcross(groups, at)
+  }
+
+  async decide(charges: readonly Charge[], at?: number): Promise<Outcome> {
+    const groups = this.#groups(charges)
+    return groups === undefined ? await this.#run(DECIDE, charges, at) : await decideAcross(groups, at)
+  }
+
+  checkMany(checks: readonly Check[]): Promise<Outcome[]> {
+    return checkInWaves(checks, this.wavesOf(checks), (check) => this.check(check.charges, check.at))
+  }
+
+  /** A check over several slots of a Cluster takes two round trips. Checks on the same keys wait for it. */
+  wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
+    if (!checks.some(({ charges }) => this.#groups(charges) !== undefined)) return undefined
+    const waves = planWaves(checks, (key) => keyslot(`{${encodeKey(key)}}`))
+    return waves.map(({ alone, across }) => [...alone.values(), across].flat().sort((a, b) => a - b))
+  }
+
+  async charge(charges: readonly Charge[], at?: number): Promise<void> {
+    await this.#each(CHARGE, charges, at)
+    const blocks = charges.filter(({ policy, cost }) => isBlock(policy) && cost > 0)
+    await Promise.all(
+      blocks.map(({ namespace, cost }) => this.#fleets.of(namespace).announceBlock(cost / 1000)),
+    )
+  }
+
+  async refund(charges: readonly Charge[], at?: number): Promise<void> {
+    await this.#each(REFUND, charges, at)
+    // After the refund: a check that was denied before it may have been cached meanwhile.
+    this.#denials?.clear()
+  }
+
+  async reset(charges: readonly Charge[]): Promise<void> {
+    this.#start(charges)
+    const keys = charges.map(storageKey)
+    await Promise.all(keys.map((key) => this.#batcher.command(key, ["UNLINK", key])))
+    this.#denials?.clear()
+  }
+
+  mayBlock(namespace: Namespace): boolean {
+    return this.#fleets.of(namespace).anyBlocks
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#fleets.stop()
+    this.#batcher.close()
+    this.#onClose?.()
+  }
+
+  #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
+    this.#start(charges)
+    const time = at ?? (this.#clock === undefined ? undefined : microsOf(this.#clock.now()))
+    if (charges.length === 0) return Promise.resolve(outcomeOfNothing(time ?? Date.now() * 1000))
+    return this.#batcher.submit(operation, charges, charges.map(storageKey), time)
+  }
+
+  /** The charges by slot of a Cluster, when they are in several slots: a script may touch one slot only. */
+  #groups(charges: readonly Charge[]): Group[] | undefined {
+    if (!this.#isCluster || charges.every((charge) => charge.key === charges[0]?.key)) return undefined
+    const groups = groupCharges(charges, (charge) => keyslot(storageKey(charge)))
+    return groups.map((group) => ({ ...group, place: this.#place }))
+  }
+
+  async #each(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<void> {
+    const groups = this.#groups(charges) ?? [{ charges }]
+    await allDone(groups.map((group) => this.#run(operation, group.charges, at)))
+  }
+
+  #start(charges: readonly Charge[]): void {
+    if (this.#isClosed) throw new SluiceError("STORE_CLOSED", { place: "redisStore", expected: "was closed" })
+    const first = charges[0]
+    if (first !== undefined) this.#fleets.of(first.namespace).start()
+  }
+}
+
+/** What the deny cache knows a charge by. Another cost or another limit on the same key is another entry. */
+function nameOfDenial(charge: Charge): string {
+  const { limit, capacity, window } = charge.policy
+  return `${storageKey(charge)} ${charge.cost} ${limit} ${capacity} ${window}`
 }
