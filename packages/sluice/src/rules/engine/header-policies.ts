@@ -11,21 +11,8 @@ interface Node {
 /** The limits of checks as headers describe them. Equal lists of limits give the same array, so that others may memoize by it. */
 export class HeaderPolicies {
   readonly #root: Node = { policies: [], next: new WeakMap() }
-  /** The limits of the last check that had one step, and its policies: the next check usually has the same. */
-  #lastLimits: readonly RuleLimitPolicy[] | undefined
-  #lastPolicies: readonly HeaderPolicy[] = []
 
   of(steps: readonly Step[]): readonly HeaderPolicy[] {
-    if (steps.length !== 1) return this.#find(steps)
-    const { limits } = steps[0] as Step
-    if (limits !== this.#lastLimits) {
-      this.#lastPolicies = this.#find(steps)
-      this.#lastLimits = limits
-    }
-    return this.#lastPolicies
-  }
-
-  #find(steps: readonly Step[]): readonly HeaderPolicy[] {
     let node = this.#root
     for (const { limits } of steps) {
       node = getOrAdd(node.next, limits, () => ({ policies: undefined, next: new WeakMap() }))

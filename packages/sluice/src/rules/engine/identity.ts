@@ -265,6 +265,7 @@ export class Identity implements RequestFacts, Client {
   }
 }
 
-function filled(value: string | undefined): string | undefined {
+/** The value, or undefined if it is empty. */
+export function filled(value: string | undefined): string | undefined {
   return value === "" ? undefined : value
 }

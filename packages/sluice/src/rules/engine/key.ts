@@ -6,7 +6,7 @@ import type { KeyPart } from "../language/key-part.js"
 import { asciiLowerCase } from "../language/path-pattern.js"
 import { routeOf } from "../match/index.js"
 import type { Descriptor, MatchedRule } from "./descriptor.js"
-import type { Identity } from "./identity.js"
+import { filled, type Identity } from "./identity.js"
 
 const MAX_VALUE_LENGTH = 256
 const HASHED = "sha256-"
@@ -98,10 +98,6 @@ function escaped(text: string): string {
 
 function isClient({ kind }: KeyPart): boolean {
   return kind === "ip" || kind === "user" || kind === "apiKey"
-}
-
-function filled(value: string | undefined): string | undefined {
-  return value === "" ? undefined : value
 }
 
 /** Hashes a value that is long, or that starts like a hash: no client can choose a value that equals another one's hash. */

@@ -3,6 +3,7 @@
 //
 // One case differs: envoyproxy/ratelimit compares a value that equals a wildcard literally, with its `*`, as an exact value.
 
+import { createHash } from "node:crypto"
 import { SluiceError } from "../../errors.js"
 import { getOrAdd } from "../../get-or-add.js"
 import { checkFields } from "../../options.js"
@@ -14,7 +15,6 @@ import { parseValuePattern } from "../language/value-pattern.js"
 import { readYaml } from "../language/yaml-text.js"
 import { compositeKey, type EnvoyDescriptor, type EnvoyLimit, readEnvoyFile, UNITS } from "./envoy-file.js"
 import { Findings, type ImportNote, inside, type Place, type Source } from "./findings.js"
-import { RuleIds } from "./rule-id.js"
 import { confusedKey, isWildcard, type Reached, reachedOf } from "./siblings.js"
 
 export interface EnvoyImportOptions {
@@ -265,4 +265,35 @@ function checkResult(
       findings.problem(place ?? { text: 0, at: [] }, code, text)
     }
   }
+}
+
+const MAX_ID_LENGTH = 64
+const ID_HASH_LENGTH = 8
+
+/**
+ * Ids of imported rules: the path to the descriptor, as envoyproxy/ratelimit names its statistics, `edge.tenant_acme.path`. Ids
+ * are part of storage keys, so that the id of a descriptor does not depend on other descriptors.
+ */
+class RuleIds {
+  readonly #taken = new Set<string>()
+
+  /** A new id made of `parts`. `suffix` distinguishes the rules of one descriptor. */
+  next(parts: readonly string[], suffix = ""): string {
+    const text = parts.join(".") + suffix
+    const readable = text.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[._-]+/, "")
+    // A hash replaces what was cut or replaced: two ids may differ only there.
+    let id = readable === text && text.length <= MAX_ID_LENGTH ? text : hashedId(readable, parts, suffix)
+    for (let n = 0; this.#taken.has(id); n++) id = hashedId(readable, parts, `${suffix}~${n}`)
+    this.#taken.add(id)
+    return id
+  }
+}
+
+function hashedId(readable: string, parts: readonly string[], suffix: string): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([...parts, suffix]))
+    .digest("hex")
+    .slice(0, ID_HASH_LENGTH)
+  const start = readable.slice(0, MAX_ID_LENGTH - ID_HASH_LENGTH - 1).replace(/[._-]+$/, "")
+  return start === "" ? `envoy-${digest}` : `${start}-${digest}`
 }
