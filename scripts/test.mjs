@@ -2,7 +2,7 @@
 // each other step. `npm test -- path` runs only the test files whose path contains `path`. A tool that cannot be installed
 // counts as one failure, and the test files that need it do not run.
 
-import { spawnSync } from "node:child_process"
+import { fork, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,7 +11,6 @@ import { build } from "./build.mjs"
 import { readIfExists } from "./files.mjs"
 import { root } from "./root.mjs"
 import { closingLine, countTests, failedTests, slowestFiles } from "./test-report.mjs"
-import { prepareTools } from "./tools/prepare.mjs"
 
 /** @typedef {{ passed: number, failed: number, skipped: number, note?: string, failures?: string[] }} Count */
 
@@ -24,10 +23,12 @@ let hasTestsToRun = true
 let notRun = []
 /** @type {string[]} */
 let slowest = []
+/** Settles when the tools are found or downloaded. @type {Promise<{ said: string[], prepared: import("./tools/prepare.mjs").Prepared }>} */
+let preparing
 
-/** @type {[name: string, run: () => boolean | Count][]} */
+/** @type {[name: string, run: () => boolean | Count | Promise<Count>][]} */
 const steps = [
-  ["install", () => install() ?? true],
+  ["install", installAll],
   ["lint", lint],
   ["build and types", buildAll],
   ["generated files", () => run(process.execPath, ["scripts/generate.mjs", "--check"]) === 0],
@@ -40,7 +41,7 @@ const results = []
 for (const [name, step] of steps) {
   console.log(`\n── ${name} ${"─".repeat(60 - name.length)}`)
   const started = performance.now()
-  const count = attempt(step)
+  const count = await attempt(step)
   results.push({ name, count, ms: performance.now() - started })
   // All other steps need the dependencies.
   if (name === "install" && count.failed > 0) break
@@ -58,16 +59,30 @@ if (notRun.length > 0) console.log(`\n${notRun.join("\n")}`)
 console.log(`\n${closingLine(results.map((result) => result.count))}`)
 process.exitCode = results.every((result) => result.count.failed === 0) ? 0 : 1
 
-/** @returns {Count} */
-function attempt(step) {
+/** @returns {Promise<Count>} */
+async function attempt(step) {
   try {
-    const outcome = step()
+    const outcome = await step()
     if (typeof outcome !== "boolean") return outcome
     return { passed: outcome ? 1 : 0, failed: outcome ? 0 : 1, skipped: 0 }
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     return { passed: 0, failed: 1, skipped: 0 }
   }
+}
+
+/** Installs the dependencies, and starts to download the tools: that mostly waits for the network, while the next steps compute. */
+function installAll() {
+  install()
+  const child = fork(join(root, "scripts", "tools", "prepare.mjs"), selection)
+  preparing = new Promise((resolve, reject) => {
+    child.once("message", resolve)
+    child.once("error", reject)
+    child.once("exit", (status) => reject(new Error(`looking for the tools ended with status ${status}`)))
+  })
+  // The step that needs the tools reports the error.
+  preparing.catch(() => {})
+  return true
 }
 
 /** Builds everything, and sets the variable by which tests know that they need not build again. */
@@ -82,9 +97,10 @@ function lint() {
   return node("@biomejs/biome/bin/biome", ["ci", "--error-on-warnings", ...colours]) === 0
 }
 
-/** @returns {Count} */
-function getTools() {
-  const prepared = prepareTools(selection, console.log)
+/** @returns {Promise<Count>} */
+async function getTools() {
+  const { said, prepared } = await preparing
+  for (const line of said) console.log(line)
   Object.assign(process.env, prepared.variables)
   skippedFiles = prepared.skippedFiles
   notRun = prepared.notRun

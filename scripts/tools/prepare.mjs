@@ -1,5 +1,7 @@
-// The step of `npm test` that finds or downloads the tools that the selected test files need, before any test runs.
+// Finds or downloads the tools that the selected test files need. `npm test` runs this file as a process beside its other steps,
+// and receives the result as a message before any test runs.
 
+import { pathToFileURL } from "node:url"
 import { ensureTools, explain } from "./ensure.mjs"
 import { selectedFiles, testFiles, toolsOf } from "./needs.mjs"
 import { tools, variableOf } from "./table.mjs"
@@ -71,4 +73,11 @@ export function prepareTools(
 function notRun(name, files) {
   const more = files.length > MAX_LISTED ? ` and ${files.length - MAX_LISTED} more` : ""
   return `Not run without ${name}: ${files.slice(0, MAX_LISTED).join(", ")}${more}`
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  /** @type {string[]} */
+  const said = []
+  const prepared = prepareTools(process.argv.slice(2), (line) => said.push(line))
+  process.send?.({ said, prepared })
 }
