@@ -65,7 +65,7 @@ export class Http1Request {
     if (this.rawHeaders.length > maxHeaders * 2) throw new InvalidMessage("has too many headers", 431)
     this.headers = this.#headersByName()
     this.framing = framingOf(this.headers, this.httpVersionMinor)
-    if (typeof this.framing === "number" && TAB_BEHIND_LENGTH.test(text))
+    if (typeof this.framing === "number" && text.includes("\t") && TAB_BEHIND_LENGTH.test(text))
       throw new InvalidMessage("has a malformed content length")
   }
 
