@@ -26,7 +26,7 @@ export const BATCH_BODY = JSON.stringify({ checks: Array.from({ length: BATCH },
 
 /** @type {readonly Contender[]} */
 export const contenders = [
-  { name: "sluice", what: "the data plane with its metrics, one rule, one limit, the embedded store" },
+  { name: "sluice", what: "the check API with its metrics, one rule, one limit, the embedded store" },
   {
     name: "bare",
     what: "node:http with a handler that reads the body and answers the same headers and bytes; for gRPC a unary method of @grpc/grpc-js that passes bytes through; for RESP redis-server and INCR",

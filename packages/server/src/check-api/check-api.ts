@@ -2,9 +2,8 @@
 
 import { SluiceError } from "sluice"
 import type { Core } from "../core.js"
-import { type Answer, jsonAnswer, problemAnswer } from "../http/answer.js"
+import { type Answer, jsonAnswer, problemAnswer, requestProblem } from "../http/answer.js"
 import { MAX_DISCARDED_BYTES, parseObject, tooLarge } from "../http/body.js"
-import { requestProblem } from "../http/request-problem.js"
 import type { Http1Handler } from "../http1/connection.js"
 import { fieldLines } from "../http1/fields.js"
 import type { BodyStream, Http1Request } from "../http1/request.js"

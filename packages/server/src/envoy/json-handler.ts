@@ -2,9 +2,8 @@
 
 import { denialProblem, type Problem } from "sluice/http"
 import type { Core } from "../core.js"
-import { type Answer, jsonAnswer, problemAnswer } from "../http/answer.js"
+import { type Answer, jsonAnswer, problemAnswer, requestProblem } from "../http/answer.js"
 import { parseObject } from "../http/body.js"
-import { requestProblem } from "../http/request-problem.js"
 import { jsonResponse, readJsonRequest } from "./json-messages.js"
 import { OK, type RateLimitResponse } from "./rate-limit-response.js"
 import { type ShouldRateLimitOptions, StoreUnavailableError, shouldRateLimit } from "./should-rate-limit.js"

@@ -1,6 +1,7 @@
 // Whole answers of the check API, before they are written.
 
-import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
+import { type ErrorCode, SluiceError } from "sluice"
+import { errorProblem, PROBLEM_CONTENT_TYPE, type Problem, problemBody, problemOf } from "sluice/http"
 import { headerList } from "sluice/internal"
 import type { RuleDecision } from "sluice/rules"
 
@@ -28,4 +29,21 @@ export function jsonAnswer(json: string, status = 200): Answer {
 
 export function problemAnswer(problem: Problem, headers: readonly string[] = []): Answer {
   return { status: problem.status, type: PROBLEM_CONTENT_TYPE, body: problemBody(problem), headers }
+}
+
+/** The statuses of errors. Every other code is a mistake of the caller: 400. */
+const STATUSES: Partial<Record<ErrorCode, number>> = {
+  TOKEN_REQUIRED: 401,
+  ORIGIN_REFUSED: 403,
+  PROXY_UNTRUSTED: 403,
+  PATH_UNKNOWN: 404,
+  METHOD_NOT_ALLOWED: 405,
+  BODY_TOO_LARGE: 413,
+  BATCH_TOO_LARGE: 413,
+}
+
+/** The problem details for a request that failed. */
+export function requestProblem(error: unknown): Problem {
+  if (error instanceof SluiceError) return errorProblem(error, STATUSES[error.code])
+  return problemOf(500, "INTERNAL", "Something went wrong in the server. Its log says more.")
 }

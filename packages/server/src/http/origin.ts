@@ -1,10 +1,10 @@
-// A page of another site, open in a user's browser, must not use this API for them. There are no cookies here, but without tokens
-// every program on this machine is trusted, and that includes the browser.
+// Refuses requests that a page of another site makes a user's browser send. The API uses no cookies, but without tokens it trusts
+// every program on this machine, and the browser is one of them.
 
 import type { IncomingHttpHeaders } from "node:http"
 import { isIP } from "node:net"
 import { SluiceError } from "sluice"
-import { isLoopback } from "./loopback.js"
+import { compileCidrs } from "sluice/http"
 
 /** The parts of a request that tell who sent it. */
 export interface SentRequest {
@@ -62,6 +62,15 @@ export function checkPage(request: SentRequest, allowedHosts: readonly string[])
     "must be an address, localhost or one of http.allowedHosts in a request of a page",
     host,
   )
+}
+
+const loopback = compileCidrs(["loopback"], "loopback")
+
+/** Whether an address, or the host of a URL, is a loopback address or localhost. */
+export function isLoopback(host: string): boolean {
+  const address = host.replace(/^\[(.*)\]$/, "$1").toLowerCase()
+  // Browsers resolve .localhost to loopback without asking a name server.
+  return address === "localhost" || address.endsWith(".localhost") || loopback.contains(address)
 }
 
 /** Headers that proxies add. Their absence proves nothing: some proxies add none. */

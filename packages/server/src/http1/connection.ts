@@ -107,7 +107,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
     this.isClosing = true
   }
 
-  /** The client is late. It is told so if a part of a request is here, or if it has never sent one. */
+  /** Ends the connection of a client that is late: with 408 in the middle of its request, or if it has never sent one. */
   expired(): void {
     const isForgotten = this.isIdle && (this.#wasUsed || this.isClosing)
     if (this.#lingerLeft !== undefined || isForgotten) this.socket.destroy()

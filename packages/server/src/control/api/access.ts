@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { type Clock, createLimiter, type Limiter, memoryStore, SluiceError } from "sluice"
 import { ipKey } from "sluice/http"
-import { isLoopback } from "../../http/loopback.js"
-import { checkLocal, checkOrigin } from "../../http/origin.js"
+import { checkLocal, checkOrigin, isLoopback } from "../../http/origin.js"
 import { bearerToken, Tokens } from "../../http/tokens.js"
 import { type Actor, mayAct, type Role, type RoleTokenSpec } from "./roles.js"
 

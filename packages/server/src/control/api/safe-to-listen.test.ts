@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { isLoopback } from "../../http/loopback.js"
+import { isLoopback } from "../../http/origin.js"
 import { assertSafeToListen } from "./access.js"
 
 const tokens = [{ name: "alice", role: "admin", token: "0123456789abcdef" }] as const
