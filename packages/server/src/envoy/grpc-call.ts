@@ -1,7 +1,7 @@
 // One gRPC call on its HTTP/2 stream: request headers, messages and the final status.
 
 import { headerBlock, type RequestHead, type RequestReader, type Stream } from "../http2/index.js"
-import { FrameReader, wholeMessage } from "./grpc-frame.js"
+import { FrameReader } from "./grpc-frame.js"
 import type { IncomingMessages, StreamMethod, UnaryMethod } from "./grpc-method.js"
 import { GrpcError, statusHeaders } from "./grpc-status.js"
 import { ProtobufError } from "./protobuf-reader.js"
@@ -27,10 +27,9 @@ export class UnaryCall implements RequestReader {
   readonly #stream: Stream
   readonly #method: UnaryMethod
   readonly #server: CallServer
-  readonly #encoding: string | undefined
+  readonly #frames: FrameReader
   /** The client's deadline or the server's, whichever is earlier. */
   readonly #deadline: number
-  #frames: FrameReader | undefined
   #hasMessage = false
   #timer: NodeJS.Timeout | undefined
 
@@ -40,20 +39,13 @@ export class UnaryCall implements RequestReader {
     this.#stream = stream
     this.#method = method
     this.#server = server
-    this.#encoding = head.get("grpc-encoding")
+    this.#frames = new FrameReader(server.maxMessageBytes, head.get("grpc-encoding"))
     this.#deadline = performance.now() + Math.min(timeout, requestTimeoutMs)
   }
 
   data(bytes: Buffer): void {
     if (this.#hasMessage) return
-    const { maxMessageBytes } = this.#server
-    const whole = this.#frames === undefined ? wholeMessage(bytes, maxMessageBytes) : undefined
-    if (whole !== undefined) {
-      this.#answer(whole)
-      return
-    }
     try {
-      this.#frames ??= new FrameReader(maxMessageBytes, this.#encoding)
       this.#frames.push(bytes)
       const message = this.#frames.next()
       if (message !== undefined && this.#frames.held > 0)

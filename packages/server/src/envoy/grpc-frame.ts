@@ -96,12 +96,6 @@ export class FrameReader {
   }
 }
 
-/** The message of a chunk that contains exactly one message, which is the usual case. Otherwise undefined. */
-export function wholeMessage(chunk: Buffer, maxBytes: number): Buffer | undefined {
-  if (chunk.length < PREFIX || chunk.length > maxBytes || chunk[0] !== 0) return undefined
-  return chunk.readUInt32BE(1) === chunk.length - PREFIX ? chunk.subarray(PREFIX) : undefined
-}
-
 /** Writes a message with its frame. */
 export function framed(writer: ProtobufWriter, write: (writer: ProtobufWriter) => void): Buffer {
   writer.begin(PREFIX)

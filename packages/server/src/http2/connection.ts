@@ -2,6 +2,7 @@
 // stops reading while the client does not read its answers.
 
 import type { Socket } from "node:net"
+import { UnreadOutput } from "../held-bytes.js"
 import { ConnectionError, FRAME_HEAD, MAX_FRAME, PREFACE } from "./frame.js"
 import type { FrameWriter } from "./frame-writer.js"
 import { Session, type SessionConnection, type SessionOptions } from "./session.js"
@@ -50,15 +51,14 @@ export class Connection implements SessionConnection {
   #nextLook: number
   #lastLook: number
   #idleSince: number
-  /** How many bytes the client has read, and since when it has read no more although there are some. */
-  #taken = 0
-  #unreadSince: number | undefined
+  readonly #unread: UnreadOutput
   #lastCall: NodeJS.Timeout | undefined
 
   constructor(socket: Socket, context: ConnectionContext) {
     const now = performance.now()
     this.#socket = socket
     this.#context = context
+    this.#unread = new UnreadOutput(socket)
     this.#session = new Session(context.writer, context, this)
     this.#idleSince = now
     this.#lastLook = now
@@ -121,7 +121,7 @@ export class Connection implements SessionConnection {
     session.guard.rest(now - this.#lastLook)
     this.#lastLook = now
     if (this.#endedAt !== undefined && now - this.#endedAt >= LINGER_MS) this.cut()
-    if (this.#unreadMs(now) >= requestTimeoutMs) this.cut()
+    if (this.#unread.age(now) >= requestTimeoutMs) this.cut()
     if (session.streams.size > 0)
       this.#turn(() => {
         for (const stream of session.streams.values()) stream.look(now, requestTimeoutMs)
@@ -132,19 +132,6 @@ export class Connection implements SessionConnection {
       session.isActive = false
       this.#idleSince = now
     } else this.#lookAtIdle(now)
-  }
-
-  /** For how long the client has read nothing although there is output for it. */
-  #unreadMs(now: number): number {
-    const { writableLength } = this.#socket
-    if (writableLength === 0) {
-      this.#unreadSince = undefined
-      return 0
-    }
-    const taken = this.#socket.bytesWritten - writableLength
-    if (this.#unreadSince === undefined || taken !== this.#taken) this.#unreadSince = now
-    this.#taken = taken
-    return now - this.#unreadSince
   }
 
   /** Cuts a client that did not answer the last ping, closes one that was idle for too long, and pings the others. */
@@ -227,7 +214,7 @@ export class Connection implements SessionConnection {
     } catch (error) {
       this.#fail(error)
     }
-    this.#flush()
+    this.#context.writer.flush(this.#socket)
     outgoing.isInTurn = false
     if (socket.writableLength > MAX_UNREAD) this.#stall()
     this.#endIfDone()
@@ -256,7 +243,7 @@ export class Connection implements SessionConnection {
 
   #mayGoOn(): boolean {
     if (this.#context.writer.length < FLUSH_AT) return true
-    this.#flush()
+    this.#context.writer.flush(this.#socket)
     if (this.#socket.writableLength <= MAX_UNREAD) return true
     this.#stall()
     return false
@@ -285,22 +272,6 @@ export class Connection implements SessionConnection {
     this.#isStalled = false
     this.#work(bytes)
     if (!this.#isStalled) this.#socket.resume()
-  }
-
-  #flush(): void {
-    const { writer } = this.#context
-    if (writer.length === 0) return
-    const socket = this.#socket
-    if (socket.writableEnded || socket.destroyed) {
-      writer.clear(false)
-    } else if (socket.writableLength > 0) {
-      socket.write(Buffer.from(writer.written()))
-      writer.clear(false)
-    } else {
-      socket.write(writer.written())
-      // The system has nearly always taken the bytes by now, so the buffer can be reused.
-      writer.clear(socket.writableLength > 0)
-    }
   }
 
   #endIfDone(): void {

@@ -1,27 +1,9 @@
 // Writes frames one after the other into a single buffer, so that a turn of a connection is one write to its socket.
 
+import { ByteWriter } from "../byte-writer.js"
 import { ERROR_CODE, type ErrorCode, FLAG, FRAME, FRAME_HEAD } from "./frame.js"
 
-const FIRST_BYTES = 16_384
-/** A larger buffer, which a long turn has made, is not kept. */
-const MAX_KEPT = 131_072
-
-export class FrameWriter {
-  /** Bytes written and not yet sent. */
-  length = 0
-  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
-
-  /** The frames written so far. Valid until the next write. */
-  written(): Buffer {
-    return this.#bytes.subarray(0, this.length)
-  }
-
-  /** Empties the writer. `inUse` says that the socket still reads the bytes, so that they must not be overwritten. */
-  clear(inUse: boolean): void {
-    this.length = 0
-    if (inUse || this.#bytes.length > MAX_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  }
-
+export class FrameWriter extends ByteWriter {
   /** A DATA frame with `bytes` from `start` to `end`. */
   data(stream: number, bytes: Uint8Array, start: number, end: number): void {
     this.#head(end - start, FRAME.DATA, 0, stream)
@@ -32,15 +14,15 @@ export class FrameWriter {
   headers(stream: number, block: Uint8Array, isLast: boolean, prefix?: number): void {
     const flags = isLast ? FLAG.END_HEADERS | FLAG.END_STREAM : FLAG.END_HEADERS
     this.#head(block.length + (prefix === undefined ? 0 : 1), FRAME.HEADERS, flags, stream)
-    if (prefix !== undefined) this.#bytes[this.length++] = prefix
+    if (prefix !== undefined) this.buffer[this.length++] = prefix
     this.#copy(block, 0, block.length)
   }
 
   settings(settings: readonly (readonly [number, number])[]): void {
     this.#head(settings.length * 6, FRAME.SETTINGS, 0, 0)
     for (const [setting, value] of settings) {
-      this.length = this.#bytes.writeUInt16BE(setting, this.length)
-      this.length = this.#bytes.writeUInt32BE(value, this.length)
+      this.length = this.buffer.writeUInt16BE(setting, this.length)
+      this.length = this.buffer.writeUInt32BE(value, this.length)
     }
   }
 
@@ -55,26 +37,26 @@ export class FrameWriter {
 
   windowUpdate(stream: number, increment: number): void {
     this.#head(4, FRAME.WINDOW_UPDATE, 0, stream)
-    this.length = this.#bytes.writeUInt32BE(increment, this.length)
+    this.length = this.buffer.writeUInt32BE(increment, this.length)
   }
 
   resetStream(stream: number, code: ErrorCode): void {
     this.#head(4, FRAME.RST_STREAM, 0, stream)
-    this.length = this.#bytes.writeUInt32BE(ERROR_CODE[code], this.length)
+    this.length = this.buffer.writeUInt32BE(ERROR_CODE[code], this.length)
   }
 
   goAway(lastStream: number, code: ErrorCode, message = ""): void {
     const reason = Buffer.from(message)
     this.#head(8 + reason.length, FRAME.GOAWAY, 0, 0)
-    this.length = this.#bytes.writeUInt32BE(lastStream, this.length)
-    this.length = this.#bytes.writeUInt32BE(ERROR_CODE[code], this.length)
+    this.length = this.buffer.writeUInt32BE(lastStream, this.length)
+    this.length = this.buffer.writeUInt32BE(ERROR_CODE[code], this.length)
     this.#copy(reason, 0, reason.length)
   }
 
   /** Writes the head of a frame and makes room for its payload. */
   #head(length: number, type: number, flags: number, stream: number): void {
-    this.#room(FRAME_HEAD + length)
-    const bytes = this.#bytes
+    this.room(FRAME_HEAD + length)
+    const bytes = this.buffer
     const at = this.length
     bytes[at] = length >>> 16
     bytes[at + 1] = length >>> 8
@@ -90,18 +72,10 @@ export class FrameWriter {
 
   /** Copies short payloads byte by byte: for some dozen bytes that is faster than `set`. */
   #copy(from: Uint8Array, start: number, end: number): void {
-    const bytes = this.#bytes
+    const bytes = this.buffer
     let to = this.length
     if (end - start > 256) bytes.set(from.subarray(start, end), to)
     else for (let at = start; at < end; at++) bytes[to++] = from[at] as number
     this.length += end - start
-  }
-
-  #room(bytes: number): void {
-    const needed = this.length + bytes
-    if (needed <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
-    this.#bytes.copy(larger, 0, 0, this.length)
-    this.#bytes = larger
   }
 }

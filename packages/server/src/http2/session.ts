@@ -13,13 +13,13 @@ import {
   MAX_WINDOW,
   PRIORITY_BYTES,
   paddingOf,
+  readSettings,
   SETTING,
 } from "./frame.js"
 import type { FrameWriter } from "./frame-writer.js"
 import { ArrivingBlock } from "./header-block.js"
 import { HpackDecoder } from "./hpack-decoder.js"
 import { Outgoing, type Streams } from "./outgoing.js"
-import { readSettings } from "./peer-settings.js"
 import { RequestHead } from "./request-head.js"
 import { type RequestReader, ResetStreams, Stream } from "./stream.js"
 

@@ -3,7 +3,7 @@
 
 import type { Socket } from "node:net"
 import { SluiceError } from "sluice"
-import { ConnectionBytes, type HeldBytes } from "../held-bytes.js"
+import { ConnectionBytes, type HeldBytes, UnreadOutput } from "../held-bytes.js"
 import { AnswerQueue } from "./answer-queue.js"
 import {
   type Call,
@@ -66,9 +66,7 @@ export class Connection {
   /** Whether the limit of unread replies is reached: no command runs until the client reads. */
   #isFull = false
   readonly #held: ConnectionBytes
-  /** Bytes of replies that left the process, and since when no more did. */
-  #sentBytes = 0
-  #unreadSince: number | undefined
+  readonly #unread: UnreadOutput
 
   constructor(socket: Socket, context: ConnectionContext, id: number) {
     const address = socket.remoteAddress ?? ""
@@ -89,6 +87,7 @@ export class Connection {
     this.#lastReadAt = context.seconds
     this.#openedAt = context.seconds
     this.#held = new ConnectionBytes(context.heldBytes)
+    this.#unread = new UnreadOutput(socket)
     socket.on("drain", () => {
       this.#count()
       this.#continue()
@@ -126,13 +125,7 @@ export class Connection {
 
   /** Seconds for which the client has read none of its replies. Call it once a second. */
   unreadSeconds(): number {
-    const { writableLength, bytesWritten } = this.#socket
-    const sentBytes = bytesWritten - writableLength
-    if (writableLength === 0) this.#unreadSince = undefined
-    else if (this.#unreadSince === undefined || sentBytes !== this.#sentBytes)
-      this.#unreadSince = this.#context.seconds
-    this.#sentBytes = sentBytes
-    return this.#unreadSince === undefined ? 0 : this.#context.seconds - this.#unreadSince
+    return this.#unread.age(this.#context.seconds)
   }
 
   get isLoggedIn(): boolean {
@@ -305,20 +298,8 @@ export class Connection {
   }
 
   #flush(): void {
-    const { reply } = this.#context
-    if (reply.length === 0) return
-    const socket = this.#socket
-    if (socket.writableEnded || socket.destroyed) {
-      reply.clear(false)
-    } else if (socket.writableLength > 0) {
-      socket.write(Buffer.from(reply.written()))
-      reply.clear(false)
-      this.#count()
-    } else {
-      socket.write(reply.written())
-      // Nearly always the kernel has accepted all bytes, and the buffer can be reused.
-      reply.clear(socket.writableLength > 0)
-    }
+    this.#context.reply.flush(this.#socket)
+    if (this.#socket.writableLength > 0) this.#count()
   }
 
   /** Updates the count of bytes held for this client, and disconnects it when all clients together hold too many. */
