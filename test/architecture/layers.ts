@@ -29,6 +29,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   server: [
     [
+      "byte-writer.ts",
       "certificates.ts",
       "config",
       "core.ts",

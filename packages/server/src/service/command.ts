@@ -1,16 +1,15 @@
 // The service as a command: reads its flags and runs until a signal stops it.
 
+import { isDeepStrictEqual } from "node:util"
 import { helpText, printConfig } from "../config/print.js"
 import { readConfig } from "../config/read.js"
 import type { Config } from "../config/schema.js"
 import { VERSION } from "../version.js"
 import { announcement } from "./announce.js"
 import { commandLine } from "./command-line.js"
-import { needsRestart } from "./needs-restart.js"
 import { type Service, startService } from "./service.js"
 import { logReloadFailure } from "./serving/serve.js"
 import { ListenError } from "./serving/start-errors.js"
-import { onSignals } from "./signals.js"
 
 /**
  * Runs the command. Resolves once the service listens, or once it has printed what a flag asked for. Rejects when the service
@@ -60,3 +59,51 @@ async function stop(service: Service): Promise<void> {
 
 /** `runServe` reports why the service did not start. */
 function ignore(): void {}
+
+/** Settings of the gateway that take effect without a restart. */
+const FOLLOWED: readonly string[] = ["upstream", "upstreams", "routes", "deadlines", "tls", "accessLog"]
+
+/** The changed settings that need a restart to take effect: `http`, `gateway.port`. */
+export function needsRestart(before: Config, after: Config): string[] {
+  const { gateway: gatewayBefore, ...restBefore } = before
+  const { gateway: gatewayAfter, ...restAfter } = after
+  return [
+    ...differing(restBefore, restAfter),
+    ...differing(gatewayBefore, gatewayAfter)
+      .filter((name) => !FOLLOWED.includes(name))
+      .map((name) => `gateway.${name}`),
+  ]
+}
+
+function differing(before: object, after: object): string[] {
+  const values = new Map(Object.entries(after))
+  return Object.entries(before)
+    .filter(([name, value]) => !isDeepStrictEqual(value, values.get(name)))
+    .map(([name]) => name)
+}
+
+/** The terminal and npm both send SIGINT for one Ctrl-C, so a second signal within this time is ignored. */
+const SAME_PRESS_MS = 250
+
+interface SignalHandlers {
+  /** SIGTERM, SIGINT. */
+  stop(): Promise<void>
+  /** SIGHUP. */
+  reload(): Promise<void>
+  /** SIGTERM or SIGINT again, while stopping. */
+  force(signal: NodeJS.Signals): void
+}
+
+/** Handles signals until the process ends. */
+function onSignals({ stop, reload, force }: SignalHandlers): void {
+  let stoppingSince: number | undefined
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (stoppingSince === undefined) {
+        stoppingSince = performance.now()
+        void stop()
+      } else if (performance.now() - stoppingSince > SAME_PRESS_MS) force(signal)
+    })
+  }
+  process.on("SIGHUP", () => void reload())
+}

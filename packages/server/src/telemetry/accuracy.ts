@@ -3,7 +3,6 @@
 
 import { parseDuration } from "sluice"
 import type { RuleDecision, RuleOutcome, RuleSetDocument } from "sluice/rules"
-import { ExactLog } from "./exact-log.js"
 
 export interface AccuracyReport {
   /** How many decisions were compared. */
@@ -85,7 +84,7 @@ export class AccuracyMonitor {
       const log = watched.logs.get(name)
       if (log === undefined) continue
       const before = log.usedAt(now)
-      if (allowed) log.charge(1, now)
+      if (allowed) log.add(now)
       isFull ||= log.isFull
       // A tier or an override may have other numbers under the same limit name.
       if (now < watched.ripeAt || limit !== log.limit) continue
@@ -108,7 +107,7 @@ export class AccuracyMonitor {
     for (const { name, limit, windowMs } of limits) {
       if (windowMs > MAX_WINDOW_MS || !rule.limits.has(`${limit}/${windowMs}`)) continue
       const log = new ExactLog(limit, windowMs)
-      if (allowed) log.charge(1, now)
+      if (allowed) log.add(now)
       logs.set(name, log)
       longest = Math.max(longest, windowMs)
     }
@@ -162,4 +161,42 @@ function approximateLimits(document: RuleSetDocument): Map<string, Set<string>> 
     if (names.size > 0) found.set(rule.id, names)
   }
   return found
+}
+
+/** A key with more entries in a window is no longer watched. */
+const MAX_ENTRIES = 10_000
+/** Entries that have left the window are removed once there are more of them than this, and more than others. */
+const MAX_EXPIRED = 1_000
+
+/** The exact log of one key under one limit: when its requests of cost 1 were admitted. */
+class ExactLog {
+  readonly limit: number
+  readonly #windowMs: number
+  readonly #times: number[] = []
+  /** The index of the first entry inside the window. */
+  #from = 0
+
+  constructor(limit: number, windowMs: number) {
+    this.limit = limit
+    this.#windowMs = windowMs
+  }
+
+  /** How many requests were admitted less than a window ago. */
+  usedAt(nowMs: number): number {
+    const times = this.#times
+    while (this.#from < times.length && nowMs - (times[this.#from] as number) >= this.#windowMs) this.#from++
+    if (this.#from > MAX_EXPIRED && this.#from * 2 > times.length) {
+      times.splice(0, this.#from)
+      this.#from = 0
+    }
+    return times.length - this.#from
+  }
+
+  add(nowMs: number): void {
+    this.#times.push(nowMs)
+  }
+
+  get isFull(): boolean {
+    return this.#times.length - this.#from >= MAX_ENTRIES
+  }
 }

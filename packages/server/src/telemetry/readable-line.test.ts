@@ -1,6 +1,5 @@
 import { expect, it } from "vitest"
-import { createLog } from "./log.js"
-import { readableLine } from "./readable-line.js"
+import { createLog, readableLine } from "./log.js"
 
 function shown(fields: object, message: string): string {
   const lines: string[] = []

@@ -13,7 +13,7 @@ export function checkQuery<T>(schema: z.ZodType<T> | undefined, query: string): 
   const given: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) {
     if (name in given)
-      throw new SluiceError("QUERY_INVALID", { place: `query.${name}`, expected: "is there twice" })
+      throw new SluiceError("QUERY_INVALID", { place: `query.${name}`, expected: "must not be given twice" })
     given[name] = value
   }
   return checked(schema ?? (NO_PARAMETERS as unknown as z.ZodType<T>), { ...given }, "query", [
@@ -38,5 +38,5 @@ function checked<T>(
     const name = JSON.stringify(issue.keys[0]?.slice(0, 60))
     throw new SluiceError(unknownField, { place, expected: `must not have ${name}, which does not exist` })
   }
-  throw new SluiceError(invalid, { place, expected: `is not right: ${issue?.message ?? "invalid"}` })
+  throw new SluiceError(invalid, { place, expected: `is invalid: ${issue?.message ?? "invalid"}` })
 }

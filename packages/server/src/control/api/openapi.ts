@@ -37,11 +37,12 @@ export interface Parameter {
   readonly schema: JsonSchema
 }
 
-const DESCRIPTION = `Rules, keys and live figures of a Sluice service.
+const DESCRIPTION = `Rules, keys and live metrics of a Sluice service.
 
-A change of the rules says in \`If-Match\` which \`etag\` it was made on: 428 without it, 412 when somebody else was faster.
-Errors are problem+json (RFC 9457) with a code. Tokens go into \`Authorization: Bearer …\`; a reader looks, an editor
-changes, an admin reads the audit log too.`
+A request that changes the rules must name in \`If-Match\` the \`etag\` of the rules that the change is based on. Without it the
+answer is 428; if somebody else has changed the rules meanwhile, it is 412. Errors are problem+json (RFC 9457) with a code.
+Send the token as \`Authorization: Bearer …\`. A reader can read, an editor can also change the rules, and an admin can also read
+the audit log.`
 
 export function describeApi(routes: readonly Route[], version: string): OpenApi {
   const paths: Record<string, Record<string, Operation>> = {}
@@ -107,7 +108,7 @@ function parametersOf({ path, query, edits }: Route): Parameter[] {
     name: "If-Match",
     in: "header",
     required: true,
-    description: "The etag of the rules that the change was made on.",
+    description: "The etag of the rules that the change is based on.",
     schema: { type: "string" },
   }
   return [...inPath, ...queryParameters(query), ...(edits ? [ifMatch] : [])]

@@ -28,15 +28,14 @@ export function checkIfMatch({ headers }: IncomingMessage, current: RuleSetRevis
   if (given === undefined) {
     throw new SluiceError("IF_MATCH_REQUIRED", {
       place: "if-match",
-      expected:
-        "is required: the etag of the rules that the change was made on, or * for whichever are in force",
+      expected: "is required: the etag of the rules that the change is based on, or * for any",
     })
   }
   const known = [etagOf(current), etagOf(current, YAML_VARIANT), "*"]
   if (given.split(",").some((etag) => known.includes(etag.trim()))) return
   throw new SluiceError("RULES_CONFLICT", {
     place: "if-match",
-    expected: `must be what is in force: ${etagOf(current)}, saved by ${current.changedBy}`,
+    expected: `must be the current etag ${etagOf(current)}, saved by ${current.changedBy}`,
     found: given,
   })
 }

@@ -18,37 +18,35 @@ const comment = z.string().min(1).max(500)
 
 /** Every change may state a reason. */
 export const changeQuery = z.strictObject({
-  comment: comment.optional().meta({ description: "Why, for the history and the audit log." }),
+  comment: comment.optional().describe("The reason of the change, for the history and the audit log."),
 })
 export type ChangeQuery = z.output<typeof changeQuery>
 
 const clientName = z.string().min(1).max(512)
 
 export const clientBody = z.strictObject({
-  client: clientName.meta({
-    description: '"ip:203.0.113.7", "ip:10.0.0.0/8", "user:42" or "apiKey:<keyed hash>".',
-  }),
+  client: clientName.describe('"ip:203.0.113.7", "ip:10.0.0.0/8", "user:42" or "apiKey:<keyed hash>".'),
 })
 
 export const apiKeyBody = z.strictObject({ apiKey: z.string().min(1).max(4_096) })
 
 export const removeClientQuery = changeQuery.extend({
-  client: clientName.meta({ description: "Who is taken off." }),
+  client: clientName.describe("The client to remove from the list."),
 })
 
 export const tierQuery = z.strictObject({
-  tier: z.string().min(1).max(64).optional().meta({ description: "The tier whose limits are looked at." }),
+  tier: z.string().min(1).max(64).optional().describe("The tier whose limits apply."),
 })
 
 export const rollbackBody = z.strictObject({
-  revision: z.int().min(1).meta({ description: "Whose content is put in force again." }),
+  revision: z.int().min(1).describe("The revision to restore."),
   comment: comment.optional(),
 })
 
 export const blockBody = z.strictObject({
   duration: z
     .union([z.string().min(1).max(32), z.number().positive()])
-    .meta({ description: 'How long: "10m", "1h", or milliseconds.' }),
+    .describe('How long: "10m", "1h", or milliseconds.'),
 })
 
 const count = (most: number, usual: number) =>
@@ -58,7 +56,7 @@ const count = (most: number, usual: number) =>
     .transform(Number)
     .pipe(z.int().min(1).max(most))
     .default(usual)
-    .meta({ description: `From 1 to ${most}. Default: ${usual}.` })
+    .describe(`From 1 to ${most}. Default: ${usual}.`)
 
 export const topQuery = z.strictObject({
   by: z.enum(["denied", "used"]).default("denied"),
@@ -71,7 +69,7 @@ const limit = z.object({
   name: z.string(),
   limit: z.number().nullable(),
   remaining: z.number().nullable(),
-  resetAfterMs: z.number().meta({ description: "When it is as if the key had never been used." }),
+  resetAfterMs: z.number().describe("How long until the key has its full limit again."),
   resetAt: z.number(),
   windowMs: z.number(),
 })
@@ -81,24 +79,22 @@ export const keyState = z
     rule: z.string(),
     key: z.string(),
     mode: z.enum(["enforce", "shadow", "off"]),
-    allowed: z.boolean().meta({ description: "Whether a request of cost 1 would be let through now." }),
-    blockedForMs: z.number().optional().meta({ description: "How much longer a block lasts." }),
+    allowed: z.boolean().describe("Whether a request of cost 1 would be allowed now."),
+    blockedForMs: z.number().optional().describe("How long the block of the key still lasts."),
     tier: z.string().optional(),
     degraded: z
       .enum(["allow", "deny", "local"])
       .optional()
-      .meta({ description: "The store did not answer; these are the counters of this instance." }),
-    limits: z
-      .array(limit)
-      .meta({ description: "Each limit of the rule. Empty when nothing limits the key." }),
+      .describe("The store did not answer, and these are the counters of this instance."),
+    limits: z.array(limit).describe("The limits of the rule. Empty if nothing limits the key."),
     revision: z.int(),
   })
-  .meta({ description: "What a key has used of the limits of a rule." })
+  .describe("The usage of a key under a rule.")
 export type KeyState = z.output<typeof keyState>
 
 const problem = z.object({
   code: z.string(),
-  path: z.string().meta({ description: "rules[2].limits[0].window" }),
+  path: z.string().describe("The place in the rule set, such as rules[2].limits[0].window."),
   rule: z.string().optional(),
   message: z.string(),
   line: z.int().optional(),
@@ -113,27 +109,30 @@ const changes = z.object({
 })
 
 export const validateQuery = z.strictObject({
-  rule: z.string().max(64).optional().meta({
-    description:
-      "The body is a single rule, in the place of the one with this id. Empty, or the id of no rule: a new one.",
-  }),
+  rule: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      "The body is a single rule that replaces the rule with this id. An empty or unknown id means a new rule.",
+    ),
 })
 
 export const verdict = z.object({
   valid: z.boolean(),
-  problems: z.array(problem).meta({ description: "Every mistake, with its place." }),
-  changes: changes.optional().meta({ description: "What would change, when it is valid." }),
+  problems: z.array(problem).describe("All mistakes with their places."),
+  changes: changes.optional().describe("What would change, if the rules are valid."),
   rule: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({ description: "The rule as it was read, when only one was sent and it is valid." }),
+    .describe("The parsed rule, if the body is a single valid rule."),
 })
 
 export const revisionList = z.array(
   z.object({
     revision: z.int(),
     etag: z.string(),
-    changedAt: z.number().meta({ description: "Milliseconds since 1970." }),
+    changedAt: z.number().describe("Milliseconds since 1970."),
     changedBy: z.string(),
     comment: z.string().optional(),
     changes,
@@ -144,16 +143,16 @@ export const topList = z.array(
   z.object({
     rule: z.string(),
     key: z.string(),
-    count: z.number().meta({ description: "About how often of late; never too low." }),
-    error: z.number().meta({ description: "By how much it may be too high." }),
+    count: z.number().describe("The estimated recent count. It is never too low."),
+    error: z.number().describe("How much too high the count may be."),
   }),
 )
 
-const column = z.array(z.number()).meta({ description: "A number for each second, oldest first." })
+const column = z.array(z.number()).describe("One number per second, oldest first.")
 
 export const historyReport = z.object({
-  from: z.number().meta({ description: "The first second, in milliseconds since 1970." }),
-  seconds: z.int().meta({ description: "How many there are in each column." }),
+  from: z.number().describe("The first second, in milliseconds since 1970."),
+  seconds: z.int().describe("The number of seconds, and of values in each column."),
   requests: z.object({ allowed: column, denied: column }),
   durations: z.object({ p50Ms: column, p99Ms: column }),
   rules: z
@@ -166,49 +165,47 @@ export const historyReport = z.object({
         degraded: column,
       }),
     )
-    .meta({ description: "At most 50; the others are added up as _other. _none had no rule." }),
+    .describe("At most 50 rules. _other is the sum of all others, _none counts requests without a rule."),
 })
 
 export const sessionReport = z.object({
-  name: z.string().meta({ description: "Who the token belongs to." }),
+  name: z.string().describe("The owner of the token."),
   role: z.enum(ROLES),
   byToken: z
     .boolean()
-    .meta({ description: "False where there are no tokens, and this machine is believed." }),
+    .describe("False if no tokens are configured, so that clients on this machine need none."),
 })
 
 export const statusReport = z.object({
   status: z.enum(["ready", "degraded", "draining"]),
   version: z.string(),
   node: z.string(),
-  startedAt: z.number().meta({ description: "Milliseconds since 1970." }),
-  now: z.number().meta({ description: "The service's clock." }),
-  workers: z.int().meta({ description: "Processes that answer requests." }),
+  startedAt: z.number().describe("Milliseconds since 1970."),
+  now: z.number().describe("The time of the service's clock."),
+  workers: z.int().describe("The number of processes that answer requests."),
   rules: z.object({
     revision: z.int(),
     count: z.int(),
     changedAt: z.number(),
     changedBy: z.string(),
-    stale: z
-      .boolean()
-      .meta({ description: "Where they are kept cannot be reached: there may be newer ones." }),
+    stale: z.boolean().describe("Whether there may be newer rules, because their storage is unreachable."),
   }),
   store: z.object({
     kind: z.enum(["memory", "redis"]),
     keys: z.int().optional(),
     bytes: z.int().optional(),
-    evicted: z.int().optional().meta({ description: "Keys that made room for others." }),
-    refused: z.int().optional().meta({ description: "New keys that found no room." }),
-    instances: z.int().optional().meta({ description: "Services that share the store." }),
+    evicted: z.int().optional().describe("Keys that the store removed to make room for new ones."),
+    refused: z.int().optional().describe("Decisions about a new key while the store was full."),
+    instances: z.int().optional().describe("Instances of the service that share the store."),
     breakers: z
       .object({ closed: z.int(), open: z.int(), "half-open": z.int() })
       .optional()
-      .meta({ description: "How many are in which state. None on a store that cannot fail." }),
+      .describe("The number of circuit breakers in each state. Missing for a store that cannot fail."),
   }),
   sampleTraffic: z
     .object({ endsAt: z.number().optional() })
     .optional()
-    .meta({ description: "There where made-up requests can be sent; `endsAt` while they are." }),
+    .describe("Present if the service can send sample traffic. `endsAt` is set while it does."),
 })
 export type StatusReport = z.output<typeof statusReport>
 
@@ -233,12 +230,12 @@ export const problemBody = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  code: z.string().meta({ description: "One of those in docs/errors.md." }),
-  problems: z.array(problem).optional().meta({ description: "Every mistake in a rule set." }),
+  code: z.string().describe("A code from docs/errors.md."),
+  problems: z.array(problem).optional().describe("All mistakes in the rule set."),
 })
 
 const seriesStep = z.object({
-  at: z.number().meta({ description: "When it begins, in milliseconds since 1970." }),
+  at: z.number().describe("The start of the step, in milliseconds since 1970."),
   requests: z.int(),
   denied: z.int(),
   shadowDenied: z.int(),
@@ -258,7 +255,7 @@ export const replayReport = z.object({
   from: z.number().optional(),
   to: z.number().optional(),
   clients: distinct,
-  stepMs: z.number().meta({ description: "The length of one step of every series." }),
+  stepMs: z.number().describe("The length of one step of every series."),
   candidates: z.array(
     z.object({
       name: z.string(),

@@ -1,8 +1,7 @@
 // Standard logs of AWS CloudFront: columns separated by tabs, named in a comment at the top of each file.
 
-import type { LogReader } from "./log-reader.js"
 import { isoTime } from "./log-time.js"
-import { LoggedRequest } from "./logged-request.js"
+import { LoggedRequest, type LogReader } from "./logged-request.js"
 import { known } from "./request-line.js"
 
 const STANDARD =

@@ -7,10 +7,8 @@
 //   www.example.com:443 192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] …
 
 import { withoutPort } from "./json-lines.js"
-import type { LogReader } from "./log-reader.js"
 import { ClfTime } from "./log-time.js"
-import type { LoggedRequest } from "./logged-request.js"
-import { isAddress } from "./read-line.js"
+import { isAddress, type LoggedRequest, type LogReader } from "./logged-request.js"
 import { endOfQuoted, known, readRequestLine, unescaped } from "./request-line.js"
 
 export interface CombinedOptions {

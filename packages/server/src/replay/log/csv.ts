@@ -2,9 +2,8 @@
 
 import { SluiceError } from "sluice"
 import type { CsvField } from "../model/replay-options.js"
-import type { LogReader } from "./log-reader.js"
 import { anyTime } from "./log-time.js"
-import { LoggedRequest } from "./logged-request.js"
+import { LoggedRequest, type LogReader } from "./logged-request.js"
 import { known } from "./request-line.js"
 
 type Columns = Readonly<Partial<Record<CsvField, string>>>

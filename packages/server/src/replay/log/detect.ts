@@ -1,16 +1,13 @@
 import { SluiceError } from "sluice"
 import { LOG_FORMATS, type LogFormatOption } from "../model/replay-options.js"
-import { albReader } from "./alb.js"
 import { cloudfrontReader } from "./cloudfront.js"
 import { type CombinedOptions, combinedReader } from "./combined.js"
 import { csvReader, isCsvHeader } from "./csv.js"
-import { envoyTextReader } from "./envoy-text.js"
 import { jsonFormatOf, jsonReader } from "./json-lines.js"
-import type { LogReader } from "./log-reader.js"
-import { LoggedRequest } from "./logged-request.js"
-import { readLine } from "./read-line.js"
+import { LoggedRequest, type LogReader, readLine } from "./logged-request.js"
 import { isRecordHeader, recordReader } from "./record.js"
 import { templateReader } from "./template.js"
+import { albReader, envoyTextReader } from "./template-formats.js"
 
 /** How many lines are used to detect the format. */
 export const LINES_TO_DETECT = 50

@@ -1,8 +1,7 @@
 // One JSON object per line, as Caddy, Traefik and Envoy write it.
 
-import type { LogReader } from "./log-reader.js"
 import { anyTime } from "./log-time.js"
-import { LoggedRequest } from "./logged-request.js"
+import { LoggedRequest, type LogReader } from "./logged-request.js"
 import { known } from "./request-line.js"
 import { lastOf } from "./template.js"
 

@@ -1,3 +1,4 @@
+import { isIP } from "node:net"
 import type { HeaderSource, RuleRequest } from "sluice/rules"
 
 /**
@@ -27,4 +28,32 @@ export class LoggedRequest implements RuleRequest {
     this.method = method
     this.path = path
   }
+}
+
+/** Reads the lines of one format. */
+export interface LogReader {
+  /** The name of the format in reports. */
+  readonly format: string
+  /** Returns the request of a line, the reason why it is unreadable, or undefined for a line without one, such as a comment. */
+  read(line: string): LoggedRequest | string | undefined
+}
+
+/**
+ * Reads a line as `LogReader.read` does, and refuses a request without a valid address: the field was misread, and all such
+ * requests would count as one client. The decision log is exempt, because it records what callers sent.
+ */
+export function readLine(reader: LogReader, line: string): LoggedRequest | string | undefined {
+  const read = reader.read(line)
+  if (typeof read !== "object" || read.ip === undefined || reader.format === "record") return read
+  return isAddress(read.ip) ? read : `"${read.ip.slice(0, 60)}" is no address`
+}
+
+let last = ""
+
+/** Remembers the last valid addresses, because neighbouring lines often have the same client. */
+export function isAddress(text: string): boolean {
+  if (text === last) return true
+  if (isIP(text) === 0) return false
+  last = text
+  return true
 }

@@ -5,9 +5,7 @@ import type { LogChunks, LogOptions } from "../model/replay-options.js"
 import type { Disorder, UnreadableLine } from "../model/report.js"
 import { LINES_TO_DETECT, readerFor } from "./detect.js"
 import { eachLine, MAX_LINE_LENGTH } from "./lines.js"
-import type { LogReader } from "./log-reader.js"
-import type { LoggedRequest } from "./logged-request.js"
-import { readLine } from "./read-line.js"
+import { type LoggedRequest, type LogReader, readLine } from "./logged-request.js"
 import { TimeSorter } from "./time-sorter.js"
 
 export interface ReadLogOptions extends LogOptions {

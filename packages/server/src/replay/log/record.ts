@@ -1,7 +1,6 @@
 // The decision log of the service: a first line that names the format, then one JSON object with short names per line.
 
-import type { LogReader } from "./log-reader.js"
-import { LoggedRequest } from "./logged-request.js"
+import { LoggedRequest, type LogReader } from "./logged-request.js"
 
 /** One decision. Unknown fields are left out. */
 export interface RecordedDecision {

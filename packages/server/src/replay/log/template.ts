@@ -2,9 +2,8 @@
 // literals, and each line is read by finding them one after the other.
 
 import { SluiceError } from "sluice"
-import type { LogReader } from "./log-reader.js"
 import { anyTime, ClfTime } from "./log-time.js"
-import { LoggedRequest } from "./logged-request.js"
+import { LoggedRequest, type LogReader } from "./logged-request.js"
 import { endOfQuoted, known, readRequestLine, unescaped } from "./request-line.js"
 
 interface Piece {

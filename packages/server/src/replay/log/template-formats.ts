@@ -1,14 +1,15 @@
+// Formats that are templates of fields, as other programs write them.
+
 import { withoutPort } from "./json-lines.js"
-import type { LogReader } from "./log-reader.js"
-import { LoggedRequest } from "./logged-request.js"
+import { LoggedRequest, type LogReader } from "./logged-request.js"
 import { templateReader } from "./template.js"
 
-const FIELDS =
+const ALB_FIELDS =
   '$type $time_iso8601 $elb $remote_addr $target $request_time $target_time $response_time $status $target_status $received $sent "$request" "$http_user_agent" $rest'
 
 /** The access log of an AWS Application Load Balancer. */
 export function albReader(): LogReader {
-  const fields = templateReader("alb", FIELDS, { isWhole: false })
+  const fields = templateReader("alb", ALB_FIELDS, { isWhole: false })
   const read = (line: string): LoggedRequest | string | undefined => {
     const found = fields.read(line)
     if (!(found instanceof LoggedRequest)) return found
@@ -19,4 +20,12 @@ export function albReader(): LogReader {
     return request
   }
   return { format: "alb", read }
+}
+
+const ENVOY_FIELDS =
+  '[$time_iso8601] "$request" $status $flags $received $sent $duration $upstream_time "$http_x_forwarded_for" "$http_user_agent" "$http_x_request_id" "$http_host" "$upstream_host"'
+
+/** Envoy's default text format. It has no peer address, so the last address in X-Forwarded-For is the client. */
+export function envoyTextReader(): LogReader {
+  return templateReader("envoy", ENVOY_FIELDS, { isWhole: false })
 }

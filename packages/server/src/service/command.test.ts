@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { configSchema } from "../config/schema.js"
-import { needsRestart } from "./needs-restart.js"
+import { needsRestart } from "./command.js"
 
 it("names the settings that need a restart, and no others", () => {
   const before = configSchema.parse({ gateway: { upstream: ["http://a:1"] } })
