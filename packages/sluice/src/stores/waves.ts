@@ -37,6 +37,16 @@ export function planWaves(checks: readonly Check[], nodeOf: (key: string) => num
   return waves
 }
 
+/** The indexes of each wave in order, as `Store.wavesOf` returns them. Undefined if no check is over several nodes. */
+export function indexWaves(
+  checks: readonly Check[],
+  nodeOf: (key: string) => number,
+): readonly (readonly number[])[] | undefined {
+  const waves = planWaves(checks, nodeOf)
+  if (waves.every(({ across }) => across.length === 0)) return undefined
+  return waves.map(({ alone, across }) => [...alone.values(), across].flat().sort((a, b) => a - b))
+}
+
 /** Runs the checks wave by wave, those of one wave at the same time. */
 export async function checkInWaves<C extends Check>(
   checks: readonly C[],

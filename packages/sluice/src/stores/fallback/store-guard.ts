@@ -133,14 +133,14 @@ export class StoreGuard implements Store {
     return outcome
   }
 
-  /**
-   * One by one, since each may fail by itself: a dead server of several degrades only its own. A store that puts the checks
-   * of one tick into one call loses nothing by it.
-   */
   wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
     return this.#store.wavesOf?.(checks)
   }
 
+  /**
+   * Hands the store the checks one by one, because each may fail by itself: of several servers, a dead one degrades only its own
+   * checks. A store that sends the checks of one tick in one call loses nothing by it.
+   */
   checkMany(checks: readonly GuardedCheck[], onStoreFailure = this.#onStoreFailure): Promise<Outcome[]> {
     return checkInWaves(checks, this.#store.wavesOf?.(checks), (check) =>
       this.check(check.charges, check.at, check.onStoreFailure ?? onStoreFailure),

@@ -12,7 +12,7 @@ import type { Group, Place } from "../sharded/across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../sharded/across.js"
 import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
 import { outcomeOfNothing } from "../store.js"
-import { checkInWaves, planWaves } from "../waves.js"
+import { checkInWaves, indexWaves } from "../waves.js"
 import { Batcher } from "./batcher.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
@@ -167,9 +167,7 @@ export class RawRedisStore implements Store {
 
   /** A check over several slots of a Cluster takes two round trips. Checks on the same keys wait for it. */
   wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
-    if (!checks.some(({ charges }) => this.#groups(charges) !== undefined)) return undefined
-    const waves = planWaves(checks, (key) => keyslot(`{${encodeKey(key)}}`))
-    return waves.map(({ alone, across }) => [...alone.values(), across].flat().sort((a, b) => a - b))
+    return this.#isCluster ? indexWaves(checks, (key) => keyslot(`{${encodeKey(key)}}`)) : undefined
   }
 
   async charge(charges: readonly Charge[], at?: number): Promise<void> {

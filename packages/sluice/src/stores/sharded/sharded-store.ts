@@ -2,7 +2,7 @@ import { SluiceError } from "../../errors.js"
 import { checkFields, checkType, hasMethods } from "../../options.js"
 import type { BreakerState } from "../fallback/breaker.js"
 import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "../store.js"
-import { planWaves } from "../waves.js"
+import { indexWaves, planWaves } from "../waves.js"
 import type { Group } from "./across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
 import { HashRing, VIRTUAL_NODES } from "./hash-ring.js"
@@ -99,9 +99,7 @@ export class ShardedStore implements Store {
 
   /** A check over several nodes takes two steps, and later checks on its keys must wait for both. */
   wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
-    const waves = planWaves(checks, (key) => this.#ring.locate(key))
-    if (waves.every(({ across }) => across.length === 0)) return undefined
-    return waves.map(({ alone, across }) => [...alone.values(), across].flat().sort((a, b) => a - b))
+    return indexWaves(checks, (key) => this.#ring.locate(key))
   }
 
   async charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
