@@ -6,7 +6,7 @@ import { getOrAdd } from "../../get-or-add.js"
 import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
 import { type CompiledLimit, compileLimits, type LimiterOptions } from "../../limiter-options.js"
-import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
+import { checkFields, checkFunction, checkOneOf, checkType, hasMethods, isFunction } from "../../options.js"
 import { LIMIT_FIELDS } from "../../policy.js"
 import { checkIpv6Subnet } from "../../request/address/ip-key.js"
 import type { ProxyHeader, TrustProxy } from "../../request/address/trust-proxy.js"
@@ -138,7 +138,7 @@ export function checkRateLimitOptions<Request>(
 ): AnyRateLimitOptions<Request> {
   checkFields(options, [...RATE_LIMIT_FIELDS, ...adapterFields], "rateLimit")
   const checked = options as AnyRateLimitOptions<Request>
-  for (const name of FUNCTIONS) checkType(checked[name], place(name), "a function", isFunction)
+  for (const name of FUNCTIONS) checkFunction(checked[name], place(name))
   for (const name of FLAGS) checkType(checked[name], place(name), "true or false", isBoolean)
   checkType(checked.engine, place("engine"), "a rule engine", hasMethods("check", "checkSync", "refund"))
   checkType(checked.limiter, place("limiter"), "a limiter", hasMethods("check", "checkSync", "refund"))
@@ -202,13 +202,13 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
     return limiter
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
-    const { code, expected, found } = error
-    const where = error.place.replace("createLimiter", "rateLimit")
-    throw new SluiceError(
-      code,
-      found === undefined ? { place: where, expected } : { place: where, expected, found },
-    )
+    throw movedTo(error, error.place.replace("createLimiter", "rateLimit"))
   }
+}
+
+/** The same error with another place. */
+export function movedTo({ code, expected, found }: SluiceError, place: string): SluiceError {
+  return new SluiceError(code, found === undefined ? { place, expected } : { place, expected, found })
 }
 
 /** The limits that middlewares of this process count in each store, by namespace and key. */
@@ -236,10 +236,6 @@ function warnOfSharedCounters(store: Store, limits: readonly CompiledLimit[], ke
 
 function place(name: string): string {
   return `rateLimit.${name}`
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === "function"
 }
 
 function isBoolean(value: unknown): boolean {

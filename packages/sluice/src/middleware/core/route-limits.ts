@@ -6,7 +6,7 @@ import { checkFields } from "../../options.js"
 import { LIMIT_FIELDS, type LimitOptions } from "../../policy.js"
 import { type MemoryStore, memoryStore } from "../../stores/memory/memory-store.js"
 import type { Store } from "../../stores/store.js"
-import { type AnyRateLimitOptions, RATE_LIMIT_FIELDS } from "./rate-limit-options.js"
+import { type AnyRateLimitOptions, movedTo, RATE_LIMIT_FIELDS } from "./rate-limit-options.js"
 
 /** The options of a route. It inherits the others from the application. */
 export type RouteLimitOptions<Request> = AnyRateLimitOptions<Request> &
@@ -56,7 +56,7 @@ export class RouteLimits<Made> {
       this.#own.set(route, { options, made })
       return made
     } catch (error) {
-      throw error instanceof SluiceError ? placedAt(error, route) : error
+      throw error instanceof SluiceError ? movedTo(error, `${error.place} of ${route}`) : error
     }
   }
 
@@ -90,9 +90,4 @@ export function joinOptions(general: Fields, own: Fields, route: string): Fields
   // Two routes with a limit per minute each have two limits. Without a prefix both would use the same counters.
   if (!hasLimit || own.prefix !== undefined) return joined
   return { ...joined, prefix: `${general.prefix ?? "sluice"}:${route}` }
-}
-
-function placedAt({ code, place, expected, found }: SluiceError, route: string): SluiceError {
-  const details = { place: `${place} of ${route}`, expected }
-  return new SluiceError(code, found === undefined ? details : { ...details, found })
 }

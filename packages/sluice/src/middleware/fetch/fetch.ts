@@ -1,6 +1,6 @@
 // For handlers from `Request` to `Response`: Next, Workers, Bun, Deno, and your own servers.
 
-import { checkType } from "../../options.js"
+import { checkFunction } from "../../options.js"
 import type { Admission, Ending } from "../core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
@@ -59,8 +59,8 @@ export function rateLimit<R extends Request = Request>(
 ): (request: R, info?: unknown) => Promise<FetchPassage> {
   const ip: unknown = options?.ip
   const onDenied = options?.onDenied
-  checkType(ip, "rateLimit.ip", "a function", isFunction)
-  checkType(onDenied, "rateLimit.onDenied", "a function", isFunction)
+  checkFunction(ip, "rateLimit.ip")
+  checkFunction(onDenied, "rateLimit.onDenied")
   const infos = new WeakMap<R, unknown>()
   const readPeer = options?.ip ?? peerOf
   const reader = fetchRequestReader<R>(
@@ -111,7 +111,7 @@ export function withRateLimit<R extends Request, Rest extends unknown[]>(
   handler: (request: LimitedRequest<R>, ...rest: Rest) => Response | Promise<Response>,
   options: FetchRateLimitOptions<R>,
 ): (request: R, ...rest: Rest) => Promise<Response> {
-  checkType(handler ?? null, "withRateLimit.handler", "a function", isFunction)
+  checkFunction(handler ?? null, "withRateLimit.handler")
   const limit = rateLimit(options)
   return async (request, ...rest) => {
     const { response, apply, settle } = await limit(request, rest[0])
@@ -134,8 +134,4 @@ const NOT_LIMITED: FetchPassage = {
 
 function ended(decision: RequestDecision, response: Response): FetchPassage {
   return { decision, response, apply: (other) => other, settle() {} }
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === "function"
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { notify } from "../../notify.js"
-import { checkType } from "../../options.js"
+import { checkFunction } from "../../options.js"
 import { PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "../core/problem.js"
 import type { RateLimitOptions } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
@@ -31,7 +31,7 @@ export type UpgradeOptions = RateLimitOptions<IncomingMessage> & Pick<NodeHandle
 export function rateLimit(
   options: NodeRateLimitOptions,
 ): (request: IncomingMessage, response: ServerResponse, next: Next) => void {
-  checkType(options?.onDenied, "rateLimit.onDenied", "a function", isFunction)
+  checkFunction(options?.onDenied, "rateLimit.onDenied")
   return nodeMiddleware(new RequestLimiter(options, nodeRequestReader, ["onDenied"]), options.onDenied)
 }
 
@@ -40,9 +40,9 @@ export function withRateLimit(
   handler: (request: LimitedRequest, response: ServerResponse) => unknown,
   options: NodeHandlerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  checkType(handler ?? null, "withRateLimit.handler", "a function", isFunction)
+  checkFunction(handler ?? null, "withRateLimit.handler")
   const { onError, ...rest } = options ?? {}
-  checkType(onError, "rateLimit.onError", "a function", isFunction)
+  checkFunction(onError, "rateLimit.onError")
   const limit = rateLimit(rest as NodeRateLimitOptions)
   return (request, response) => {
     limit(request, response, (error) => {
@@ -69,9 +69,9 @@ export function withUpgradeLimit(
   handler: UpgradeHandler,
   options: UpgradeOptions,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  checkType(handler ?? null, "withUpgradeLimit.handler", "a function", isFunction)
+  checkFunction(handler ?? null, "withUpgradeLimit.handler")
   const { onError, ...rest } = options ?? {}
-  checkType(onError, "rateLimit.onError", "a function", isFunction)
+  checkFunction(onError, "rateLimit.onError")
   const limiter = new RequestLimiter(rest as RateLimitOptions<IncomingMessage>, nodeRequestReader)
   return limitUpgrade(limiter, handler, (error, request) => {
     notify(() => reportError(onError, error, request), undefined)
@@ -83,7 +83,7 @@ const failureBody = problemBody(
   problemOf(500, "RATE_LIMIT_FAILED", "The request could not be told apart from others."),
 )
 
-/** Runs in `tell`, which turns errors thrown here, and rejections of an async `onError`, into warnings. */
+/** Runs in `notify`, which turns errors thrown here, and rejections of an async `onError`, into warnings. */
 function reportError(
   onError: NodeHandlerOptions["onError"],
   error: unknown,
@@ -91,8 +91,4 @@ function reportError(
 ): unknown {
   if (onError === undefined) throw error
   return onError(error, request)
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === "function"
 }
