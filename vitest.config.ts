@@ -96,6 +96,7 @@ export default defineConfig({
     // What takes a second here may take 20 where other work goes on at the same time. What must be quick says so itself.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     // Test files of one worker share their modules: loading them again for each file took a third of the processor time.
     isolate: false,
     setupFiles: ["test/support/leave-no-trace.ts"],

@@ -31,13 +31,14 @@ export interface OpenPage {
 interface Tab {
   readonly context: BrowserContext
   readonly page: Page
-  /** Whether it was opened with the default view, which most tests use. */
-  readonly isPlain: boolean
+  /** A context keeps its language. Everything else of a view can be set in an open tab. */
+  readonly language: string
   /** The host that the current test allows, and the errors that it collects. */
   account: { readonly host: string; readonly errors: string[] }
 }
 
 const SIZE = { width: 1280, height: 900 }
+const LANGUAGE = "en"
 
 let browser: Promise<Browser> | undefined
 const tabs = new Set<Tab>()
@@ -46,24 +47,24 @@ let spare: Tab | undefined
 
 /** Opens `url` in a browser without stored data. */
 export async function openPage(url: string, view: View = {}): Promise<OpenPage> {
-  const isPlain = Object.keys(view).length === 0
-  const tab = (isPlain ? spare : undefined) ?? (await openTab(view, isPlain))
+  const { language = LANGUAGE, width = SIZE.width, height = SIZE.height } = view
+  const tab = spare?.language === language ? spare : await openTab(language)
   if (tab === spare) spare = undefined
   tabs.add(tab)
+  await tab.page.setViewportSize({ width, height })
+  await tab.page.emulateMedia({
+    colorScheme: view.theme ?? "light",
+    reducedMotion: view.reducedMotion ? "reduce" : "no-preference",
+  })
   const errors: string[] = []
   tab.account = { host: new URL(url).host, errors }
   await tab.page.goto(url)
   return { page: tab.page, errors }
 }
 
-async function openTab(view: View, isPlain: boolean): Promise<Tab> {
+async function openTab(language: string): Promise<Tab> {
   browser ??= chromium.launch({ executablePath: toolPath("chromium"), args: ["--font-render-hinting=none"] })
-  const context = await (await browser).newContext({
-    viewport: { width: view.width ?? SIZE.width, height: view.height ?? SIZE.height },
-    colorScheme: view.theme ?? "light",
-    locale: view.language ?? "en",
-    reducedMotion: view.reducedMotion ? "reduce" : "no-preference",
-  })
+  const context = await (await browser).newContext({ locale: language })
   context.on("request", (request) => {
     const asked = new URL(request.url())
     if (asked.host !== tab.account.host && asked.protocol !== "blob:")
@@ -88,7 +89,7 @@ async function openTab(view: View, isPlain: boolean): Promise<Tab> {
   const page = await context.newPage()
   // The machine may be busy with other tests.
   page.setDefaultTimeout(40_000)
-  const tab: Tab = { context, page, isPlain, account: { host: "", errors: [] } }
+  const tab: Tab = { context, page, language, account: { host: "", errors: [] } }
   return tab
 }
 
@@ -97,12 +98,12 @@ export async function closePages(): Promise<void> {
   const used = [...tabs]
   tabs.clear()
   const [kept, ...others] = [
-    ...used.filter(({ isPlain }) => isPlain),
-    ...used.filter(({ isPlain }) => !isPlain),
+    ...used.filter(({ language }) => language === LANGUAGE),
+    ...used.filter(({ language }) => language !== LANGUAGE),
   ]
   await Promise.all(others.map(({ context }) => context.close()))
   if (kept === undefined) return
-  if (kept.isPlain && spare === undefined && (await isWiped(kept))) spare = kept
+  if (kept.language === LANGUAGE && spare === undefined && (await isWiped(kept))) spare = kept
   else await kept.context.close()
 }
 
@@ -116,8 +117,6 @@ async function isWiped({ context, page }: Tab): Promise<boolean> {
     })
     await page.goto("about:blank")
     await context.clearCookies()
-    await page.emulateMedia({ colorScheme: "light" })
-    await page.setViewportSize(SIZE)
     return context.pages().length === 1
   } catch {
     return false
