@@ -2,7 +2,7 @@
 
 import type { AnswerHead } from "../upstream/answer-parser.js"
 import type { SilentUploads } from "../upstream/client-shares.js"
-import type { Connection, Exchanging } from "../upstream/connection.js"
+import type { Connection, ExchangeListener } from "../upstream/connection.js"
 import type { Refusal, TakeOptions, Taker } from "../upstream/pool.js"
 import type { Target } from "../upstream/target.js"
 import { answerProblem, type ClientAnswer } from "./client-answer.js"
@@ -25,7 +25,7 @@ const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 /** Targets tried for one request. A target that refused the connection has received nothing, so another one may be tried. */
 const MAX_TARGETS = 3
 
-export class Exchange implements Forwarding, Exchanging, Taker {
+export class Exchange implements Forwarding, ExchangeListener, Taker {
   readonly #context: RequestContext
   readonly #request: ClientRequest
   readonly #clientAnswer: ClientAnswer
@@ -39,7 +39,7 @@ export class Exchange implements Forwarding, Exchanging, Taker {
   #connection: Connection | undefined
   #upload: Upload | undefined
   /** Counts this request while its body has not started to arrive. */
-  #silent: SilentUploads | undefined
+  #silentUploads: SilentUploads | undefined
   #sentAt = 0
   #isOver = false
 
@@ -87,14 +87,14 @@ export class Exchange implements Forwarding, Exchanging, Taker {
   #pickSilently(): boolean {
     const target = this.#destination.route.upstream.pick()
     if (target === undefined || !target.pool.silentUploads.enter()) return false
-    this.#silent = target.pool.silentUploads
+    this.#silentUploads = target.pool.silentUploads
     this.#use(target, "any")
     return true
   }
 
-  #silentNoMore(): void {
-    this.#silent?.leave()
-    this.#silent = undefined
+  #leaveSilentUploads(): void {
+    this.#silentUploads?.leave()
+    this.#silentUploads = undefined
   }
 
   abandon(): void {
@@ -158,7 +158,7 @@ export class Exchange implements Forwarding, Exchanging, Taker {
       },
       moved: (bytes) => {
         this.#context.bytesIn += bytes
-        this.#silentNoMore()
+        this.#leaveSilentUploads()
         this.#timer.mark()
       },
       sent: () => this.#sent(),
@@ -180,7 +180,7 @@ export class Exchange implements Forwarding, Exchanging, Taker {
   }
 
   #sent(): void {
-    this.#silentNoMore()
+    this.#leaveSilentUploads()
     this.#upload = undefined
     if (!this.#relay.hasHead) this.#timer.enter("headers", performance.now())
   }
@@ -190,7 +190,7 @@ export class Exchange implements Forwarding, Exchanging, Taker {
     this.#upload?.drained()
   }
 
-  informed(head: AnswerHead): void {
+  interim(head: AnswerHead): void {
     if (this.#isOver) return
     if (head.status !== 100) this.#clientAnswer.interim(head.status, answerHeaders(head, []))
     else if (expectsContinue(this.#request)) {
@@ -203,7 +203,7 @@ export class Exchange implements Forwarding, Exchanging, Taker {
     // The parser refuses a 101 answer that was not asked for.
   }
 
-  headed(head: AnswerHead): void {
+  head(head: AnswerHead): void {
     const now = performance.now()
     this.#context.upstreamMs = now - this.#sentAt
     this.#timer.enter("bodyIdle", now)
@@ -304,7 +304,7 @@ export class Exchange implements Forwarding, Exchanging, Taker {
   }
 
   #over(outcome: "answered" | "failed"): void {
-    this.#silentNoMore()
+    this.#leaveSilentUploads()
     this.#isOver = true
     this.#upload?.stop()
     this.#upload = undefined

@@ -5,7 +5,7 @@ import type { DeniedAnswer } from "sluice/http"
 import { fieldLines } from "../../http1/fields.js"
 import { statusLine } from "../../http1/response.js"
 import type { AnswerHead } from "../upstream/answer-parser.js"
-import type { Connection, Exchanging } from "../upstream/connection.js"
+import type { Connection, ExchangeListener } from "../upstream/connection.js"
 import type { Refusal, Taker } from "../upstream/pool.js"
 import type { Target } from "../upstream/target.js"
 import { answerProblem, type OwnAnswer } from "./client-answer.js"
@@ -14,7 +14,7 @@ import { answerHeaders, hostFor, requestHead, wholeHeaders } from "./headers.js"
 import { failureOf, type GatewayProblem, type OnUpstreamFailure, refusals } from "./problems.js"
 import type { Destination, Forwarding, RequestContext } from "./request-context.js"
 
-export class Upgrade implements Forwarding, Exchanging, Taker {
+export class Upgrade implements Forwarding, ExchangeListener, Taker {
   readonly #context: RequestContext
   readonly #client: UpgradingClient
   readonly #destination: Destination
@@ -100,7 +100,7 @@ export class Upgrade implements Forwarding, Exchanging, Taker {
   }
 
   /** The upstream does not switch: the client gets its answer, and the connection ends with it. */
-  headed(head: AnswerHead): void {
+  head(head: AnswerHead): void {
     this.#timer.enter("bodyIdle", performance.now())
     // The chunks are decoded, so only the end of the connection shows where the body ends.
     this.#answered(head, ["connection", "close"])
@@ -122,7 +122,7 @@ export class Upgrade implements Forwarding, Exchanging, Taker {
     this.#over("answered")
   }
 
-  informed(): void {
+  interim(): void {
     // Interim answers are not passed on.
   }
 

@@ -19,7 +19,7 @@ export interface UploadWatch {
 }
 
 /** Checks the pace of all uploads at this interval. */
-const looks = new Timeouts(500)
+const paceChecks = new Timeouts(500)
 
 export class Upload implements TimeoutEntry {
   previous: TimeoutEntry | undefined = undefined
@@ -38,7 +38,7 @@ export class Upload implements TimeoutEntry {
   /** Whether the client may send: it did not ask first, or has received 100 Continue. */
   #isInvited = true
   #isStopped = false
-  #isLookedAt = false
+  #isCheckDue = false
 
   constructor(body: RequestBody, framing: BodyFraming, pace: UploadPace | undefined, watch: UploadWatch) {
     this.#body = body
@@ -51,7 +51,7 @@ export class Upload implements TimeoutEntry {
   open(isInvited: boolean): void {
     this.#isInvited = isInvited
     if (!isInvited) this.#pace?.pause(performance.now())
-    if (this.#pace !== undefined) this.#look()
+    if (this.#pace !== undefined) this.#checkSoon()
     this.#body.on("data", this.#onData).on("end", this.#onEnd)
   }
 
@@ -75,7 +75,7 @@ export class Upload implements TimeoutEntry {
   /** The upstream has begun to answer: from here on the upload has no minimum rate. */
   answered(): void {
     this.#pace = undefined
-    this.#lookNoMore()
+    this.#stopChecks()
   }
 
   /** Whether the upstream has to receive what was written before more is read. */
@@ -92,26 +92,26 @@ export class Upload implements TimeoutEntry {
   /** Stops reading. */
   stop(): void {
     this.#isStopped = true
-    this.#lookNoMore()
+    this.#stopChecks()
     this.#body.off("data", this.#onData).off("end", this.#onEnd)
     this.#body.pause()
   }
 
   /** Checks the pace. */
   expire(): void {
-    this.#isLookedAt = false
+    this.#isCheckDue = false
     if (this.#pace?.isTooSlow(performance.now()) === true) this.#watch.tooSlow()
-    else this.#look()
+    else this.#checkSoon()
   }
 
-  #look(): void {
-    this.#isLookedAt = true
-    looks.add(this, performance.now())
+  #checkSoon(): void {
+    this.#isCheckDue = true
+    paceChecks.add(this, performance.now())
   }
 
-  #lookNoMore(): void {
-    if (this.#isLookedAt) looks.remove(this)
-    this.#isLookedAt = false
+  #stopChecks(): void {
+    if (this.#isCheckDue) paceChecks.remove(this)
+    this.#isCheckDue = false
   }
 
   #goOn(): void {
@@ -167,7 +167,7 @@ export class Upload implements TimeoutEntry {
 
   #finish(): void {
     const connection = this.#connection as Connection
-    this.#lookNoMore()
+    this.#stopChecks()
     if (this.#framing === "chunked") connection.write(`0\r\n${this.#trailers()}\r\n`)
     else if (this.#bytes !== this.#framing) {
       this.#watch.miscounted()

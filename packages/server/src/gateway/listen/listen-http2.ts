@@ -29,21 +29,17 @@ export interface Http2SideOptions {
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number
   readonly maxHeaderBytes: number
-  /** The most headers of one request. */
-  readonly maxHeaders?: number | undefined
-  /** How long a client may receive nothing of an answer that is there. Default: one minute. */
-  readonly answerIdleMs?: number | undefined
+  /** How long a client may receive nothing of an answer that is ready. */
+  readonly answerIdleMs: number
 }
 
 /** The most concurrent requests on one connection. */
 const MAX_STREAMS_PER_CONNECTION = 250
 /** Interval of the check for answers that a client does not receive. */
 const LOOK_MS = 250
-/** How long a client may receive nothing of an answer, where nothing else is configured. */
-const ANSWER_IDLE_MS = 60_000
 
 export function createHttp2(options: Http2SideOptions): Http2Side {
-  const { gateway, headTimeoutMs, keepAliveMs, maxHeaderBytes, answerIdleMs = ANSWER_IDLE_MS } = options
+  const { gateway, headTimeoutMs, keepAliveMs, maxHeaderBytes, answerIdleMs } = options
   const patience = { headTimeoutMs, keepAliveMs, answerIdleMs }
   const connections = new Set<Http2Connection>()
   const peers = new WeakMap<Http2Session, Socket>()

@@ -11,14 +11,14 @@ export interface GatewayListenerOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
-  /** A socket that listens already, in place of host and port: one that outlives this process. */
+  /** A listening socket, in place of host and port: one that outlives this process. */
   readonly fd?: number | undefined
   readonly gateway: Http1Handler & Pick<Gateway, "handleHttp2">
   /** Serves TLS. */
   readonly certificate?: Certificate | undefined
   /** Whether clients that speak TLS are offered HTTP/2. */
   readonly http2: boolean
-  /** How long the head of a request may take to arrive; 0 is for ever. */
+  /** How long the head of a request may take to arrive; 0 means no limit. */
   readonly headTimeoutMs: number
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number
@@ -26,18 +26,20 @@ export interface GatewayListenerOptions {
   /** Headers of one request. Default: 128. */
   readonly maxHeaders?: number | undefined
   readonly maxConnections: number
-  /** How long a client may receive nothing of an answer that is there. Default: one minute. */
+  /** How long a client may receive nothing of an answer that is ready. Default: one minute. */
   readonly answerIdleMs?: number | undefined
 }
 
-/** Where heads may take for ever. It is the default of node:tls. */
+/** For a TLS handshake, if heads have no time limit: the default of node:tls. */
 const MAX_HANDSHAKE_MS = 120_000
 const ANSWER_IDLE_MS = 60_000
-export const MAX_HEADERS = 128
+const MAX_HEADERS = 128
 
 export function listen(options: GatewayListenerOptions): Promise<Http1Listener> {
   const { host, port, fd, gateway, certificate, headTimeoutMs, keepAliveMs, maxHeaderBytes } = options
-  const http2 = certificate !== undefined && options.http2 ? createHttp2(options) : undefined
+  const { answerIdleMs = ANSWER_IDLE_MS } = options
+  const http2 =
+    certificate !== undefined && options.http2 ? createHttp2({ ...options, answerIdleMs }) : undefined
   return listenHttp1({
     host,
     port,
@@ -52,7 +54,7 @@ export function listen(options: GatewayListenerOptions): Promise<Http1Listener> 
       keepAliveMs,
     },
     maxConnections: options.maxConnections,
-    answerTimeoutMs: options.answerIdleMs ?? ANSWER_IDLE_MS,
+    answerTimeoutMs: answerIdleMs,
     tls: certificate && {
       ...certificate,
       handshakeTimeoutMs: headTimeoutMs || MAX_HANDSHAKE_MS,

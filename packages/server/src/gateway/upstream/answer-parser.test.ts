@@ -24,8 +24,8 @@ function parse(pieces: readonly Buffer[], asked: Partial<Asked> = {}, ends = fal
     isWhole: false,
   }
   const parser = new AnswerParser({
-    informed: (head) => void told.interim.push(head.status),
-    headed: (head) => {
+    interim: (head) => void told.interim.push(head.status),
+    head: (head) => {
       told.head = head
     },
     body: (bytes) => {

@@ -32,8 +32,8 @@ export interface AnswerHead {
 /** Receives what an answer holds, in its order. */
 export interface AnswerReader extends BodySink {
   /** A 1xx answer other than 101. */
-  informed(head: AnswerHead): void
-  headed(head: AnswerHead): void
+  interim(head: AnswerHead): void
+  head(head: AnswerHead): void
   /** A 101 answer: what follows is another protocol, and its first bytes may be here already. */
   switched(head: AnswerHead, rest: Buffer): void
 }
@@ -45,7 +45,7 @@ export interface Asked {
 }
 
 const MAX_HEAD_BYTES = 65_536
-const MAX_INFORMED = 16
+const MAX_INTERIM = 16
 const NO_TRAILERS: readonly string[] = []
 
 export class AnswerParser {
@@ -54,7 +54,7 @@ export class AnswerParser {
   readonly #body: BodyReader
   #asked: Asked = { isHead: false, isUpgrade: false }
   #isInHead = false
-  #informed = 0
+  #interimCount = 0
   #keepsAlive = false
   #hasBytes = false
 
@@ -67,7 +67,7 @@ export class AnswerParser {
   begin(asked: Asked): void {
     this.#asked = asked
     this.#isInHead = true
-    this.#informed = 0
+    this.#interimCount = 0
     this.#hasBytes = false
     this.#head.reset()
     this.#body.begin("none")
@@ -119,8 +119,8 @@ export class AnswerParser {
       return bytes.length
     }
     if (status < 200) {
-      if (++this.#informed > MAX_INFORMED) throw new InvalidMessage("has too many interim answers")
-      this.#reader.informed(head)
+      if (++this.#interimCount > MAX_INTERIM) throw new InvalidMessage("has too many interim answers")
+      this.#reader.interim(head)
       return end
     }
     this.#startBody(head)
@@ -136,7 +136,7 @@ export class AnswerParser {
       (head.minorVersion === 1 ? !hasWord(connection, "close") : hasWord(connection, "keep-alive"))
     this.#body.begin(framing)
     const isEmpty = this.#body.isOver
-    this.#reader.headed(head)
+    this.#reader.head(head)
     if (isEmpty) this.#reader.ended(NO_TRAILERS)
   }
 }

@@ -5,7 +5,7 @@ import { type AnswerHead, AnswerParser, type AnswerReader, type Asked } from "./
 import type { ClientShare } from "./client-shares.js"
 
 /** Receives the answer of one exchange, and what happens to its connection. */
-export interface Exchanging extends AnswerReader {
+export interface ExchangeListener extends AnswerReader {
   /** All bytes received so far are processed: flush what was gathered from them. */
   paused(): void
   /** The socket accepts more bytes of the request. */
@@ -32,18 +32,18 @@ export class Connection {
   keptMs = Number.POSITIVE_INFINITY
   readonly #owner: ConnectionOwner
   readonly #parser: AnswerParser
-  #exchanging: Exchanging | undefined
+  #listener: ExchangeListener | undefined
   #isSent = true
 
   constructor(socket: Socket, owner: ConnectionOwner) {
     this.socket = socket
     this.#owner = owner
     this.#parser = new AnswerParser({
-      informed: (head) => this.#exchanging?.informed(head),
-      headed: (head) => this.#headed(head),
-      body: (bytes) => this.#exchanging?.body(bytes),
-      ended: (trailers) => this.#exchanging?.ended(trailers),
-      switched: (head, rest) => this.#exchanging?.switched(head, rest),
+      interim: (head) => this.#listener?.interim(head),
+      head: (head) => this.#head(head),
+      body: (bytes) => this.#listener?.body(bytes),
+      ended: (trailers) => this.#listener?.ended(trailers),
+      switched: (head, rest) => this.#listener?.switched(head, rest),
     })
     socket.on("drain", this.#onDrain).on("end", this.#onEnd)
     socket.on("error", (error) => this.#fail(error))
@@ -53,7 +53,7 @@ export class Connection {
     })
   }
 
-  readonly #onDrain = (): void => this.#exchanging?.drained()
+  readonly #onDrain = (): void => this.#listener?.drained()
   readonly #onEnd = (): void => this.#end()
 
   get isOpen(): boolean {
@@ -66,9 +66,9 @@ export class Connection {
   }
 
   /** Begins an exchange. The caller writes the request and then calls `sent`. */
-  begin(exchanging: Exchanging, asked: Asked): void {
+  begin(listener: ExchangeListener, asked: Asked): void {
     this.uses++
-    this.#exchanging = exchanging
+    this.#listener = listener
     this.#isSent = false
     this.#parser.begin(asked)
   }
@@ -84,27 +84,27 @@ export class Connection {
 
   /** Abandons the exchange. The connection closes: its late answer could be mistaken for the next one. */
   drop(): void {
-    this.#exchanging = undefined
+    this.#listener = undefined
     this.socket.destroy()
   }
 
   /** Releases the socket of a connection that has switched to another protocol. */
   detach(): Socket {
-    this.#exchanging = undefined
+    this.#listener = undefined
     const { socket } = this
     return socket.off("data", this.read).off("drain", this.#onDrain).off("end", this.#onEnd)
   }
 
-  #headed(head: AnswerHead): void {
+  #head(head: AnswerHead): void {
     const timeout = head.keepAlive === "" ? null : /timeout=(\d{1,6})/i.exec(head.keepAlive)
     if (timeout !== null) this.keptMs = Number(timeout[1]) * 1_000
-    this.#exchanging?.headed(head)
+    this.#listener?.head(head)
   }
 
   /** Processes bytes from the socket. Keeps no reference to them. */
   readonly read = (bytes: Buffer): void => {
-    const exchanging = this.#exchanging
-    if (exchanging === undefined) {
+    const listener = this.#listener
+    if (listener === undefined) {
       // Bytes without a request: the next request would take them for its answer.
       this.socket.destroy()
       return
@@ -112,7 +112,7 @@ export class Connection {
     try {
       this.#parser.read(bytes)
       // The exchange may have been dropped meanwhile.
-      if (!this.#parser.isOver && this.#exchanging === exchanging) exchanging.paused()
+      if (!this.#parser.isOver && this.#listener === listener) listener.paused()
     } catch (error) {
       this.#fail(error as Error)
       return
@@ -121,8 +121,8 @@ export class Connection {
   }
 
   #end(): void {
-    if (this.#exchanging !== undefined) {
-      if (this.#parser.end()) this.#exchanging = undefined
+    if (this.#listener !== undefined) {
+      if (this.#parser.end()) this.#listener = undefined
       else this.#fail(new Error("ended"))
     }
     this.socket.destroy()
@@ -131,8 +131,8 @@ export class Connection {
   /** The answer is complete. The connection is reused only if nothing is left to send or to read. */
   #finish(): void {
     // Detached or dropped when the end was reported.
-    if (this.#exchanging === undefined) return
-    this.#exchanging = undefined
+    if (this.#listener === undefined) return
+    this.#listener = undefined
     // The reader may have paused the socket while the rest of the answer was already in memory.
     if (this.socket.isPaused()) this.socket.resume()
     if (this.#parser.keepsAlive && this.#isSent && this.isOpen) this.#owner.idled(this)
@@ -140,9 +140,9 @@ export class Connection {
   }
 
   #fail(error: Error): void {
-    const exchanging = this.#exchanging
-    this.#exchanging = undefined
+    const listener = this.#listener
+    this.#listener = undefined
     this.socket.destroy()
-    exchanging?.failed(error)
+    listener?.failed(error)
   }
 }
