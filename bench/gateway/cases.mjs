@@ -1,4 +1,4 @@
-// What is asked of whom.
+// The cases of the benchmark: which requests go to which contender.
 
 /**
  * - `forward`: requests that pass, through every proxy.

@@ -11,7 +11,7 @@ const OF_NGINX = 0.5
 const NODE_PROXIES = ["http-proxy-3", "http-proxy", "@fastify/http-proxy", "fast-proxy"]
 
 /**
- * Only what was measured is judged.
+ * Judges only what was measured.
  * @param {Figures} figures
  * @returns {Verdict[]}
  */

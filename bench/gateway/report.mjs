@@ -43,7 +43,7 @@ export function tables({ timings }, verdicts) {
 const NOTE =
   "Median of all rounds ± half the distance between the quartiles; ratios are those of the same round. Latencies are those at full load, with 64 requests under way. Where a proxy is so fast that the core of backend and wrk is busy too, its processor time says more than its requests per second."
 
-/** What is measured of whom. @returns {Table} */
+/** The contenders, and the call of each that is measured. @returns {Table} */
 export function callTable() {
   return {
     title: "Who is measured",

@@ -120,7 +120,7 @@ async function generation(names, size, generation, cores, backend) {
   /** @type {Sample[][]} */
   const rounds = []
   try {
-    // Who is started later tends to be faster.
+    // A process that starts later tends to be faster.
     for (const i of rotated(names.length, generation)) {
       servers[i] = await start(names[i], cores, backend)
       await warmUp(servers[i], names[i], size, cores)

@@ -9,7 +9,7 @@ import { onCore } from "../harness/cores.mjs"
 
 const program = fileURLToPath(new URL("../../packages/server/dist/main.js", import.meta.url))
 
-/** A limit that nobody reaches, none, and one that the first request uses up. */
+/** A limit that is never reached, no limit, and one that the first request uses up. */
 const RULES = {
   sluice: [limited(1_000_000_000)],
   "sluice, no log": [limited(1_000_000_000)],

@@ -30,7 +30,7 @@ export async function load({ port, connections, ms, core, denied = false }) {
   // Late answers are part of the figures on a busy machine; broken connections never are.
   const broken = /Socket errors: connect ([1-9]|0, read [1-9]|0, read 0, write [1-9])/.test(stdout)
   const isClean = !broken && bad === (denied ? answered : 0)
-  // What is answered wrongly is no figure.
+  // A run with wrong answers gives no figure.
   if (!(perSecond > 0) || !isClean) throw new Error(`wrk on port ${port} printed:\n${stdout}`)
   return { answered, perSecond, p50Ms: millis(stdout, "50"), p99Ms: millis(stdout, "99") }
 }

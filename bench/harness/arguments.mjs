@@ -1,4 +1,4 @@
-// The command line of a script: what it takes, said when asked and when it was misused.
+// Parses the command line of a script, and prints its help on request and after a mistake.
 
 import { parseArgs } from "node:util"
 

@@ -44,7 +44,7 @@ export async function askOnce(module, detail) {
 }
 
 /**
- * In the child: answers questions by name. What is thrown ends the process, and with it the benchmark.
+ * In the child: answers requests by name. An error ends the process, and with it the benchmark.
  * @param {Record<string, (detail: any) => unknown>} answers
  */
 export function answer(answers) {
@@ -55,7 +55,7 @@ export function answer(answers) {
   })
 }
 
-/** Collects all garbage, so that a measurement starts without the debts of what came before. */
+/** Collects all garbage, so that earlier work does not slow a measurement down. */
 export function collectGarbage() {
   if (globalThis.gc === undefined) throw new Error("needs node --expose-gc")
   globalThis.gc()

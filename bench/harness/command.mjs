@@ -1,4 +1,4 @@
-// What every benchmark's command line has in common: the options of docs/benchmarks.md, and what is done with the figures.
+// The command line that all benchmarks share: the options of docs/benchmarks.md, and the output of the figures.
 
 import { misused, readArguments } from "./arguments.mjs"
 import { writeFigures } from "./document.mjs"
@@ -23,7 +23,7 @@ import { markdownTable, textTable } from "./table.mjs"
  * @property {readonly string[]} cases
  * @property {readonly string[]} contenders
  * @property {readonly string[]} packages  whose versions are stated
- * @property {Table} calls  what is measured of whom
+ * @property {Table} calls  the contenders, and the call of each that is measured
  * @property {(plan: Plan) => Promise<Figures>} run
  * @property {(figures: Figures) => Verdict[]} judge
  * @property {(figures: Figures, verdicts: readonly Verdict[]) => Table[]} tables

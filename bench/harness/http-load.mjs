@@ -17,7 +17,7 @@ const STATUS_AT = 9
  * @param {string} [plan.body]  JSON to post; without one it is a GET
  * @param {number} plan.connections
  * @param {number} plan.ms
- * @param {number} [plan.perSecond]  requests started each second, whatever comes of them; as many as it takes if undefined
+ * @param {number} [plan.perSecond]  requests started each second, answered or not; as many as possible if undefined
  * @returns {Promise<Loaded>}
  */
 export async function load({ port, path = "/", body, connections, ms, perSecond }) {
@@ -129,7 +129,7 @@ async function pace(lanes, perSecond, ms, latenciesMs) {
  * @typedef {object} Lane
  * @property {() => void} keepBusy
  * @property {(answered: () => void) => void} ask
- * @property {() => Promise<void>} finish  after `keepBusy`: once what is in flight is answered
+ * @property {() => Promise<void>} finish  after `keepBusy`: resolves when all requests in flight are answered
  * @property {() => number} answered
  * @property {() => number} stop  tells how many requests were answered
  */

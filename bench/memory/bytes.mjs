@@ -8,7 +8,7 @@ import { contenderNamed } from "./contenders.mjs"
 answer({
   async run(/** @type {{ contender: string, keys: number }} */ { contender, keys }) {
     const subject = await contenderNamed(contender).open({ ...everydayTerms, keys })
-    // What is made only once, and room for young objects, is there before: neither is a cost of keys.
+    // One-time objects and the young generation exist before the measurement: neither is a cost of keys.
     await subject.check("first")
     await timeCalls({ check: (key) => [key], isAllowed: () => true, awaited: false }, keyOf, 0, keys)
     const before = await settledMemory()

@@ -45,7 +45,7 @@ export function timingCases(quick = false) {
 const DAY = 86_400_000
 
 /**
- * A limit nobody reaches, or one that the first call uses up. A day, so that no window ends in between (except at
+ * A limit that is never reached, or one that the first call uses up. A day, so that no window ends in between (except at
  * midnight UTC), and a slow refill, so that a key is not full again, and forgotten, before it is asked for again.
  * @param {Answer} answer
  * @param {number} keys

@@ -1,4 +1,4 @@
-// Everyone who is measured, each through its fastest call that gives an answer.
+// All contenders, each measured by its fastest call that returns a decision.
 
 /**
  * @typedef {object} Contender

@@ -12,7 +12,7 @@ const PROMISED = ["token-bucket", "sliding-window-counter"]
 const peers = contenders.filter(({ kind }) => kind === "peer").map(({ name }) => name)
 
 /**
- * Only what was measured is judged.
+ * Judges only what was measured.
  * @param {Figures} figures
  * @returns {Verdict[]}
  */

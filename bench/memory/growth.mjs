@@ -19,7 +19,7 @@ answer({
       keys,
       (key) => limiter.checkSync(key),
       (made) => {
-        // Below that, a key costs little whatever it costs.
+        // Below that, any cost of a key is small.
         if (made >= 100_000)
           worstBytesPerKey = Math.max(worstBytesPerKey, store.stats.bytes / store.stats.keys)
       },

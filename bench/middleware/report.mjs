@@ -54,7 +54,7 @@ const NOTES = {
     "After full collections of an idle process, V8 creates the records of `process.nextTick` several times more slowly, in every application alike.",
 }
 
-/** What is measured of whom. @returns {Table} */
+/** The contenders, and the call of each that is measured. @returns {Table} */
 export function callTable() {
   return {
     title: "What is added to the application",

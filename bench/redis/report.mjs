@@ -124,7 +124,7 @@ function bytesTable({ bytes }) {
   }
 }
 
-/** What is measured of whom. @returns {Table} */
+/** The contenders, and the call of each that is measured. @returns {Table} */
 export function callTable() {
   return {
     title: "What is called",

@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 
 /** @returns {Promise<{ url: string, remove: () => void }>} */
 export async function bundleMatcher() {
-  // Not imported above: it is there once the benchmark has set up what it needs.
+  // Not imported above, because the benchmark first installs and builds what it needs.
   const { build } = await import("rolldown")
   const folder = mkdtempSync(join(tmpdir(), "sluice-matcher-"))
   const file = join(folder, "matcher.mjs")

@@ -1,4 +1,4 @@
-// What is asked of whom.
+// The cases of the benchmark: which requests go to which contender.
 
 /**
  * - `http`: checks per second, one each request.

@@ -1,4 +1,4 @@
-// The servers, each in a process of its own: Sluice as it is built, and what it is held against.
+// The servers, each in a process of its own: the built Sluice, and those it is compared with.
 
 import { createServer } from "node:http"
 
@@ -6,7 +6,7 @@ const server = new URL("../../packages/server/dist/", import.meta.url)
 const LOOPBACK = "127.0.0.1"
 const listenOn = { host: LOOPBACK, port: 0 }
 
-/** A limit that nobody reaches. */
+/** A limit that is never reached. */
 const limits = [{ algorithm: "token-bucket", limit: 1_000_000_000, window: "1d" }]
 const RULES = {
   version: 1,

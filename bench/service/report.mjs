@@ -61,7 +61,7 @@ export function tables({ timings, latencies, memory }, verdicts) {
   ].filter(({ rows }) => rows.length > 0)
 }
 
-/** What is measured of whom. @returns {Table} */
+/** The contenders, and the call of each that is measured. @returns {Table} */
 export function callTable() {
   return {
     title: "Who is measured",

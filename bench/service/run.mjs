@@ -188,7 +188,7 @@ async function answerOfSluice(cores) {
   const child = await start("http sluice", cores)
   try {
     const response = await fetch(`http://127.0.0.1:${child.port}${PATH}`, { method: "POST", body: BODY })
-    // These node:http adds by itself.
+    // node:http adds these headers.
     const own = new Set(["date", "connection", "keep-alive"])
     const headers = Object.fromEntries([...response.headers].filter(([name]) => !own.has(name)))
     return { headers, body: await response.text() }

@@ -13,7 +13,7 @@ import { createServer } from "node:http"
 import { createLimiter } from "sluice"
 import { limitFetch } from "sluice/fetch"
 
-// A server that stands for the API: it refuses the third call.
+// A server in place of the API: it refuses the third call.
 let calls = 0
 let refused = 0
 const api = createServer((_request, response) => {

@@ -35,7 +35,7 @@ function specifiersIn(file: string, code: string): string[] {
   return [...fixed, ...dynamic].filter((specifier) => specifier.startsWith("."))
 }
 
-/** A folder, or a file that stands for itself: one directly below src, and the entry of a room. */
+/** A folder, or a file that counts as a folder of its own: one directly below src, and the entry of a room. */
 function nodeOf(file: string): string {
   const folder = dirname(file)
   return folder === "." || /^(?:index|internal)\.tsx?$/.test(basename(file)) ? file : folder

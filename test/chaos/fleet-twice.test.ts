@@ -14,7 +14,7 @@ const INSTANCES = 8
 const LIMIT = 100
 const WINDOW_MS = 1_000
 const HEALTHY_MS = 500
-/** Longer than three heartbeats of 200 ms, so that Redis finds nobody alive when it returns. */
+/** Longer than three heartbeats of 200 ms, so that Redis finds no live instance when it returns. */
 const FIRST_MS = 1_000
 /** Time for some of the instances to return, and not for all. */
 const BETWEEN_MS = 300

@@ -36,7 +36,7 @@ const MAX_PER_TICK = 16
  */
 export class Load {
   readonly samples: Sample[] = []
-  /** What checks rejected with. Must stay empty, whatever happens to the store. */
+  /** The errors of rejected checks. Must stay empty, whatever happens to the store. */
   readonly errors: unknown[] = []
   readonly limit: number
   readonly windowMs: number
@@ -75,7 +75,7 @@ export class Load {
     this.#tick()
   }
 
-  /** Sends no more checks. Answers may still be under way. */
+  /** Sends no more checks. Some may still be in progress. */
   stop(): void {
     clearTimeout(this.#timer)
   }

@@ -23,7 +23,7 @@ export interface Fault {
   mend(bed: Bed): Promise<void>
 }
 
-/** Nobody listens on port 1 of loopback. */
+/** Nothing listens on port 1 of loopback. */
 const NO_PRIMARY = ["127.0.0.1", 1] as const
 const LOADED_KEYS = 3_000
 

@@ -27,9 +27,9 @@ export interface Subject {
   degraded(): Promise<void>
   /** Waits for a run in which these decisions are made without the store, and no others. */
   only(isTheirs: (sample: Sample) => boolean): Promise<void>
-  /** Waits for a run of answers of whatever kind. */
+  /** Waits for a run of answers of any kind. */
   answered(): Promise<void>
-  /** Ends the load, and asserts what must be true of every decision, whatever breaks. */
+  /** Ends the load, and asserts what must hold for every decision during any fault. */
   sound(): Promise<void>
   close(): Promise<void>
 }

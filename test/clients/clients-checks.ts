@@ -78,7 +78,7 @@ const curl: Client = async (url) => {
 const nghttp: Client = async (url) => {
   const ask = async (method: string, ...more: string[]): Promise<Said> => {
     const { stdout } = await run(process.env.SLUICE_NGHTTP as string, ["--verbose", ...more, url])
-    // Frames that it saw, with what they hold between them.
+    // The frames that it received, with their payloads in between.
     const status = Number(/:status: (\d+)/.exec(stdout)?.[1])
     const end = stdout.search(/recv (?:DATA|HEADERS) frame[^\n]*\n[^\n]*END_STREAM/)
     const reset = stdout.search(/recv RST_STREAM/)

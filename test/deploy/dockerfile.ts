@@ -1,4 +1,4 @@
-// A Dockerfile as a list of stages, as far as ours uses the language. What it does not know it refuses.
+// A Dockerfile as a list of stages, as far as ours uses the language. It refuses instructions that it does not know.
 
 export interface Instruction {
   readonly name: string

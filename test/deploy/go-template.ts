@@ -217,7 +217,7 @@ function tokensOf(pipeline: string): string[] {
   return pipeline.match(/"(?:[^"\\]|\\.)*"|[()|]|[^\s()|"]+/g) ?? []
 }
 
-/** Go's idea of truth: whatever is empty is false. */
+/** Truth as in Go: every empty value is false. */
 function isTrue(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.keys(value).length > 0
   return Boolean(value)

@@ -24,7 +24,7 @@ type Say = (what: string) => void
 // The node that runs this is the one that the commands find.
 const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` }
 
-/** Throws when a command fails, or when what was built does not serve, answer its health check, or end when it is told. */
+/** Throws when a command fails, or when the built service does not answer, fails its health check, or ignores SIGTERM. */
 export async function playImage(say: Say): Promise<Played> {
   const work = mkdtempSync(join(tmpdir(), "sluice-image-"))
   try {

@@ -46,7 +46,7 @@ function gatewayTo(upstream: string): ConfigInput["gateway"] {
   return { enabled: true, port: 0, upstream: [upstream], accessLog: { format: "off" } }
 }
 
-/** Asks until the metrics tell of what is waited for. */
+/** Reads the metrics until they contain the awaited one. */
 async function metricsOf(config: ConfigInput, awaited: string): Promise<string> {
   const service = await startService(configSchema.parse(config))
   const { http, control, gateway } = service.addresses

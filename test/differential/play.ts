@@ -6,7 +6,7 @@ import type { Trace, TraceCharge, TraceStep } from "./trace.js"
 /** What a call answered, as text: every field of every verdict, or nothing for a call without an answer. */
 export type Answer = string | undefined
 
-/** The counters of a trace on one store, under names that nobody else uses. */
+/** The counters of a trace on one store, under unique names. */
 export class Counters {
   readonly #name: string
   readonly #namespaces = new Map<string, Namespace>()

@@ -98,7 +98,7 @@ export async function start(
   }
 }
 
-/** Writes down what is said, under the name of the test. */
+/** Records the conversation under the name of the test. */
 async function startTap(port: number, rules: string, options: Recording["options"]): Promise<Tap> {
   const scenario = expect.getState().currentTestName ?? ""
   const tap = await openTap(port)

@@ -1,4 +1,4 @@
-// The calls of ShouldRateLimit on a connection of HTTP/2, as both sides' frames tell of them.
+// Reads the calls of ShouldRateLimit from the frames of both sides of an HTTP/2 connection.
 
 import { fileURLToPath } from "node:url"
 import type { MethodDefinition } from "@grpc/grpc-js"

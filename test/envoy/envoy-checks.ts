@@ -284,7 +284,7 @@ describe("when the service is away", () => {
     const closed = sluice.close(5_000)
     const early = (await Promise.all(asked)).map(({ status }) => status)
     await closed
-    // Those that came before it went are decided; of the others Envoy knows that nobody has.
+    // Calls before the shutdown are decided. For the others, Envoy knows that no instance decided them.
     expect(early.filter((status) => status === 200).length).toBeGreaterThanOrEqual(10)
     expect(new Set(early)).toEqual(new Set(early.includes(500) ? [200, 500] : [200]))
     expect(await statusesOf("ann", 2)).toEqual([500, 500])

@@ -50,7 +50,7 @@ function bootstrap(port: number, ports: EnvoyPorts, options: EnvoyOptions) {
   const { http_filters, clusters } = shownOnPage("envoy.filters.http.ratelimit")
   Object.assign(http_filters[0].typed_config, {
     enable_x_ratelimit_headers: "DRAFT_VERSION_03",
-    // A slow test machine is not what is tested.
+    // Generous, because a slow machine must not fail the test.
     timeout: "5s",
     ...filter,
   })

@@ -1,4 +1,4 @@
-// Stands between Envoy and the service and writes down what both say, for the tests that run without Envoy.
+// A proxy between Envoy and the service that records what both send, for the tests that run without Envoy.
 
 import { once } from "node:events"
 import { writeFileSync } from "node:fs"
@@ -14,7 +14,7 @@ export interface Tap {
   readonly port: number
   /** To be called when the clock is moved on. */
   advanced(ms: number): void
-  /** What was said on the connection that had calls, once it has ended. */
+  /** The conversation on the connection that had calls, after it has ended. */
   close(): Promise<Pick<Recording, "steps" | "calls">[]>
 }
 
@@ -58,7 +58,7 @@ function join(client: Socket, upstream: Socket): void {
   }
 }
 
-/** What is sent while nothing new has come belongs to one step, unless the clock was moved. */
+/** Bytes sent before the next bytes arrive belong to one step, unless the clock was advanced. */
 function note({ steps, server }: Connection, bytes: Buffer, advancedMs: number): void {
   const { frames: afterFrames, data: afterData } = received(server)
   const last = steps.at(-1)

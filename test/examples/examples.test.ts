@@ -73,7 +73,7 @@ async function check(exchange: Exchange, port: number): Promise<void> {
     const found = response.headers.get(name)
     if (value === "none") expect(found, exchange.line).toBeNull()
     else if (name === "retry-after") {
-      // Time goes on between two requests, and more of it on a busy machine.
+      // Time passes between two requests, and more of it on a busy machine.
       expect(Number(found), exchange.line).toBeLessThanOrEqual(Number(value))
       expect(Number(found), exchange.line).toBeGreaterThan(Number(value) / 2)
     } else expect(found, exchange.line).toBe(value)

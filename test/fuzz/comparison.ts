@@ -1,4 +1,4 @@
-// What must be so of an input, whatever it was.
+// What must hold for every input.
 
 import type { Heard } from "./conversation.js"
 import type { Seen } from "./plain-server.js"
@@ -17,7 +17,7 @@ export interface Observation {
 /** RFC 9110 and 9112 have these for an encoding or a version that is not understood: no failure of ours. */
 const REFUSALS = [501, 505]
 
-/** What is wrong, or nothing. */
+/** The problem, or undefined. */
 export function differences({ reference, seen, gateway, service, never }: Observation): string[] {
   const wrong: string[] = []
   const { forwarded, malformed } = seen

@@ -26,7 +26,7 @@ export function converse(
       wait()
     })
     socket.on("end", () => socket.end())
-    // A server may hang up on nonsense while it is still being sent.
+    // A server may close the connection while malformed bytes are still being sent.
     socket.on("error", () => {})
     socket.on("close", () => {
       clearTimeout(quiet)
@@ -44,7 +44,7 @@ export function converse(
   })
 }
 
-/** Interim answers say nothing of what was understood. */
+/** Interim responses do not show what the server understood. */
 function answersIn(text: string): Heard[] {
   return text
     .split(/(?=HTTP\/1\.1 \d{3} )/)

@@ -32,7 +32,7 @@ export interface FuzzReport {
   /** The first few things that did not hold, each with how to see it again. */
   readonly failures: readonly string[]
   readonly peakRssMb: number
-  /** Beyond what it was when all targets had started. */
+  /** Growth since all targets had started. */
   readonly grownMb: number
   readonly longestStallMs: number
 }

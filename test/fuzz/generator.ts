@@ -1,4 +1,4 @@
-// What is sent on a connection, by seed: requests that are mostly right, attacks, and both with a few bytes changed.
+// Generates the bytes of a connection from a seed: mostly valid requests, attacks, and both with a few bytes changed.
 
 import { randomOf } from "../service/malformed.js"
 import { type Attack, attacks } from "./attacks.js"
@@ -14,7 +14,7 @@ export interface Input {
   readonly never?: string | undefined
 }
 
-/** The input of a number is the same for the same seed, whatever was sent before. */
+/** The input with a number depends on the seed only, not on earlier inputs. */
 export function inputOf(seed: number, number: number): Input {
   // The first ones are the attacks as they are.
   const attack = attacks[number]

@@ -12,12 +12,12 @@ export interface PlainServer {
   readonly port: number
   /** Whoever looks takes them out. */
   readonly seen: Seen[]
-  /** What it was sent and is no HTTP. */
+  /** Bytes that it received and that are not HTTP. */
   readonly malformed: string[]
   close(): void
 }
 
-/** Node's own server: it remembers what it was asked, and answers everything. */
+/** Node's own server: it records every request, and answers all of them. */
 export async function openPlainServer(): Promise<PlainServer> {
   const seen: Seen[] = []
   const malformed: string[] = []

@@ -23,7 +23,7 @@ export interface Read {
 /** What a reader made of all bytes of one connection. */
 export interface Reading {
   readonly requests: readonly Read[]
-  /** Whether it refused what stands behind them, or answered the last of them with the end of the connection. */
+  /** Whether it refused the bytes after them, or closed the connection after the last of them. */
   readonly end: "refused" | "closed" | "open"
 }
 
@@ -227,7 +227,7 @@ export async function readByUs(pieces: readonly Buffer[]): Promise<Reading> {
   )
 }
 
-/** What differs beyond the list of what we refuse on purpose, or undefined. */
+/** A difference that is not on the list of stricter refusals, or undefined. */
 export function readingDifference(ours: Reading, node: Reading, bytes: string): string | undefined {
   const same = ours.requests.findIndex((request, i) => !isDeepStrictEqual(request, node.requests[i]))
   const shown = (reads: readonly Read[]) => JSON.stringify(reads).slice(0, 600)
@@ -238,7 +238,7 @@ export function readingDifference(ours: Reading, node: Reading, bytes: string): 
     if (STRICTER.some(({ is }) => is(next, bytes))) return undefined
     return `is not read, but node:http reads ${shown([next])}`
   }
-  // Behind the last request node:http looks on, and may refuse what it finds. We read nothing there.
+  // node:http reads on after the last request, and may refuse the bytes there. Our reader does not read them.
   if (ours.end === node.end || ours.end === "closed") return undefined
   return `ends ${ours.end}, but in node:http ${node.end}`
 }

@@ -7,7 +7,7 @@ import { ANSWER_TIMEOUT_MS, type Targets } from "./targets.js"
 
 export interface Scenario {
   readonly name: string
-  /** What is wrong, or nothing. */
+  /** The problem, or undefined. */
   run(targets: Targets): Promise<string[]>
 }
 
@@ -41,7 +41,7 @@ async function aliases(port: number, bytes: number): Promise<string[]> {
   return response.status === 200 && valid === false ? [] : [`answered ${response.status}, valid: ${valid}`]
 }
 
-/** Asks for explanations without reading one. The service hangs up in time. */
+/** Requests explanations without reading one. The service must close the connection in time. */
 async function neverReads(port: number): Promise<string[]> {
   const body = '{"path":"/a"}'
   const request = `POST /v1/explain HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`

@@ -34,7 +34,7 @@ export interface Targets {
 /** What the upstream of one bench has seen since it was asked last. */
 export interface BenchSeen {
   readonly forwarded: readonly Seen[]
-  /** What was forwarded and is no HTTP. */
+  /** Bytes that were forwarded and are not HTTP. */
   readonly malformed: readonly string[]
 }
 

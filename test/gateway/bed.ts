@@ -1,4 +1,4 @@
-// A gateway with rules, in front of a backend that remembers what it was asked.
+// A gateway with rules, in front of a backend that records its requests.
 
 import { once } from "node:events"
 import { createServer, type RequestListener, type Server } from "node:http"

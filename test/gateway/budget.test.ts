@@ -18,7 +18,7 @@ const piece = Buffer.alloc(1 << 18, "x")
 /** The kernel takes 4 MiB for a client that does not read. The other 2 MiB of all 512 are three times the budget. */
 const MAX_PIECES = 24
 
-/** Answers with a body that never ends, as fast as it is taken. */
+/** Answers with an endless body, as fast as the client reads it. */
 function pour(response: ServerResponse): void {
   let pieces = 0
   const more = (): void => {

@@ -10,7 +10,7 @@ import { startGatewayProcess } from "./gateway-process.js"
 
 const MIB = 2 ** 20
 const size = Number(process.env.SLUICE_BODY_MIB ?? 128) * MIB
-/** Buffers of sockets and the collector's habits; what is held of a body is less than a MiB. */
+/** Allows for socket buffers and garbage; the gateway itself holds less than a MiB of a body. */
 const FLAT_MIB = 64
 const chunk = Buffer.alloc(MIB, "x")
 

@@ -13,7 +13,7 @@ export interface Liar {
   readonly open: () => number
 }
 
-/** A server that does as it is told once a whole head has come, for each of them. */
+/** A server that runs the given function after each complete request head. */
 export async function openLiar(answer: (socket: Socket, head: string) => void): Promise<Liar> {
   let connections = 0
   const sockets = new Set<Socket>()
@@ -77,7 +77,7 @@ export const lies: readonly { readonly name: string; readonly bytes: string }[] 
   },
 ]
 
-/** Each begins well: what is wrong comes when the client has been told a status, and only ending the answer is left. */
+/** Each starts with a valid head. The fault comes after the client has its status, so the gateway can only cut the answer. */
 export const lateLies: readonly { readonly name: string; readonly bytes: string }[] = [
   { name: "a chunk size that is none", bytes: `${OK}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n` },
   {

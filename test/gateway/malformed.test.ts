@@ -15,7 +15,7 @@ const QUIET_MS = 1_000
 /** What RFC 9110 and 9112 have for an encoding or a version that is not understood: no failure of ours. */
 const REFUSALS = ["501", "505"]
 
-/** Sends bytes, hangs up when nothing comes any more, and returns what came back. Whoever hangs up at once hears nothing. */
+/** Sends bytes, closes the connection when no more data arrives, and returns the answer. */
 function converse({ port }: Gateway, input: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, LOOPBACK)
@@ -24,7 +24,7 @@ function converse({ port }: Gateway, input: Buffer): Promise<string> {
     socket.on("data", (chunk) => {
       text += chunk.toString("latin1")
     })
-    // A server may hang up on nonsense while it is still being sent.
+    // A server may close the connection while malformed bytes are still being sent.
     socket.on("error", () => undefined).on("close", () => resolve(text))
     socket.write(input)
   })
@@ -67,7 +67,7 @@ it(`forwards nothing malformed of ${INPUTS} generated inputs, and answers none o
   expect(statuses.get("400")).toBeGreaterThan(INPUTS / 50)
   expect(statuses.get("200")).toBeGreaterThan(INPUTS / 50)
   expect((await fetch(gateway.url)).status).toBe(200)
-  // Nobody who hung up is still waited for.
+  // The gateway does not wait for clients that have disconnected.
   await eventually(
     () => new Promise((resolve) => backend.server.getConnections((_, count) => resolve(count < 64))),
   )

@@ -1,4 +1,4 @@
-// Pipelined requests: one of a connection is under way at a time, and nothing behind a refused one is ever forwarded.
+// Pipelined requests: one per connection is in progress at a time, and nothing after a refused one is ever forwarded.
 
 import type { ServerResponse } from "node:http"
 import { describe, expect, it } from "vitest"
@@ -110,7 +110,7 @@ describe("data after a refused request", () => {
   ])("is never forwarded, and the connection is closed: %s", async (_, refused) => {
     const backend = await openBackend()
     const gateway = await openGateway({ upstream: backend })
-    // A connection to the upstream is there already, so that whatever is passed on gets there.
+    // A connection to the upstream is already open, so that any forwarded byte would arrive.
     await (await fetch(gateway.url)).text()
     const { statuses, isClosed, text } = await exchange(gateway.port, refused + ADMIN.repeat(3), 1_000)
     expect(statuses, text).toHaveLength(1)

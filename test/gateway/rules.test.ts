@@ -43,7 +43,7 @@ describe("a denied request", () => {
     const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n"
     const waiting = await exchange(gateway.port, `${head}Expect: 100-continue\r\n\r\n`)
     expect(waiting.statuses).toEqual([429])
-    // What comes behind such a head is its body, and no request.
+    // The bytes after such a head are its body, and not a request.
     const sending = await exchange(gateway.port, `${head}\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n`)
     expect(sending.statuses).toEqual([429])
     expect(sending.text.toLowerCase()).toContain("connection: close")
@@ -101,7 +101,7 @@ describe("a queueing limit", () => {
       arrivals.push(performance.now())
       response.end()
     })
-    // The bucket's time stands still, so that none of it drains meanwhile: four fit, and each waits its turn by real time.
+    // The clock of the bucket does not move, so nothing drains: four requests fit, and each waits for its turn in real time.
     const rules = queue("limit: 10, window: 1s, burst: 4")
     const gateway = await openGateway({ upstream: backend, rules, isTimeStopped: true })
     const asked = performance.now()
@@ -229,7 +229,7 @@ describe("upgrades", () => {
 describe("on Redis", () => {
   async function openStore(server: RedisServer) {
     const client = new Redis(server.url)
-    // On a busy machine Redis answers late, and its decisions are what is tested here.
+    // Generous, because Redis answers late on a busy machine, and this test needs its decisions.
     const store = redisStore(client, { deadline: "10s" })
     afterThis(async () => {
       await store.close()

@@ -1,4 +1,4 @@
-// Clients that take as long as they can: they cost little, are cut off, and nobody else waits for them.
+// Clients that are as slow as they can be: they cost little, are disconnected, and do not delay others.
 
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"

@@ -25,7 +25,7 @@ const readAll = () =>
     incoming.resume().on("end", () => response.end("from the backend"))
   })
 
-/** Sends a byte now and then. What comes back. */
+/** Sends a byte now and then, and returns the answer. */
 function drip(socket: Socket): Promise<string> {
   const timer = setInterval(() => (socket.writable ? socket.write("x") : undefined), 50)
   afterThis(() => clearInterval(timer))
@@ -82,7 +82,7 @@ describe("a slow upload", () => {
     let connections = 0
     backend.server.on("connection", () => connections++)
     socket.write("POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n")
-    // Somebody who came later has been answered.
+    // A client that came later has been answered.
     expect(await (await fetch(gateway.url)).text()).toBe("from the backend")
     expect([connections, backend.seen]).toEqual([1, ["GET /"]])
     socket.write("abc")
@@ -106,7 +106,7 @@ describe("a slow upload", () => {
       return socket
     }
     const silent = [await open(), await open(), await open(), await open()] as const
-    // Two hear from the upstream before they have sent anything. The others are read from, and have to wait.
+    // Two get an answer of the upstream before they have sent anything. The others are read, and have to wait.
     await Promise.race(silent.map((socket) => once(socket, "data")))
     expect(await (await fetch(gateway.url)).text()).toBe("")
     expect(backend.seen.filter((target) => target === "POST /silent")).toHaveLength(2)

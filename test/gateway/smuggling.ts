@@ -9,7 +9,7 @@ export interface Smuggled {
 
 const INNER = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 
-/** A POST with these header lines, each as it is, and this behind the empty line. */
+/** A POST with these unchanged header lines, and this text after the empty line. */
 function post(lines: readonly string[], body: string, eol = "\r\n"): string {
   return ["POST /upload HTTP/1.1", "Host: a", ...lines, "", body].join(eol)
 }
@@ -160,5 +160,5 @@ export const smuggled: readonly Smuggled[] = [
   ...CHUNKS,
 ]
 
-/** That is sure, but not what is asked for, or of whom. */
+/** The length is unambiguous, but the target or the host is not. */
 export const misdirected: readonly Smuggled[] = [...TARGETS, ...HOSTS]

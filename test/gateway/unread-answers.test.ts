@@ -1,4 +1,4 @@
-// Clients that ask and never read what they are answered lose their connection, whichever way the answer takes.
+// Clients that send requests and never read the answers are disconnected, on every path that an answer can take.
 
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -13,7 +13,7 @@ import { eventually } from "../support/eventually.js"
 import { LOOPBACK } from "../support/ports.js"
 import { afterThis, exchange, openBackend, openGateway } from "./bed.js"
 
-/** Many of them are more than the system takes for a client that does not read. */
+/** Many of them exceed what the system buffers for a client that does not read. */
 const rules = `version: 1
 rules:
   - id: none
@@ -40,7 +40,7 @@ it.each([
       upstream: backend,
       rules,
       settings: { deadlines: { bodyIdle: "500ms" }, ...(isTls ? { tls, http2: false } : {}) },
-      // Nobody else gets in before the client has lost its place.
+      // No other client is accepted before this one is disconnected.
       limits: { connections: 1 },
     })
     const address = { port, host: LOOPBACK }

@@ -49,7 +49,7 @@ async function named(name: string) {
   return { ...backend, origin: `http://${LOOPBACK}:${backend.port}` }
 }
 
-/** An address that nobody listens on. */
+/** An address on which nothing listens. */
 async function nobody(): Promise<string> {
   const server = createNetServer()
   server.listen(0, LOOPBACK)

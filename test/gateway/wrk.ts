@@ -3,7 +3,7 @@ import { promisify } from "node:util"
 import { toolPath } from "../support/tool.js"
 
 export interface Load {
-  /** Ends it, and tells what went wrong: lines of wrk, of which there should be none. */
+  /** Ends wrk, and returns the lines in which it reports errors. There should be none. */
   stop(): Promise<string[]>
 }
 

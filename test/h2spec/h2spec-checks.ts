@@ -36,7 +36,7 @@ function check(port: number, more: readonly string[] = []): Promise<Verdict> {
   })
 }
 
-// Not on the gRPC port: h2spec speaks no gRPC, and is refused there before it has come to what it wants to try.
+// Not on the gRPC port, which refuses the requests of h2spec because they are not gRPC.
 it("finds nothing wrong with the HTTP/2 server, and skips nothing", async () => {
   const server = await startPlain()
   afterThis(() => server.close())

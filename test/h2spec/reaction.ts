@@ -3,7 +3,7 @@
 import { ERROR_CODE, FLAG, FRAME } from "../../packages/server/src/http2/frame.js"
 import type { Frame, RawClient } from "../../packages/server/src/http2/raw-client.test-support.js"
 
-/** What is sent last, to see that the server has said all that it has to say. */
+/** Sent last, to see that the server has sent everything. */
 export const LAST_PING: Buffer = Buffer.from("the end!")
 
 const TYPES: readonly string[] = Object.keys(FRAME)
@@ -22,7 +22,7 @@ export function isLastPong({ type, payload }: Frame): boolean {
   return type === FRAME.PING && payload.equals(LAST_PING)
 }
 
-/** A line for each stream, and how it ended: what is said on two streams may come in either order. */
+/** A line for each stream with its end, because the frames of two streams may come in either order. */
 export function reactionOf(client: RawClient, end: string): string[] {
   const streams = new Map<number, string[]>()
   let dataBefore: { words: string[]; bytes: number } | undefined

@@ -93,7 +93,7 @@ async function startRecorder(port: number) {
   }
 }
 
-/** Passes on what both say until h2spec hangs up; then waits for what the server still has to say. */
+/** Relays both directions until h2spec disconnects, and then waits for the rest from the server. */
 async function listen(client: Socket, upstream: Socket): Promise<Said> {
   client.setNoDelay(true)
   client.on("error", () => {})
@@ -111,7 +111,7 @@ async function listen(client: Socket, upstream: Socket): Promise<Said> {
   upstream.on("close", () => client.end())
   await new Promise((resolve) => client.once("close", resolve))
   if (steps.length > 0 && !server.isClosed) {
-    // A server that is about to hang up does so before it reads on.
+    // A server that is about to disconnect does so before it reads on.
     await Promise.race([until(server, () => false), new Promise((resolve) => setTimeout(resolve, 300))])
     if (!server.isClosed) server.send(frame(FRAME.PING, 0, 0, LAST_PING))
     await until(server, () => server.frames.some(isLastPong))

@@ -7,7 +7,7 @@ import { isLastPong, LAST_PING, reactionOf, received } from "./reaction.js"
 
 const PATIENCE_MS = 10_000
 
-/** Says what h2spec said, each part when as much has come as h2spec had seen then, and returns what the server says. */
+/** Sends what h2spec sent, each part after as much has arrived as h2spec had received, and returns the reaction of the server. */
 export async function replay(
   { steps, reaction }: Pick<Conversation, "steps" | "reaction">,
   port: number,
@@ -17,7 +17,7 @@ export async function replay(
 }
 
 export interface SayOptions {
-  /** Whether the server hangs up at the end; otherwise it is asked whether it has said everything. */
+  /** Whether the server disconnects at the end. Otherwise a PING shows that it has sent everything. */
   readonly untilClosed?: boolean
   /** Called when a step is due, before it is sent. */
   readonly before?: (step: number) => void

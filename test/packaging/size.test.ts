@@ -20,7 +20,7 @@ afterAll(() => packed?.remove())
 async function bundle(code: string): Promise<OutputChunk[]> {
   const entry = join(packed.folder, "entry.mjs")
   writeFileSync(entry, code)
-  // Neutral: no platform is assumed, so whatever of Node is imported shows.
+  // Neutral: the bundler assumes no platform, so every import of Node shows.
   const build = await rolldown({ input: entry, platform: "neutral", external: /^node:/ })
   const { output } = await build.generate({ format: "esm", minify: true })
   await build.close()

@@ -76,7 +76,7 @@ it(`decides ${STEPS} checks as memory does, in the compact form, in the general 
     const [inCompact, inGeneral, inTurns] = ["compact", "general", "turns"].map(
       (name) => new Namespace(`${name} ${trial}`),
     ) as [Namespace, Namespace, Namespace]
-    // Every key is charged first, and the clock of memory stands still: memory must not sweep what a step back would revive.
+    // Every key is charged first, and the clock of the memory store does not move: it must sweep no key that a step back needs.
     const memory = memoryStore({ clock: { now: () => 0 } })
     let now = 1_700_000_000_000_000 + pick(0, 1_000_000)
     const first = (namespace: Namespace) => KEYS.map((key) => ({ namespace, key, policy, cost: 1 }))

@@ -18,7 +18,7 @@ type Plant = readonly [content: string, command: (key: string) => (string | numb
 
 const LIVES = ["PX", 60_000]
 
-/** Values of other types that somebody may have stored under a counter's key. */
+/** Values of other types that another program may have stored under a counter's key. */
 const notStrings: Plant[] = [
   ["a list", (key) => ["LPUSH", key, "x"]],
   ["a hash", (key) => ["HSET", key, "x", 1]],

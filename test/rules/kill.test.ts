@@ -99,7 +99,7 @@ function isWithinSave(folder: string): boolean {
 async function expectWhole(source: EditableRuleSource, acknowledged: number): Promise<void> {
   const { revision, changedBy, document } = source.current
   expect(revision).toBeGreaterThanOrEqual(acknowledged)
-  // One save at most was under way.
+  // At most one save was in progress.
   expect(revision).toBeLessThanOrEqual(acknowledged + 1)
   expect(document).toEqual(setWith(revision))
   expect(changedBy).toBe(revision === 1 ? "file" : "saver")

@@ -1,4 +1,4 @@
-// Processes die while they hold the lock of a rule file, and others race for what they left: one after the other gets it.
+// Processes die while they hold the lock of a rule file, and others race for it: they get it one after the other.
 
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
@@ -52,7 +52,7 @@ async function crashWith(locks: readonly string[]): Promise<void> {
   await dead
 }
 
-/** Tells all of them the same at the same moment. */
+/** Sends all of them the same command at the same moment. */
 async function race(racers: readonly ChildProcess[], told: Told): Promise<(number | string)[]> {
   const said = racers.map((racer) => once(racer, "message") as Promise<[Said]>)
   for (const racer of racers) racer.send(told)
@@ -63,7 +63,7 @@ async function race(racers: readonly ChildProcess[], told: Told): Promise<(numbe
   return [...numbers, ...results.filter((result) => typeof result === "string")]
 }
 
-/** So many rounds, each over a lock of somebody dead. Returns what was wrong in them. */
+/** Runs rounds, each with the lock of a dead process. Returns the problems. */
 async function rounds(
   count: number,
   lockOf: (file: string) => string,

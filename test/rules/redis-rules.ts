@@ -22,7 +22,7 @@ const CHANNEL = "s1:{rules:default}:changed"
 export interface Watched {
   readonly source: EditableRuleSource
   readonly events: RuleSourceEvent[]
-  /** The revisions it told of. */
+  /** The revisions that it reported. */
   readonly heard: number[]
   kinds(): string[]
 }
@@ -37,7 +37,7 @@ export interface Stage {
   later<T extends { close(): unknown }>(thing: T): T
   /** How many connections listen for changes. */
   subscribers(): Promise<number>
-  /** Puts something in the place of the rules; in one step, so that nobody finds the place empty and fills it. */
+  /** Replaces the rules by something else, in one step, so that no instance finds the key empty and fills it. */
   putInPlace(command: readonly string[]): Promise<void>
 }
 

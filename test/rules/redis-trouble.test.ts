@@ -128,7 +128,7 @@ describe("a connection for announcements that has gone silent", () => {
   it("delays a change by less than 5 seconds, without a setting", { timeout: 30_000 }, async () => {
     const proxy = stage.later(await FaultProxy.start(stage.server))
     const client = stage.later(quietClient(stage.server.port))
-    // Only what is opened to listen goes through the proxy.
+    // Only the connection for announcements goes through the proxy.
     client.duplicate = ((options: object) =>
       new Redis({ ...options, host: proxy.host, port: proxy.port })) as Redis["duplicate"]
     const { source } = await watched(stage.later, client, { initial })

@@ -27,7 +27,7 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
     const fleet = await Promise.all(
       Array.from({ length: 5 }, () => stage.open({ initial, poll: "1h" }, library)),
     )
-    // Each of them hears: without polling, only the announcement can tell.
+    // Each instance receives the announcement: without polling, nothing else would notify it.
     await eventually(async () => (await stage.subscribers()) === 5, { what: "all subscribe" })
     for (let limit = 6; limit < 16; limit++) {
       const saved = await fleet[limit % 5]?.source.save(setWith(limit), { by, expected: limit - 5 })
@@ -84,7 +84,7 @@ describe.each(LIBRARIES)("redisRules on %s", (library) => {
     const saver = await stage.open({ initial }, library)
     const { source, heard } = await stage.open({ poll: "100ms" }, library)
     await eventually(async () => (await stage.subscribers()) === 2, { what: "both subscribe" })
-    // Nobody may listen any more, nor publish. Redis closes the connections of those who did.
+    // The user may neither subscribe nor publish any more. Redis closes its connections.
     await stage.server.cli("ACL", "SETUSER", "default", "resetchannels")
     try {
       await eventually(async () => (await stage.subscribers()) === 0, { what: "nobody listens" })

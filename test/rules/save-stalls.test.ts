@@ -1,4 +1,4 @@
-// A large rule set that is saved again and again: whatever becomes of its history, no save keeps the event loop for long.
+// A large rule set that is saved again and again: however long its history grows, no save blocks the event loop for long.
 
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

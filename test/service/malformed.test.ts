@@ -78,7 +78,7 @@ interface Heard {
   readonly isHeld: boolean
 }
 
-/** Sends bytes, hangs up, and returns what came back. */
+/** Sends bytes, closes the connection, and returns the answer. */
 function converse(port: number, input: Buffer): Promise<Heard> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1")
@@ -87,7 +87,7 @@ function converse(port: number, input: Buffer): Promise<Heard> {
     socket.on("data", (data) => {
       if (text.length < 1_000_000) text += data.toString("latin1")
     })
-    // A server may hang up on nonsense while it is still being sent.
+    // A server may close the connection while malformed bytes are still being sent.
     socket.on("error", () => {})
     const timer = setTimeout(() => {
       isHeld = true
@@ -133,7 +133,7 @@ describe.each(Object.keys(INPUTS) as (keyof typeof INPUTS)[])("the %s port", (na
       expect(bad.slice(0, 3)).toEqual([])
       expect(errors.slice(0, 3)).toEqual([])
       expect(stallMs).toBeLessThan(MAX_STALL_MS)
-      // Many got as far as being told what is wrong with them.
+      // Many inputs were answered with an error message.
       if (name === "http" || name === "control") expect(statuses.get("400")).toBeGreaterThan(count / 10)
       if (name === "grpc") expect(statuses.get(GRPC_INVALID)).toBeGreaterThan(count / 100)
     },

@@ -292,7 +292,7 @@ function grpcCall(stream: number): Buffer {
   return Buffer.concat([grpcHeaders(stream), framed(0, 0x1, stream, Buffer.from(message, "latin1"))])
 }
 
-/** Much of what is cheap to send: frames for nothing, headers by the thousand, what was said once over and over. */
+/** Floods that are cheap to send: frames without effect, thousands of headers, repeated frames. */
 function http2Flood(random: Random): Buffer {
   const opening = Array.from({ length: 500 }, (_, i) => grpcHeaders(2 * i + 1))
   const block = Buffer.concat([

@@ -93,7 +93,7 @@ export function describeProxied({ name, copiesHeaders, start }: ProxiedSuite): v
       await login()
       const before = application.seen.length
       for (const headers of forged) {
-        // 400 where the proxy passes both names on, and nobody knows which of them is the client's.
+        // 400 if the proxy forwards both headers, because the service cannot know which one the client sent.
         const { status } = await login(headers)
         expect([headers, status === 429 || status === 400]).toEqual([headers, true])
       }

@@ -67,7 +67,7 @@ export async function startProxy(
   const child = spawn(program, args(room), {
     cwd: room,
     stdio: ["ignore", log, log],
-    // Caddy keeps what it knows below these.
+    // Caddy stores its state in these folders.
     env: { ...process.env, HOME: room, XDG_CONFIG_HOME: room, XDG_DATA_HOME: room },
   })
   closeSync(log)
@@ -122,7 +122,7 @@ export interface AskOptions {
   readonly body?: string
 }
 
-/** A request whose path is sent as it is given. */
+/** A request whose path is sent unchanged. */
 export function ask(
   port: number,
   { method = "GET", path = "/", headers = {}, body }: AskOptions,

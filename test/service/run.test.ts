@@ -79,7 +79,7 @@ describe("on Redis", () => {
   it("allows exactly the limit over two instances of two workers each", async () => {
     const { url } = await redis()
     const file = rulesFile(200)
-    // On a busy machine Redis may answer too late: what was charged then is denied here, and never allowed twice.
+    // On a busy machine Redis may answer too late: such a charge is denied here, and never allowed twice.
     writeFileSync(file, readFileSync(file, "utf8").replace("keyBy", "onStoreFailure: deny, keyBy"))
     const args = ["--store.url", url, "--rules.file", file, "--workers=2"]
     const instances = await Promise.all([start(args), start(args)])
@@ -234,7 +234,7 @@ it("shows the counts of all workers in the metrics of the control plane", async 
   expect(top).toMatchObject([{ rule: "all", key: "user:ann", count: 30 }])
 })
 
-/** Puts a rule set with this limit in force through the control plane, whatever is there. */
+/** Applies a rule set with this limit through the control plane, whatever rules are in force. */
 async function putRules({ addresses }: Running, limit: number): Promise<number> {
   const url = `http://${addresses.control}/rules`
   const etag = (await fetch(url)).headers.get("etag") as string

@@ -29,7 +29,7 @@ async function open(timeoutMs = 2_000): Promise<RespConnection> {
   return connection
 }
 
-/** The proxied server has carried it out, whatever the client heard. */
+/** The server behind the proxy has run the command, whether or not the client got the reply. */
 function carriedOut(key: string): Promise<string> {
   return eventually(async () => {
     const value = await redis.cli("GET", key)
