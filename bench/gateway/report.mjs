@@ -41,7 +41,7 @@ export function tables({ timings }, verdicts) {
 }
 
 const NOTE =
-  "Median of all rounds ± half the distance between the quartiles; ratios are those of the same round. Latencies are those at full load, with 64 requests under way. Where a proxy is so fast that the core of backend and wrk is busy too, its processor time says more than its requests per second."
+  "Median of all rounds ± half the distance between the quartiles; ratios are those of the same round. Latencies are those at full load, with 64 requests in flight. If a proxy also saturates the core of the backend and wrk, compare its processor time instead of its requests per second."
 
 /** The contenders, and the call of each that is measured. @returns {Table} */
 export function callTable() {

@@ -83,7 +83,7 @@ function growthTable({ growth }) {
       shown(controlMs),
       shown(worstBytesPerKey),
     ]),
-    note: "Pauses of the collector and of the machine are included; the empty call shows how long those alone get. The bytes are the store's own count from 100,000 keys on, while an old and a new table exist side by side.",
+    note: "Pauses of the collector and of the machine are included; the empty call shows the longest of these pauses. The bytes are the store's own count from 100,000 keys on, while an old and a new table exist side by side.",
   }
 }
 

@@ -42,7 +42,7 @@ function throughputTable({ timings }) {
     ),
     note:
       "Median of all rounds ± half the distance between the quartiles. In the head: keys, checks in flight. " +
-      `Many: ${thousands(MANY)} keys in random order. All checks are allowed, but in the column "denied", where none is.${secondConnection(timings)}`,
+      `Many: ${thousands(MANY)} keys in random order. All checks are allowed, except in the column "denied", where none is.${secondConnection(timings)}`,
   }
 }
 
@@ -61,7 +61,7 @@ function latencyTable({ timings }) {
         return timing === undefined ? ["", ""] : [shown(timing.p50Ms), shown(timing.p99Ms)]
       }),
     ),
-    note: "With so many in flight all the time: more checks per second mean a shorter wait for each.",
+    note: "The number of checks in flight is constant, so more checks per second mean a shorter wait for each.",
   }
 }
 
@@ -120,7 +120,7 @@ function bytesTable({ bytes }) {
       `\`${key}\``,
       contenderNamed(contender).state,
     ]),
-    note: `After one check of each of ${thousands(MANY)} clients, 100 a minute, all prefixes as they are by default. MEMORY USAGE is the mean of 100 keys; the growth of used_memory, per client, has the server's tables of keys and expiries in it.`,
+    note: `After one check of each of ${thousands(MANY)} clients, 100 a minute, with default prefixes. MEMORY USAGE is the mean of 100 keys; the growth of used_memory, per client, includes the server's tables of keys and expiries.`,
   }
 }
 

@@ -66,7 +66,7 @@ export function callTable() {
       [
         "sluice",
         "`replay(chunks, { rules })`",
-        "the whole report; one rule meets every request, one a third of them, one a hundredth",
+        "the whole report; one rule matches every request, one a third of them, one a hundredth",
       ],
     ],
   }

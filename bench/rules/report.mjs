@@ -35,7 +35,7 @@ export function tables({ lookups }, verdicts) {
         `${shown(ratio)} ×`,
         shown(large.compileMs),
       ]),
-      note: "Median of all rounds; the ratio is that of the medians in the same round. The mean ± half the distance between the quartiles of its rounds. Each request meets a rule drawn by Zipf's law, and in the last row the catch-alls too. For median and p99 every lookup is timed alone; the mean is taken over batches of 64. Even: the mean when every rule is drawn as often as any other, so that in a large set hardly any is in the cache.",
+      note: "Median of all rounds; the ratio is that of the medians in the same round. The mean ± half the distance between the quartiles of its rounds. Each request matches a rule drawn by Zipf's law, and in the last row the catch-alls too. For median and p99 every lookup is timed alone; the mean is taken over batches of 64. Even: the mean when every rule is drawn as often as any other, so that in a large set hardly any is in the cache.",
     },
     goalTable(verdicts),
   ]

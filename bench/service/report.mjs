@@ -30,7 +30,7 @@ export function tables({ timings, latencies, memory }, verdicts) {
         ratio === undefined ? "" : `${shown(ratio)} ×`,
         cpuMicros === undefined ? "" : shown(cpuMicros),
       ]),
-      note: "Median of all rounds ± half the distance between the quartiles; the ratio is that of the same round. In batches, each check counts. Processor time is that of the whole server process; on a busy machine it says more than answers per second do.",
+      note: "Median of all rounds ± half the distance between the quartiles; the ratio is that of the same round. In batches, each check counts. Processor time is that of the whole server process; on a busy machine, compare it instead of the answers per second.",
     },
     {
       title: "Latency at half load",
@@ -41,7 +41,7 @@ export function tables({ timings, latencies, memory }, verdicts) {
         `${shown(p50Ms)} ms`,
         `${shown(p99Ms)} ms`,
       ]),
-      note: "From when a request was due to its answer, at half of what the slower of the two can take.",
+      note: "The time from the moment at which a request was due to its answer, at half the highest rate of the slower server.",
     },
     {
       title: "Memory at full load",

@@ -69,7 +69,7 @@ function showHelp({ path, rest }: Found, terminal: Terminal): ExitCode {
           terminal.style,
         )
   if (isAsked) terminal.print(help)
-  // Help that nobody asked for is no result, so it goes to standard error.
+  // Help that the user did not ask for is not a result, so it goes to standard error.
   else terminal.note(help)
   return isAsked ? 0 : 2
 }
