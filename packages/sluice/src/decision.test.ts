@@ -96,7 +96,7 @@ describe("a decision on several limits", () => {
     expect(decision.limits?.map(({ name }) => name)).toEqual(["wide", "narrow"])
   })
 
-  it("takes no notice of a block that is over", () => {
+  it("ignores a block that has ended", () => {
     const verdicts = [verdict({ remaining: 5 })]
     const over = verdict({ remaining: Number.MAX_SAFE_INTEGER })
     expect(decisionOfMany([wide], verdicts, outcome(verdicts), over)).toMatchObject({

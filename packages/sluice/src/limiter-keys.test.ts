@@ -29,7 +29,7 @@ describe("peek", () => {
 })
 
 describe("refund", () => {
-  it("gives back 1 by default, and returns what is left", async () => {
+  it("refunds 1 by default, and returns what is left", async () => {
     const { limiter } = limiterWith({ limit: 5, window: "1m" })
     await limiter.check("key", { cost: 4 })
     expect(await limiter.refund("key")).toMatchObject({ allowed: true, remaining: 2 })
@@ -38,7 +38,7 @@ describe("refund", () => {
     expect(await limiter.refund("never used", 100)).toMatchObject({ remaining: 5, resetAfterMs: 0 })
   })
 
-  it("gives back to every limit", async () => {
+  it("refunds every limit", async () => {
     const { limiter } = limiterWith({
       limits: [
         { limit: 5, window: "1s" },
@@ -52,7 +52,7 @@ describe("refund", () => {
 })
 
 describe("reset", () => {
-  it("forgets a key under every limit and leaves the others", async () => {
+  it("resets a key under every limit, and no other key", async () => {
     const { limiter } = limiterWith({
       limits: [
         { limit: 5, window: "1s" },
@@ -108,7 +108,7 @@ describe("checkMany", () => {
     expect(decisions[3]?.limits?.map((limit) => limit.remaining)).toEqual([8, 0])
   })
 
-  it("of nothing is nothing", async () => {
+  it("of an empty list is an empty list", async () => {
     expect(await limiterWith({ limit: 1, window: "1s" }).limiter.checkMany([])).toEqual([])
   })
 
@@ -195,7 +195,7 @@ describe("block", () => {
 })
 
 describe("close", () => {
-  it("closes the store the limiter made", async () => {
+  it("closes the store that the limiter created", async () => {
     for (const clock of [undefined, new ManualClock()]) {
       const limiter = createLimiter({ limit: 5, window: "1s", ...(clock && { clock }) })
       await limiter.check("key")
@@ -208,7 +208,7 @@ describe("close", () => {
     }
   })
 
-  it("leaves a store alone that was passed in", async () => {
+  it("does not close a store that was passed in", async () => {
     const store = memoryStore()
     await createLimiter({ store, limit: 5, window: "1s" }).close()
     expect((await createLimiter({ store, limit: 5, window: "1s" }).check("key")).allowed).toBe(true)

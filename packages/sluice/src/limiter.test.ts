@@ -47,7 +47,7 @@ describe("check", () => {
     expect((await limiter.peek("user:42")).remaining).toBe(79)
   })
 
-  it("says a denial as a value that names the limit", async () => {
+  it("returns a denial as a value that names the limit", async () => {
     const { limiter } = limiterWith({ limit: 1, window: "10s", algorithm: "sliding-window-log" })
     await limiter.check("user:42")
     expect(await limiter.check("user:42")).toMatchObject({
@@ -77,7 +77,7 @@ describe("check", () => {
     expect((await limiter.check("key")).allowed).toBe(true)
   })
 
-  it("says never for a cost that cannot fit", async () => {
+  it("returns Infinity for a cost that cannot fit", async () => {
     const { limiter } = limiterWith({ limit: 5, window: "1s" })
     const decision = await limiter.check("key", { cost: 6 })
     expect(decision).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, remaining: 5 })
@@ -305,7 +305,7 @@ describe("several limits", () => {
     }
   })
 
-  it("tell in each entry what is left when nothing was charged", async () => {
+  it("show in each entry what is left when nothing was charged", async () => {
     const { limiter } = limiterWith({
       limits: [
         { name: "wide", limit: 100, window: "1m" },

@@ -69,7 +69,7 @@ function mostInWindow(times: readonly number[]): number {
   )
 }
 
-describe("a queueing bucket whose clients give up", () => {
+describe("a queueing bucket whose clients disconnect", () => {
   it(`lets no more requests leave in a window than its limit, and none before an earlier one (SLUICE_SEED=${SEED})`, async () => {
     for (let round = 0; round < 4; round++) {
       const clock = new ManualClock()
@@ -86,7 +86,7 @@ describe("a queueing bucket whose clients give up", () => {
 })
 
 describe("a queue of slots", () => {
-  it("gives whoever came first the next slot, whichever timer fires first", async () => {
+  it("gives the next slot to the first in the queue, whichever timer fires first", async () => {
     const clock = new ManualClock()
     const queue = new SlotQueue(clock)
     const order: string[] = []
@@ -102,7 +102,7 @@ describe("a queue of slots", () => {
     expect(order).toEqual(["first", "second"])
   })
 
-  it("moves those behind up when one gives up, and keeps other lines as they are", async () => {
+  it("moves later requests up when one leaves, and does not change other queues", async () => {
     const clock = new ManualClock()
     const queue = new SlotQueue(clock)
     const times: Record<string, number> = {}

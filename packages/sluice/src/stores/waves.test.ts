@@ -50,7 +50,7 @@ describe("waves", () => {
     ])
   })
 
-  it("nothing takes no wave, and a check of nothing is any node's", () => {
+  it("an empty list takes no wave, and a check without charges may run on any node", () => {
     expect(plan()).toEqual([])
     expect(planWaves([check("")], () => 1)).toEqual([{ alone: new Map([[0, [0]]]), across: [] }])
   })

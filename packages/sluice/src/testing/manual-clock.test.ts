@@ -1,7 +1,7 @@
 import { expect, it } from "vitest"
 import { ManualClock } from "./manual-clock.js"
 
-it("stands still until it is moved", () => {
+it("does not move on its own", () => {
   const clock = new ManualClock(1_000)
   expect(clock.now()).toBe(1_000)
   clock.advance(0.5)
@@ -40,7 +40,7 @@ it("runs callbacks of the same time in the order they were scheduled", () => {
   expect(seen).toEqual([0, 1, 2, 3, 4])
 })
 
-it("runs what a callback schedules on the way", () => {
+it("runs callbacks that a callback schedules within the advanced time", () => {
   const clock = new ManualClock(0)
   const seen: number[] = []
   const again = () => {
@@ -80,7 +80,7 @@ it("lets one callback cancel another that is due at the same time", () => {
   expect(clock.pending).toBe(0)
 })
 
-it("runs nothing when it is set back, and later runs what is due by then", () => {
+it("runs nothing when it is set back, and later runs the callbacks that are due by then", () => {
   const clock = new ManualClock(1_000)
   const seen: number[] = []
   clock.schedule(100, () => seen.push(clock.now()))

@@ -95,7 +95,7 @@ describe("Journal", () => {
     expect(numbers(open(5))).toEqual(upTo(12, 5))
   })
 
-  it("knows a save that failed half-way as undone or done, by what the rule file holds", () => {
+  it("decides by the rule file whether a save that failed half-way is undone or done", () => {
     const journal = open(5)
     save(journal, 1, 1)
     const fail = () => {
@@ -117,7 +117,7 @@ describe("Journal", () => {
     ])
   })
 
-  it("starts again when somebody removes its files", () => {
+  it("starts again when its files are removed", () => {
     const journal = open(2)
     save(journal, 1, 5)
     rmSync(file)

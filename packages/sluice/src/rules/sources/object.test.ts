@@ -6,7 +6,7 @@ import { limitOf, listen, rule, setOf, setWith } from "./rule-sets.test-support.
 const by = "alice"
 
 describe("objectRules", () => {
-  it("serves what it was given as revision 1", () => {
+  it("serves the given set as revision 1", () => {
     const clock = new ManualClock()
     const source = objectRules(setWith(5), { clock })
     expect(source.current).toMatchObject({ revision: 1, changedAt: clock.now(), changedBy: "initial" })
@@ -47,7 +47,7 @@ describe("objectRules", () => {
     expect(saved).toMatchObject({ revision: 2, changedAt: clock.now(), changedBy: by, comment: "more" })
   })
 
-  it("lets an edit of what is in force pass, by number or by etag, and no other", async () => {
+  it("accepts an edit of the revision in force, by number or ETag, and no other", async () => {
     const source = objectRules(setWith(5))
     const { etag } = source.current
     await source.save(setWith(6), { by, expected: etag })
@@ -89,7 +89,7 @@ describe("objectRules", () => {
     expect(limitOf(source.current)).toBe(5)
   })
 
-  it("keeps as many revisions as it was told, and says when one is not among them", async () => {
+  it("keeps the given number of revisions, and reports when one is no longer kept", async () => {
     const source = objectRules(setWith(1), { history: 3 })
     for (let limit = 2; limit <= 5; limit++) await source.save(setWith(limit), { by })
     expect((await source.revisions()).map(({ revision }) => revision)).toEqual([5, 4, 3])
@@ -119,7 +119,7 @@ describe("objectRules", () => {
 })
 
 describe("a listener", () => {
-  it("is told of each revision once, in order, and of none after it left", async () => {
+  it("is called for each revision once, in order, and not after it unsubscribes", async () => {
     const source = objectRules(setWith(1))
     const heard: number[] = []
     const leave = source.subscribe(({ revision }) => heard.push(revision))
@@ -130,7 +130,7 @@ describe("a listener", () => {
     expect(heard).toEqual([2, 3])
   })
 
-  it("that throws is warned about, and keeps nobody else from hearing", async () => {
+  it("that throws causes a warning, and the other listeners are still called", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
     const source = objectRules(setWith(1))
     source.subscribe(() => {
@@ -143,7 +143,7 @@ describe("a listener", () => {
     warn.mockRestore()
   })
 
-  it("that saves does not make others hear things in the wrong order", async () => {
+  it("that saves does not change the order for other listeners", async () => {
     const source = objectRules(setWith(1))
     source.subscribe(({ revision }) => {
       if (revision === 2) void source.save(setWith(3), { by })
@@ -153,7 +153,7 @@ describe("a listener", () => {
     await vi.waitFor(() => expect(heard).toEqual([2, 3]))
   })
 
-  it("that comes while others are being told hears only of what comes later", async () => {
+  it("that subscribes during a notification is called for later revisions only", async () => {
     const source = objectRules(setWith(1))
     const late: number[] = []
     source.subscribe(({ revision }) => {

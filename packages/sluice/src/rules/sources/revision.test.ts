@@ -11,12 +11,12 @@ describe("etagOf", () => {
     }
   })
 
-  it("is the same whatever the order of fields, and differs when a list is in another order", () => {
+  it("does not depend on the order of fields, but on the order of lists", () => {
     expect(etagOf({ a: 1, b: { c: 2, d: 3 } })).toBe(etagOf({ b: { d: 3, c: 2 }, a: 1 }))
     expect(etagOf([1, 2])).not.toBe(etagOf([2, 1]))
   })
 
-  it("takes a field that is undefined for one that is not there", () => {
+  it("ignores a field that is undefined", () => {
     expect(etagOf({ a: 1, b: undefined })).toBe(etagOf({ a: 1 }))
     expect(etagOf({ a: 1, b: null })).not.toBe(etagOf({ a: 1 }))
   })

@@ -52,11 +52,11 @@ function changes(before: string, after: string): string[] {
 const limits = (document: RuleSetDocument, i: number) => document.rules[i]?.limits as any
 
 describe("editing YAML", () => {
-  it("leaves a text that nothing changes in as it is", () => {
+  it("returns the text unchanged if nothing changes", () => {
     expect(edit(yaml, () => {})).toBe(yaml)
   })
 
-  it("changes one number in place and keeps the comment behind it", () => {
+  it("changes one number in place and keeps the comment after it", () => {
     const edited = edit(yaml, (document) => {
       limits(document, 0)[0].limit = 7
     })
@@ -86,14 +86,14 @@ rules:
     )
   })
 
-  it("adds a field where the others are", () => {
+  it("adds a field after the others", () => {
     const edited = edit(yaml, (document) => {
       Object.assign(document.rules[0] ?? {}, { mode: "shadow" })
     })
     expect(changes(yaml, edited)).toEqual(["+    mode: shadow"])
   })
 
-  it("takes a field away and nothing else", () => {
+  it("removes a field and nothing else", () => {
     const edited = edit(yaml, (document) => {
       delete document.rules[1]?.description
     })
@@ -107,7 +107,7 @@ rules:
     expect(changes(yaml, edited)).toEqual(["+  - id: search", "+      - limit: 3", "+        window: 1s"])
   })
 
-  it("takes a rule away with the comment above it", () => {
+  it("removes a rule with the comment above it", () => {
     const edited = edit(yaml, (document) => {
       document.rules.pop()
     })
@@ -129,7 +129,7 @@ rules:
     expect(changes(yaml, edited)).toEqual([])
   })
 
-  it("takes one client out of a list and keeps what is said about the other", () => {
+  it("removes one client from a list and keeps the comment of the other", () => {
     const edited = edit(yaml, (document) => {
       document.allow = ["ip:10.0.0.0/8", "user:7"]
     })
@@ -156,7 +156,7 @@ rules:
     expect(edited).toContain('"1e3"')
   })
 
-  it("says what was meant, also when two places shared one text through an alias", () => {
+  it("changes only the intended place when two places share an alias", () => {
     const shared = `version: 1
 rules:
   - id: a
@@ -172,7 +172,7 @@ rules:
     expect(edited).not.toContain("*same")
   })
 
-  it("means the new set exactly, whatever changed into whatever", { timeout: 60_000 }, () => {
+  it("parses to exactly the new set, for any change", { timeout: 60_000 }, () => {
     const limit = fc.record({
       limit: fc.integer({ min: 1, max: 9 }),
       window: fc.constantFrom("1s", "1m", 500),

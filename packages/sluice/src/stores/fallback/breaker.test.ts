@@ -157,7 +157,7 @@ describe("after one failure without any traffic", () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("is not talked out of opening by probes alone when every call fails", async () => {
+  it("opens when every call fails, even if probes succeed", async () => {
     const { breaker, pass } = breakerFor()
     for (let i = 0; i < 2; i++) {
       breaker.failed("timeout")
@@ -198,7 +198,7 @@ describe("open", () => {
     breaker.close()
   })
 
-  it("keeps the load on a slow server below what it was", async () => {
+  it("keeps the load on a slow server below the load before", async () => {
     const { breaker, clock, pass, scene } = breakerFor({ random: Math.random })
     scene.server = "silent"
     let sent = 0
@@ -214,7 +214,7 @@ describe("open", () => {
     breaker.close()
   })
 
-  it("pays no attention to answers of calls that were under way when it opened", async () => {
+  it("ignores answers of calls that were in progress when it opened", async () => {
     const { breaker, changes } = await opened()
     breaker.failed("timeout")
     breaker.succeeded()
@@ -232,7 +232,7 @@ describe("half-open", () => {
     return all
   }
 
-  it("lets eight calls try at once, and the first success closes it", async () => {
+  it("allows eight trial calls at once, and closes on the first success", async () => {
     const { breaker, changes, clock } = await halfOpen()
     const entered = Array.from({ length: 20 }, () => breaker.tryEnter())
     expect(entered.filter(Boolean)).toHaveLength(8)

@@ -28,7 +28,7 @@ describe.each(variants)("$title", ({ limit }) => {
     ])
   })
 
-  it("a cost that can never fit is denied for ever either way", () => {
+  it("a cost that can never fit is denied either way", () => {
     const never = [{ allowed: false, retryAfter: Number.POSITIVE_INFINITY }]
     expect(allowedOutcome([chargeOf(CAPACITY + 1)], NOW)).toMatchObject({ allowed: false, verdicts: never })
     expect(deniedOutcome([chargeOf(CAPACITY + 1)], NOW, 1)).toMatchObject({ allowed: false, verdicts: never })
@@ -39,7 +39,7 @@ describe.each(variants)("$title", ({ limit }) => {
   })
 })
 
-it("a denial does not name a block that nobody could look up", () => {
+it("a denial does not name a block that could not be looked up", () => {
   const charge = { namespace, key: "key", policy: blockPolicy, cost: 0 }
   expect(deniedOutcome([charge], NOW, 1)).toMatchObject({ allowed: false, verdicts: [{ allowed: true }] })
 })

@@ -93,7 +93,7 @@ describe("a healthy store", () => {
 })
 
 describe("allow", () => {
-  it("admits everything, says so, and shows an unused key", async () => {
+  it("allows everything, marks the decision as degraded, and shows an unused key", async () => {
     const { guard, store } = setUp({ onStoreFailure: "allow" })
     const charge = chargesOf()
     await guard.check([charge(100)])
@@ -136,7 +136,7 @@ describe("deny", () => {
 })
 
 describe("local", () => {
-  it("enforces this instance's share and says so", async () => {
+  it("enforces this instance's share, and marks the decision as degraded", async () => {
     const { guard, store } = setUp({ instances: 4 })
     store.failure = away
     const charge = chargesOf()
@@ -515,7 +515,7 @@ describe("counts and events", () => {
   })
 })
 
-it("also a store that throws instead of rejecting is answered for", async () => {
+it("a store that throws instead of rejecting is handled the same", async () => {
   const { guard, store } = setUp()
   vi.spyOn(store, "check").mockImplementation(() => {
     throw new Error("broken")
@@ -523,7 +523,7 @@ it("also a store that throws instead of rejecting is answered for", async () => 
   expect((await guard.check([chargesOf()()])).degraded).toBe("local")
 })
 
-it("closing lets go of both stores, and later calls are refused", async () => {
+it("closing closes both stores, and later calls are refused", async () => {
   const { guard, store } = setUp()
   const closed = vi.spyOn(store, "close")
   store.failure = away
@@ -533,7 +533,7 @@ it("closing lets go of both stores, and later calls are refused", async () => {
   await expect(guard.check([chargesOf()()])).rejects.toMatchObject({ code: "STORE_CLOSED" })
 })
 
-it.each([undefined, 0, -1, Number.NaN])("a store that says %s instances counts as one", (instances) => {
+it.each([undefined, 0, -1, Number.NaN])("a store that reports %s instances counts as one", (instances) => {
   const store = new FlakyStore(memoryStore(), instances as number)
   expect(new StoreGuard(store).instances).toBe(1)
 })
@@ -549,7 +549,7 @@ describe("charges that fail differently", () => {
     return { charges, clock, guard }
   }
 
-  it("lets nothing through when one of them fails closed, and counts nothing of the others", async () => {
+  it("denies when one of them fails closed, and charges none of the others", async () => {
     const { charges, guard } = mixed("local", "deny", "allow")
     const outcome = await guard.check(charges)
     expect(outcome).toMatchObject({ allowed: false, degraded: "deny" })
@@ -565,7 +565,7 @@ describe("charges that fail differently", () => {
     expect(outcome.verdicts.map((verdict) => verdict.remaining)).toEqual([99, 98])
   })
 
-  it("takes the way of the call for charges that do not say", async () => {
+  it("uses the onStoreFailure of the call for charges without their own", async () => {
     const { charges, guard } = mixed("allow", undefined)
     expect(await guard.check(charges, undefined, "deny")).toMatchObject({ allowed: false, degraded: "deny" })
     expect(await guard.check(charges, undefined, "allow")).toMatchObject({ allowed: true, degraded: "allow" })

@@ -82,7 +82,7 @@ const loads: Load[] = [
 ]
 
 describe.each(loads)("$keys keys under $limit", ({ keys, limit }) => {
-  it("every decision is that of a map which forgets and moves nothing", async () => {
+  it("every decision equals that of a Map without expiry", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
     const number = numbersFrom(keys)
     const policy = compilePolicy(limit, "growth")

@@ -41,7 +41,7 @@ describe("a key given as bytes", () => {
     expect(ofText("a")).toBe(997)
   })
 
-  it("is only what lies between start and end", () => {
+  it("consists of the bytes between start and end only", () => {
     const { ofText, ofBytes } = open()
     expect(ofBytes(Buffer.from("$3\r\nabc\r\n"), 4, 7)).toBe(999)
     expect(ofText("abc")).toBe(998)

@@ -39,7 +39,7 @@ describe("options", () => {
     expect(make).toThrow(expect.objectContaining({ code, place }))
   })
 
-  it("a misspelt option is met with a guess", () => {
+  it("a misspelt option causes a suggestion", () => {
     expect(() => memoryStore({ maxkeys: 10 } as object)).toThrow(/did you mean maxKeys\?/)
   })
 })
@@ -235,7 +235,7 @@ describe("close", () => {
     await expect(store.reset([charge])).rejects.toThrow(refused)
   })
 
-  it("lets go of all memory, twice is once", async () => {
+  it("frees all memory, and may be called twice", async () => {
     const store = memoryStore()
     const charge = chargesOf(minutely)
     for (let i = 0; i < 1_000; i++) store.checkSync([charge(`key ${i}`)])
@@ -245,7 +245,7 @@ describe("close", () => {
   })
 })
 
-it("namenamespaces work when two stores use them in turn", () => {
+it("namespaces work when two stores use them in turn", () => {
   const [one, other] = [memoryStore(), memoryStore()]
   const charge = chargesOf(minutely)
   for (let i = 1; i <= 5; i++) {

@@ -134,7 +134,7 @@ describe("a store that is closed and opened again", () => {
     expect((await again.check("bad")).allowed).toBe(true)
   })
 
-  it("leaves what has expired behind", async () => {
+  it("leaves out expired keys", async () => {
     const store = open()
     const charge = chargesOf({ algorithm: "fixed-window", limit: 10, window: "1m" })
     for (let i = 0; i < 1_000; i++) store.checkSync([charge(`key ${i}`)])
@@ -145,7 +145,7 @@ describe("a store that is closed and opened again", () => {
     expect(again.stats.keys).toBe(1)
   })
 
-  it("tidies what it loaded, and keeps what a slow limit still counts", async () => {
+  it("sweeps the loaded keys, and keeps those that a slow limit still counts", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
     const slow = { algorithm: "token-bucket", limit: 10, window: "1h" } as const
     const fast = { algorithm: "token-bucket", limit: 1_000, window: "1s" } as const
@@ -164,7 +164,7 @@ describe("a store that is closed and opened again", () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it("keeps the keys that may not go when there is room for fewer", async () => {
+  it("keeps the protected keys when there is room for fewer", async () => {
     const options = { clock, limit: 10, window: "1h" } as const
     const store = open()
     const limiter = createLimiter({ ...options, store })
@@ -179,7 +179,7 @@ describe("a store that is closed and opened again", () => {
     for (let i = 0; i < 50; i++) expect(again.checkSync(`denied ${i}`).allowed).toBe(false)
   })
 
-  it("starts empty without a word when there is no file yet", () => {
+  it("starts empty without a warning when there is no file yet", () => {
     expect(open().stats.keys).toBe(0)
     expect(warnings).toEqual([])
     expect(existsSync(path)).toBe(false)
@@ -197,7 +197,7 @@ describe("the file", () => {
     }
   })
 
-  it("is private also where an older one was not", async () => {
+  it("is private even if an older one was not", async () => {
     writeFileSync(path, "", { mode: 0o644 })
     chmodSync(path, 0o644)
     const store = open()
@@ -213,7 +213,7 @@ describe("the file", () => {
     expect(readFileSync(path, "latin1")).not.toContain("alice")
   })
 
-  it("is replaced whole or not at all", async () => {
+  it("is replaced atomically", async () => {
     const store = open()
     store.checkSync([chargesOf({ limit: 10, window: "1m" })("key")])
     await store.close()

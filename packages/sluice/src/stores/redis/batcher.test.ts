@@ -74,7 +74,7 @@ describe("a call", () => {
     expect(wire.calls).toHaveLength(2)
   })
 
-  it("waits for the end of the tick where others of this tick could pass it", async () => {
+  it("waits for the end of the tick if other checks of this tick could overtake it", async () => {
     wire.keepsOrder = false
     checks(FULL + 8)
     expect(wire.calls).toHaveLength(0)
@@ -84,7 +84,7 @@ describe("a call", () => {
 })
 
 describe("answers that come at once", () => {
-  it("are given one after the other, so that those who ask again leave in between", async () => {
+  it("are delivered one after the other, so that new checks leave in between", async () => {
     for (const name of ["first", "second"]) {
       for (let i = 0; i < FULL; i++) {
         void check().then(() => {
@@ -100,7 +100,7 @@ describe("answers that come at once", () => {
     expect(wire.events.slice(2)).toEqual([...given("first"), "evalsha", ...given("second"), "evalsha"])
   })
 
-  it("are all given, also when nobody asks again", async () => {
+  it("are all delivered, also without new checks", async () => {
     const answers = Promise.all(Array.from({ length: 5 * FULL }, check))
     for (const { answer } of [...wire.calls]) answer(reply(FULL))
     expect((await answers).every(({ allowed }) => allowed)).toBe(true)
@@ -125,7 +125,7 @@ describe("a server without the script", () => {
     expect((await answer).allowed).toBe(true)
   })
 
-  it("is sent it once, and believed", async () => {
+  it("is sent it only once", async () => {
     const answer = check()
     await turn()
     wire.calls[0]?.refuse(noScript)
@@ -135,7 +135,7 @@ describe("a server without the script", () => {
     expect(wire.events).toEqual(["evalsha", "eval"])
   })
 
-  it("is not sent it for a check that nobody waits for any more", async () => {
+  it("is not sent it for a check that has timed out", async () => {
     openBatcher(1)
     await expect(check()).rejects.toMatchObject({ kind: "timeout", ambiguous: true })
     const sent = wire.events.length

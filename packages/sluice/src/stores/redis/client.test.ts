@@ -38,7 +38,7 @@ function turnOfTheLoop(): Promise<void> {
 }
 
 describe("a check", () => {
-  it("that is alone goes out before the event loop turns", async () => {
+  it("that is alone is sent before the next turn of the event loop", async () => {
     const client = silentClient()
     const store = new RawRedisStore(client, { heartbeat: 0 })
     store.check(charges).catch(() => undefined)
@@ -49,7 +49,7 @@ describe("a check", () => {
     await store.close()
   })
 
-  it("waits for the first connection, and then goes out", async () => {
+  it("waits for the first connection, and is then sent", async () => {
     const client = silentClient("connecting")
     const store = new RawRedisStore(client, { heartbeat: 0, deadline: "10s" })
     store.check(charges).catch(() => undefined)

@@ -23,7 +23,7 @@ function denial(...verdicts: Partial<Verdict>[]): Outcome {
 }
 
 describe("a denial that is remembered", () => {
-  it("counts its waits down, and its time on", () => {
+  it("counts its waits down as time passes", () => {
     const cache = new DenyCache(1_000)
     cache.put("key", denial({ retryAfter: 5e6, resetAfter: 9e6, remaining: 2 }))
     vi.advanceTimersByTime(250)
@@ -52,7 +52,7 @@ describe("a denial that is remembered", () => {
     expect(cache.get("key")).toBeUndefined()
   })
 
-  it("lasts until the last of several limits lets go", () => {
+  it("lasts until the last of several limits allows again", () => {
     const cache = new DenyCache(1_000)
     cache.put("key", denial({ retryAfter: 100_000 }, { allowed: true }, { retryAfter: 400_000 }))
     vi.advanceTimersByTime(399)

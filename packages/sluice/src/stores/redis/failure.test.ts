@@ -53,11 +53,11 @@ describe("any other error", () => {
     new Error("NOTBUSY No scripts in execution right now."),
     "a string",
     undefined,
-  ])("%s is not taken for the connection's", (error) => {
+  ])("%s is not treated as an error of the connection", (error) => {
     expect(failureOf(error).kind).toBe("other")
   })
 
-  it("that is a failure already stays what it is", () => {
+  it("that is already a failure stays unchanged", () => {
     const failure = new StoreFailure("timeout", "no answer", { ambiguous: true })
     expect(failureOf(failure)).toBe(failure)
   })

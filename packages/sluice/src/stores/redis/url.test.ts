@@ -111,7 +111,7 @@ describe("a password", () => {
     (p: string) => `redis://host?password=${p}`,
   ]
 
-  it("is in no error, wherever it stands and whatever is in it", () => {
+  it("is in no error, wherever it is in the URL and whatever it contains", () => {
     fc.assert(
       fc.property(password, fc.constantFrom(...shapes), (secret, shape) => {
         const url = shape(secret)
@@ -124,7 +124,7 @@ describe("a password", () => {
     )
   })
 
-  it("that is encoded comes out as it was", () => {
+  it("that is encoded is decoded", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 1 }), (secret) => {
         expect(parseRedisUrl(`redis://:${encodeURIComponent(secret)}@host`).password).toBe(secret)

@@ -24,7 +24,7 @@ async function failure(call: Promise<unknown>): Promise<unknown> {
   )
 }
 
-describe("what comes back", () => {
+describe("the result", () => {
   it("keeps the order of the charges, however they are spread", async () => {
     const places = [stillStore(), stillStore()]
     const namespace = new Namespace("order")
@@ -46,14 +46,14 @@ describe("what comes back", () => {
     expect(seen.verdicts.map((verdict) => verdict.remaining)).toEqual([4, 5, 6, 7, 8])
   })
 
-  it("uses the time given everywhere", async () => {
+  it("uses the given time on every node", async () => {
     const three = corners()
     const { now } = await checkAcross(together(three), T + 5)
     expect(now).toBe(T + 5)
     for (const corner of three) expect(await corner.left(T + 5)).toBe(9)
   })
 
-  it("without a time uses each place's own clock, and returns the latest", async () => {
+  it("without a time uses the clock of each node, and returns the latest", async () => {
     const [early, late] = [new ManualClock(1_000_000), new ManualClock(9_000_000)]
     const groups = together([
       new Corner("a", minutely, memoryStore({ clock: late })),
@@ -91,7 +91,7 @@ describe("what comes back", () => {
     ])
   })
 
-  it("says that a decision was degraded if one that it rests on was", async () => {
+  it("is degraded if the decision of one node is", async () => {
     const degraded = (store: Store, way: "deny" | "allow" | "local", allowed: boolean) => {
       const answer = async (charges: readonly Charge[], at?: number): Promise<Outcome> => {
         const outcome = await store.decide(charges, at)
@@ -145,7 +145,7 @@ describe("a dry run that denies", () => {
     }
   })
 
-  it("gives back what settling such a key took, if it was free by then", async () => {
+  it("refunds what settling such a key charged, if it was free by then", async () => {
     const two = corners().slice(0, 2)
     const [ahead] = two as [Corner]
     await ahead.take(10, T + 86_400e6)
@@ -156,7 +156,7 @@ describe("a dry run that denies", () => {
 })
 
 describe("a place that denies after all", () => {
-  it("denies the check, and the others give back exactly what they took", async () => {
+  it("denies the check, and the others refund exactly what they charged", async () => {
     const three = corners(minutely, minutely, { ...minutely, algorithm: "gcra" })
     await three[0]?.take(4)
     three[1]?.before("check", () => (three[1] as Corner).take(8))
@@ -205,7 +205,7 @@ describe("a place that denies after all", () => {
     expect(admitted).toEqual(new Set([0, 1]))
   })
 
-  it("does not ask back what charged nothing", async () => {
+  it("does not refund a charge of 0", async () => {
     // The store is full and allows new keys: nothing is charged here.
     const full = memoryStore({ maxKeys: 1, onFull: "allow" })
     const [a, b] = [new Corner("a", minutely, full), new Corner("b")]
@@ -240,7 +240,7 @@ describe("a place that denies after all", () => {
   })
 })
 
-describe("what decides when a place cannot", () => {
+describe("onStoreFailure of a check", () => {
   it("is passed to every place in every step", async () => {
     const told: string[] = []
     const two = corners().slice(0, 2)
@@ -294,12 +294,12 @@ describe("time that passes before the refund", () => {
     return { refunded, left: verdicts[0]?.remaining }
   }
 
-  it("leaves alone what will have left by itself", async () => {
+  it("does not refund units that will have expired", async () => {
     // The window ends 1 ms after the check, and a round trip takes 4: the 3 units of the next window are not touched.
     expect(await overtime({ check: 4, refund: 4 })).toEqual({ refunded: false, left: 7 })
   })
 
-  it("gives back what will still be there", async () => {
+  it("refunds units that will still count", async () => {
     expect(await overtime({ check: 1, refund: 1 })).toEqual({ refunded: true, left: 7 })
   })
 
@@ -347,7 +347,7 @@ describe("a place that fails", () => {
     expect(unhandled).not.toHaveBeenCalled()
   })
 
-  it("in the check: fails it after the others have given back theirs", async () => {
+  it("in the check: fails it after the others have refunded their charges", async () => {
     const three = corners()
     three[1]?.before("check", () => Promise.reject(refused))
     expect(await failure(checkAcross(together(three, 4), T))).toBe(refused)

@@ -57,7 +57,7 @@ function dead(): Store {
   })
 }
 
-describe("where a key lives", () => {
+describe("the node of a key", () => {
   it("does not depend on the order of the nodes, nor on the instance", () => {
     const [a, b] = [shardedStore(ring("a", "b", "c")), shardedStore(ring("c", "a", "b"))]
     const keys = Array.from({ length: 1_000 }, (_, i) => `key ${i}`)
@@ -138,7 +138,7 @@ describe("charges over several nodes", () => {
     expect(await left(...keys)).toEqual([6, 10, 6])
   })
 
-  it("may be none at all", async () => {
+  it("may be an empty list", async () => {
     const store = shardedStore(ring("a", "b"))
     const nothing = { allowed: true, now: T, verdicts: [], degraded: undefined }
     expect(await store.check([], T)).toEqual(nothing)
@@ -226,7 +226,7 @@ describe("a dead node", () => {
     expect(told.slice(6)).toEqual(["decide deny", "check deny"])
   })
 
-  it("does not keep charge, refund and reset from the others", async () => {
+  it("does not prevent charge, refund and reset on the others", async () => {
     const [a] = ring("a") as [ShardedNode]
     const { store, keyOn, left } = laidOut([{ name: "b", store: dead() }, a])
     const both = (cost: number) => [charge(keyOn("b"), cost), charge(keyOn("a"), cost)]
