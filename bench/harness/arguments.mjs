@@ -3,7 +3,7 @@
 import { parseArgs } from "node:util"
 
 /**
- * The options given, or the end of the process: with the help when that is asked for, with 2 after a mistake.
+ * Returns the options, or exits: with 0 after printing the help, with 2 after a mistake.
  * @template {NonNullable<import("node:util").ParseArgsConfig["options"]>} Options
  * @param {Options} options
  * @param {string} help  one line per option

@@ -30,7 +30,7 @@ export function startChild(module) {
 }
 
 /**
- * Starts a module, asks it one thing, and ends it.
+ * Starts a module, sends it one request, and ends it.
  * @param {URL} module
  * @param {object} detail
  */

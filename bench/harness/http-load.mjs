@@ -160,7 +160,7 @@ async function openLane(port, request) {
       rest = data
       return
     }
-    // The head says the same length as long as it is as long itself, for all that is measured here.
+    // In all cases here, heads of equal length announce bodies of equal length.
     if (
       rest !== undefined ||
       headEnd !== lastHead ||

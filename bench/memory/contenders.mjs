@@ -12,7 +12,7 @@
  */
 
 /**
- * What a contender is asked to enforce.
+ * The limit that a contender enforces.
  * @typedef {object} Terms
  * @property {number} limit     per window; for a token bucket the burst
  * @property {number} windowMs

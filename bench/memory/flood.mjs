@@ -69,7 +69,7 @@ answer({
 })
 
 /**
- * Exactly as many as the limit says pass. Returns how many answers were wrong.
+ * Exactly the limit passes. Returns the number of wrong answers.
  * @param {import("sluice").Limiter} limiter
  * @param {string} key
  */

@@ -1,4 +1,4 @@
-// Runs the cases that were asked for and gathers their figures. Progress goes to stderr.
+// Runs the selected cases and collects their figures. Progress goes to stderr.
 
 import { askOnce } from "../harness/child.mjs"
 import { say } from "../harness/command.mjs"

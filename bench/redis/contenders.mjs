@@ -17,7 +17,7 @@ import { onUpstash } from "./upstash-client.mjs"
  */
 
 /**
- * What a contender is asked to enforce.
+ * The limit that a contender enforces.
  * @typedef {object} Terms
  * @property {number} limit     per window; for a token bucket the burst
  * @property {number} windowMs

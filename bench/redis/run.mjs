@@ -1,4 +1,4 @@
-// Runs the cases that were asked for, all contenders against the same server, and gathers their figures.
+// Runs the selected cases, all contenders against the same server, and collects their figures.
 
 import { askOnce, startChild } from "../harness/child.mjs"
 import { say } from "../harness/command.mjs"

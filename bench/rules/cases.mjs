@@ -12,7 +12,7 @@ import { seededRandom, zipf } from "../harness/random.mjs"
  * @property {string} title
  * @property {(i: number) => MatchSpec} rule
  * @property {(i: number, random: () => number) => Ask} ask  a request that meets rule i
- * @property {number} [kinds]  of rules that take turns, 1 if not given: each kind is asked for as often as any other
+ * @property {number} [kinds]  of rules that take turns, 1 if not given: each kind is requested equally often
  * @property {readonly MatchSpec[]} [others]  rules beside those, in sets of every size
  */
 

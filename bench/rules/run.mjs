@@ -1,4 +1,4 @@
-// Runs the mixes that were asked for, small and large rule sets in turn. Progress goes to stderr.
+// Runs the selected mixes, small and large rule sets in turn. Progress goes to stderr.
 
 import { say } from "../harness/command.mjs"
 import { interleave } from "../harness/rounds.mjs"

@@ -179,7 +179,7 @@ function ratio(before: Stretch, during: Stretch): number | undefined {
 
 type Stretch = readonly [from: number | undefined, to: number | undefined, checks: number]
 
-/** How many scripts a single server has run. A frozen one is not asked, and of several servers the sum would say little. */
+/** How many scripts a single server has run. Undefined for a frozen one, and for several servers, whose sum would mean little. */
 async function callsOf(servers: readonly RedisServer[]): Promise<number | undefined> {
   const [server] = servers
   if (server === undefined || servers.length > 1 || !server.answering) return undefined
@@ -192,7 +192,7 @@ async function callsOf(servers: readonly RedisServer[]): Promise<number | undefi
   }
 }
 
-/** Checks that have no answer a second after the last was asked. */
+/** Checks without an answer one second after the last check was sent. */
 async function withoutAnswer(load: Load): Promise<number> {
   load.stop()
   await reached(() => load.waiting === 0, 1_000)

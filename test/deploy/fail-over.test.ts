@@ -51,7 +51,7 @@ function config() {
   })
 }
 
-/** As the health check of compose.yaml asks, and both replicas besides: one that it does not know cannot be chosen. */
+/** Like the health check of compose.yaml, and also for both replicas: Sentinel cannot promote one that it does not know. */
 async function seesAll(sentinel: string): Promise<boolean> {
   const quorum = String(await compose.ask(sentinel, "SENTINEL", "CKQUORUM", "main"))
   const facts = (await compose.ask(sentinel, "SENTINEL", "MASTER", "main")) as string[]

@@ -74,7 +74,7 @@ describe.each(queries)("%s: %s", (_, expression) => {
       printed.types.get(name) === "counter" ||
       printed.types.get(name.replace(/_(bucket|sum|count)$/, "")) === "histogram"
     expect(rated.filter((name) => !isCounter(name))).toEqual([])
-    // A counter by itself only says how long ago the service started.
+    // A counter without rate() only shows how long ago the service started.
     const compared = [...expression.matchAll(/(\w+_total) >/g)].map(([, name]) => name as string)
     expect(metrics.filter((n) => isCounter(n) && !rated.includes(n) && !compared.includes(n))).toEqual([])
   })

@@ -94,7 +94,7 @@ class Recorder implements Recording {
       default:
         await this.#call(act, charges)
     }
-    // What it came to.
+    // The result.
     await this.#call("check", this.#looks(charges))
   }
 

@@ -22,7 +22,7 @@ export function printSeed(): void {
   })
 }
 
-/** Runs a property inside a test. `keep` is given the smallest case that failed and says what became of it. */
+/** Runs a property inside a test. `keep` receives the smallest failing case and returns where it was saved. */
 export async function expectProperty<T>(
   arbitrary: fc.Arbitrary<T>,
   runs: number,

@@ -1,4 +1,4 @@
-// client → Envoy → application, and Envoy asks Sluice.
+// client → Envoy → application; Envoy calls Sluice.
 
 import { ManualClock } from "sluice/testing"
 import { expect } from "vitest"
@@ -44,7 +44,7 @@ export interface Edge {
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   /** The statuses of so many requests of one user, one after the other. */
   statusesOf(user: string, times: number, path?: string): Promise<number[]>
-  /** What the application was asked. */
+  /** The requests that reached the application. */
   readonly seen: readonly { readonly url: string | undefined }[]
 }
 
@@ -72,7 +72,7 @@ export interface Bed extends Edge {
   advance(ms: number): void
 }
 
-/** One instance, and Envoy in front of it, which has asked it once. */
+/** One instance, and Envoy in front of it, after its first call. */
 export async function start(
   rules: string,
   edge: EnvoyOptions,
@@ -82,7 +82,7 @@ export async function start(
   const sluice = await startInstance({ rules, clock, ...options })
   const tap = isRecording ? await startTap(sluice.port, rules, options) : undefined
   const proxied = await startEdge([tap?.port ?? sluice.port], edge)
-  // Envoy lets everything pass until it has seen that the rate limit service is there.
+  // Envoy allows every request until it has found the rate limit service.
   await eventually(async () => {
     await proxied.get("/warm-up", { "x-user": "nobody", "x-cost": "1" })
     return sluice.decided.length > 0
@@ -103,7 +103,7 @@ async function startTap(port: number, rules: string, options: Recording["options
   const scenario = expect.getState().currentTestName ?? ""
   const tap = await openTap(port)
   afterThis(async () => {
-    // Where there is more than one connection, the service was away in between.
+    // More than one connection means that the service was away in between.
     const [first, ...more] = await tap.close()
     if (first !== undefined && more.length === 0) recordings.push({ scenario, rules, options, ...first })
   })

@@ -31,7 +31,7 @@ export interface Answered {
   readonly answer: object | null
 }
 
-/** What a client asks with these bytes, by stream. */
+/** The requests in these bytes, by stream. */
 export function sentBy(bytes: Buffer): Map<number, Sent> {
   const streams = streamsOf(framesOf(bytes.subarray(PREFACE.length)))
   const calls = new Map<number, Sent>()

@@ -259,7 +259,7 @@ describe("when the service is away", () => {
     const load = Array.from({ length: 4 }, async () => {
       while (!isOver) statuses.push(await ask())
     })
-    // As the service does it: first it says that it does not serve, then it takes leave.
+    // As the service does it: first it reports NOT_SERVING, then it sends GOAWAY.
     going.setServing(false)
     await eventually(async () => {
       const before = going.decided.length

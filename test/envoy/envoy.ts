@@ -21,7 +21,7 @@ export interface EnvoyOptions {
   readonly before?: readonly object[]
   /** Routes before the one for everything, each with descriptors of its own. */
   readonly routes?: readonly { readonly prefix: string; readonly perRoute: object }[]
-  /** Default: true. Without, Envoy asks a service whether or not it is there. */
+  /** Default: true. Without health checks, Envoy also calls a service that is down. */
   readonly healthChecks?: boolean
   /** Fields of the connection manager. */
   readonly manager?: object

@@ -1,4 +1,4 @@
-// What a real Envoy has said to the service, and the answers it got: `npm run test:envoy -- --record`.
+// What a real Envoy has sent to the service, and the answers that it got: `npm run test:envoy -- --record`.
 
 import { readFileSync } from "node:fs"
 import type { Answered, Sent } from "./calls.js"

@@ -1,5 +1,5 @@
 // `npm run test:envoy`: the rate limit service behind a real Envoy, which is fetched if it is not here. `npm run test:envoy -- --record`
-// also writes recordings.generated.json anew: what Envoy asks and the answers, which npm test replays without Envoy.
+// also writes recordings.generated.json anew: the calls of Envoy and the answers, which npm test replays without Envoy.
 
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"

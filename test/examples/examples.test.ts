@@ -1,4 +1,4 @@
-// Each example is started as its comment says and has to answer what its comment says.
+// Starts each example as its comment says, and compares the answers with the comment.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"

@@ -1,4 +1,4 @@
-// The comment at the top of an example says what to run and what happens then. It is read here, so that it is true.
+// Parses the comment at the top of an example: what to run, and what it prints. The test compares both.
 
 /** A line `curl -i … http://127.0.0.1:3000/path → 200; text of the body; name: value`. */
 export interface Exchange {

@@ -151,7 +151,7 @@ async function observe(process: TargetProcess, bench: Bench, { pieces, never }: 
   })
 }
 
-/** What the servers of a bench have seen since they were asked last. */
+/** What the servers of a bench have received since the last call. */
 async function seenBy(process: TargetProcess, { index, reference }: Bench) {
   return { seen: await process.ask<BenchSeen>("take", index), reference: reference.seen.splice(0) }
 }

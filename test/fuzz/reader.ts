@@ -138,7 +138,7 @@ async function read(
     await turn()
   }
   await quiet(wire, requests)
-  // Where a message is not complete, the end of the connection says so.
+  // The end of the connection shows whether a message is incomplete.
   if (!wire.destroyed) wire.push(null)
   await quiet(wire, requests)
   wire.destroy()

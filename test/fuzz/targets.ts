@@ -31,7 +31,7 @@ export interface Targets {
   readonly control: number
 }
 
-/** What the upstream of one bench has seen since it was asked last. */
+/** What the upstream of one bench has received since the last call. */
 export interface BenchSeen {
   readonly forwarded: readonly Seen[]
   /** Bytes that were forwarded and are not HTTP. */
@@ -46,7 +46,7 @@ export interface Health {
   readonly errors: readonly string[]
 }
 
-/** How long a client may leave an answer unread: short, so that it can be seen. */
+/** How long a client may leave an answer unread: short, so that a test can observe it. */
 export const ANSWER_TIMEOUT_MS = 2_000
 
 const errors: string[] = []

@@ -27,7 +27,7 @@ export interface GatewayBed {
   readonly rules?: string
   /** Where it forwards to. */
   readonly upstream: { readonly port: number }
-  /** What the configuration says besides, in its section `gateway`. */
+  /** Further settings of the section `gateway`. */
   readonly settings?: Record<string, unknown>
   readonly limits?: Record<string, unknown>
   /** Where counters live. Default: in memory. One that is given is not closed. */

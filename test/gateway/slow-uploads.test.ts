@@ -146,7 +146,7 @@ describe("a client with many slow uploads", () => {
       answers.push(text(socket))
     }
     await eventually(() => backend.seen.length === 4)
-    // Four wait, the others were turned away at once.
+    // Four wait, and the others were refused at once.
     const refused = await Promise.race(answers)
     expect(refused).toMatch(/^HTTP\/1\.1 503 [\s\S]*UPSTREAM_BUSY/)
     const started = performance.now()

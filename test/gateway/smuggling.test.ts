@@ -13,7 +13,7 @@ describe("a request that can be read in two ways", () => {
       const gateway = await openGateway({ upstream: backend })
       const { statuses, isClosed, text } = await exchange(gateway.port, bytes)
       expect(statuses, text).toHaveLength(1)
-      // 501 is what RFC 9112 wants for an encoding that is not understood, 505 for such a version.
+      // RFC 9112 requires 501 for an unknown encoding, and 505 for an unknown version.
       expect([400, 501, 505]).toContain(statuses[0])
       expect(isClosed).toBe(true)
       expect(backend.seen.filter((target) => target.includes("smuggled"))).toEqual([])

@@ -43,7 +43,7 @@ function folder(): string {
   return path
 }
 
-/** A backend that says its name. */
+/** A backend that answers with its name. */
 async function named(name: string) {
   const backend = await openBackend((_request, response) => response.end(name))
   return { ...backend, origin: `http://${LOOPBACK}:${backend.port}` }
@@ -163,7 +163,7 @@ describe("an https upstream", () => {
       const response = await fetch(url)
       return [response.status, await response.text()]
     }
-    // It is asked under its own name: the client's means nothing to it.
+    // The gateway sends the Host of the upstream, which does not know the client's.
     expect(await askWith({ ca, serverName: "upstream.test" })).toEqual([200, new URL(target).host])
     expect((await askWith({ serverName: "upstream.test" }))[0]).toBe(502)
     expect((await askWith({ ca }))[0]).toBe(502)
@@ -192,7 +192,7 @@ describe("a reload", () => {
     expect(await bodies(url, 1)).toBe("a")
     const held = bodies(url, 1)
     await eventually(() => decided() === 2)
-    // Its answer comes when its turn does; meanwhile everything it needs is gone from the settings.
+    // It is answered at its turn. Meanwhile the reload removes its upstream from the settings.
     await reload({ upstream: [b.origin] })
     expect(await held).toBe("a")
     expect(await bodies(url, 1)).toBe("b")

@@ -1,4 +1,4 @@
-// What h2spec says to a server, and what the server says to it, as lines of text.
+// What h2spec and a server send each other, as lines of text.
 
 import { readFileSync } from "node:fs"
 
@@ -10,13 +10,13 @@ export interface Step {
 }
 
 export interface Conversation {
-  /** `http2` is the server with a small application, `grpc` the listener that Envoy asks. */
+  /** `http2` is the server with a small application, `grpc` the listener for Envoy. */
   readonly server: string
   /** What h2spec calls the case: `http2/5.1.1/2`. */
   readonly id: string
   readonly title: string
   readonly steps: readonly Step[]
-  /** What the server says, a line for each stream, and whether it closes the connection. */
+  /** What the server sends, a line for each stream, and whether it closes the connection. */
   readonly reaction: readonly string[]
 }
 

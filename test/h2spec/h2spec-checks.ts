@@ -25,7 +25,7 @@ interface Verdict {
 function check(port: number, more: readonly string[] = []): Promise<Verdict> {
   const args = ["--strict", "--host", "127.0.0.1", "--port", String(port), ...more]
   return new Promise((resolve, reject) => {
-    // It ends with 1 when something failed, and says what.
+    // It exits with 1 after a failure, and prints it.
     execFile(h2spec, args, (_, stdout, stderr) => {
       const counts = /(\d+) passed, (\d+) skipped, (\d+) failed/.exec(stdout)
       if (counts === null) return reject(new Error(`h2spec printed:\n${stdout}${stderr}`))

@@ -1,4 +1,4 @@
-// What a server says on a connection, in words that stay the same however TCP cuts it into pieces.
+// What a server sends on a connection, as text that does not depend on how TCP splits it.
 
 import { ERROR_CODE, FLAG, FRAME } from "../../packages/server/src/http2/frame.js"
 import type { Frame, RawClient } from "../../packages/server/src/http2/raw-client.test-support.js"
@@ -44,7 +44,7 @@ export function reactionOf(client: RawClient, end: string): string[] {
   return [...linesOf(streams), end]
 }
 
-/** Streams that follow each other, and on which the same is said, have one line. */
+/** Consecutive streams with the same frames share one line. */
 function linesOf(streams: ReadonlyMap<number, readonly string[]>): string[] {
   const groups: { first: number; last: number; words: string }[] = []
   for (const [id, said] of [...streams].sort(([a], [b]) => a - b)) {

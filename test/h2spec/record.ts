@@ -1,4 +1,4 @@
-// Runs h2spec case by case through a proxy that writes down what both sides say.
+// Runs h2spec case by case through a proxy that records what both sides send.
 
 import { execFile } from "node:child_process"
 import { once } from "node:events"
@@ -19,7 +19,7 @@ interface Case {
 
 export interface Recorded {
   readonly conversations: readonly Conversation[]
-  /** What h2spec does not accept, or what cannot be said again with the same outcome. */
+  /** A failure that h2spec reports, or a conversation that does not replay to the same outcome. */
   readonly leftOut: readonly string[]
 }
 
@@ -122,7 +122,7 @@ async function listen(client: Socket, upstream: Socket): Promise<Said> {
 }
 
 function run(h2spec: string, args: readonly string[]): Promise<string> {
-  // It ends with 1 when something failed, and says what.
+  // It exits with 1 after a failure, and prints it.
   return new Promise((resolve) => {
     execFile(h2spec, args, (_, stdout, stderr) => resolve(`${stdout}${stderr}`))
   })

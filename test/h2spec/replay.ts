@@ -24,7 +24,7 @@ export interface SayOptions {
 }
 
 export interface Said {
-  /** With all that the server has said. */
+  /** The client, with everything that the server has sent. */
   readonly client: RawClient
   readonly end: "open" | "closed" | "waited in vain"
 }

@@ -1,5 +1,5 @@
 // `npm run test:h2spec`: the HTTP/2 server under h2spec, which is built by Go if it is not here. `npm run test:h2spec -- --record`
-// also writes conversations.txt anew: what h2spec and the server say to each other, which npm test replays without h2spec.
+// also writes conversations.txt anew: what h2spec and the server send each other, which npm test replays without h2spec.
 
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"

@@ -31,7 +31,7 @@ export async function startPlain(): Promise<Target> {
   return target(listener, errors)
 }
 
-/** The listener that Envoy asks. h2spec speaks no gRPC and is refused early, so some cases do not come to their point. */
+/** The listener for Envoy. h2spec does not speak gRPC and is refused early, so some cases do not test what they should. */
 export async function startGrpcListener(): Promise<Target> {
   const { core, close } = openCore("version: 1\nrules: []\n", new ManualClock())
   const errors: unknown[] = []

@@ -12,7 +12,7 @@ await orExplain(() => {
   process.env.SLUICE_VALKEY_SERVER = ensureTool("valkey-server")
   process.env.SLUICE_REDIS_SERVER = process.env.SLUICE_VALKEY_SERVER
 })
-// Those that need a browser as well say nothing more of the server.
+// Tests that also need a browser are left out: they test nothing more of the server.
 const files = [...toolsOf(testFiles())].flatMap(([file, tools]) =>
   tools.has("redis-server") && !tools.has("chromium") ? [file] : [],
 )

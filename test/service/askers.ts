@@ -1,4 +1,4 @@
-// The same question asked over every protocol, and what each of them can say of the decision.
+// Sends the same check over every protocol, and returns as much of the decision as the protocol can express.
 
 import { fileURLToPath } from "node:url"
 import * as grpc from "@grpc/grpc-js"
@@ -9,7 +9,7 @@ import { startResp } from "../../packages/server/src/resp/index.js"
 import { RespConnection } from "../support/redis/resp-connection.js"
 import { type Bed, portOf, startBed } from "./bed.js"
 
-/** A decision, in whole seconds rounded up, as far as the protocol says it. */
+/** A decision, in whole seconds rounded up, as far as the protocol expresses it. */
 export interface Told {
   readonly allowed?: boolean
   readonly limit?: number
@@ -22,9 +22,9 @@ export interface Told {
 
 export interface Asker {
   readonly name: string
-  /** Which of the two rules it asks: `by-ip` or `by-descriptor`, with the same limits. */
+  /** Which of the two rules it checks: `by-ip` or `by-descriptor`, with the same limits. */
   readonly rule: "by-ip" | "by-descriptor"
-  /** Whether it can say what a request costs. */
+  /** Whether a request can have a cost. */
   readonly takesCost: boolean
   ask(service: WholeService, cost: number): Promise<Told>
 }

@@ -69,7 +69,7 @@ async function ask<Reply>(message: object): Promise<Reply> {
   return reply as Reply
 }
 
-/** How long a server may take to let go of a client that has said all it has to say. */
+/** How long a server may take to close the connection of a client that has sent everything. */
 const LET_GO_WITHIN_MS = 5_000
 
 interface Heard {
