@@ -78,10 +78,8 @@ export class Http1Connection implements ResponseConnection, BodySink {
   /** Whether whoever reads the body has to take what it has first. */
   #isBodyHeld = false
   #bodyLeft = 0
-  /** When the first part of a head arrived that did not come whole. */
-  #headStartedAt: number | undefined
+  #headStartedAt = 0
   #inARow = 0
-  #isAdvancing = false
   #hasEnded = false
   /** Bytes that may still be read and dropped after the last answer. Undefined before that. */
   #lingerLeft: number | undefined
@@ -155,7 +153,6 @@ export class Http1Connection implements ResponseConnection, BodySink {
 
   /** Reads as much as can be read now. */
   #advance(): void {
-    this.#isAdvancing = true
     try {
       while (this.#rest !== undefined && this.#lingerLeft === undefined && !this.socket.destroyed) {
         const bytes = this.#rest
@@ -176,8 +173,6 @@ export class Http1Connection implements ResponseConnection, BodySink {
     } catch (error) {
       if (!(error instanceof InvalidMessage)) throw error
       this.#refuse(error.status)
-    } finally {
-      this.#isAdvancing = false
     }
   }
 
@@ -200,10 +195,12 @@ export class Http1Connection implements ResponseConnection, BodySink {
     // RFC 9112, 2.2: an empty line before a request is ignored. It starts no deadline.
     if (!this.#head.hasPart) while (bytes[at] === CR || bytes[at] === LF) at++
     if (at === bytes.length) return at
+    if (!this.#head.hasPart) {
+      this.#headStartedAt = performance.now()
+      this.dueAt = this.#headStartedAt + (this.#limits.headTimeoutMs || Infinity)
+    }
     const end = this.#head.read(bytes, at, headTooLarge)
     if (end < 0) {
-      this.#headStartedAt ??= performance.now()
-      this.dueAt = this.#headStartedAt + (this.#limits.headTimeoutMs || Infinity)
       // What cannot become a request is refused at once, such as the first bytes of TLS.
       if (!METHOD_START.test(this.#head.start)) throw new InvalidMessage("does not start with a method")
       return bytes.length
@@ -216,9 +213,6 @@ export class Http1Connection implements ResponseConnection, BodySink {
   /** Hands over a request. Returns where its body was read to. */
   #start(request: Http1Request, bytes: Buffer, at: number): number {
     const { framing } = request
-    const startedAt = this.#headStartedAt
-    this.#headStartedAt = undefined
-    this.dueAt = Infinity
     let next = at
     if (request.asksForUpgrade && this.#handler.upgrade !== undefined) {
       this.#detach()
@@ -234,8 +228,9 @@ export class Http1Connection implements ResponseConnection, BodySink {
       this.#bodyLeft = typeof framing === "number" ? framing : Infinity
       this.#stream = new BodyStream(this.#readBody)
       request.bodyStream = this.#stream
-      this.dueAt = (startedAt ?? performance.now()) + (this.#limits.requestTimeoutMs || Infinity)
     }
+    const { requestTimeoutMs } = this.#limits
+    this.dueAt = this.#body.isOver ? Infinity : this.#headStartedAt + (requestTimeoutMs || Infinity)
     this.#inARow++
     this.#response = new Http1Response(this, request)
     this.#handler.handle(request, this.#response)
@@ -280,14 +275,11 @@ export class Http1Connection implements ResponseConnection, BodySink {
     this.#response = undefined
     if (isLast) {
       this.#stream?.destroy()
-      this.#stream = undefined
       this.#close()
       return
     }
     if (!this.#body.isOver) this.#dropBody()
     this.dueAt = performance.now() + (this.isClosing ? LAST_CALL_MS : this.#limits.keepAliveMs || Infinity)
-    // A request that is answered at once is answered within #advance, which reads on by itself.
-    if (this.#isAdvancing) return
     if (this.#rest !== undefined) this.#advance()
     this.#resumeIfRead()
   }

@@ -36,7 +36,7 @@ const MAX_PIECE_BYTES = 65_536
 const DATE_TO_ADD: ResponseFraming = { hasDate: false, hasLength: true }
 
 export class Http1Response {
-  /** Called once, when the response is out or the client is gone; never within the call that ends the response. */
+  /** Called once, when the response is out or the client is gone. */
   onOver: (() => void) | undefined = undefined
   /** Called whenever more may be written after `write` has returned false. */
   onDrain: (() => void) | undefined = undefined
@@ -89,7 +89,7 @@ export class Http1Response {
     // HTTP/1.0 has no chunks: only the end of the connection can tell where such a body ends.
     const isLastHere = isLast || !keepsAlive || (!hasEnd && !this.#isChunked) || this.#connection.isClosing
     this.#isLast = isLastHere || !this.#connection.canDropBody(this.#awaitsContinue)
-    const date = hasDate ? "" : dateLine()
+    const date = hasDate ? "" : `Date: ${httpDate()}\r\n`
     const kept = this.#isLast ? "Connection: close\r\n" : this.#connection.keepAliveLines
     const encoding = this.#isChunked ? "Transfer-Encoding: chunked\r\n" : ""
     this.#head = `${line}${lines}${date}${kept}${encoding}\r\n`
@@ -159,7 +159,7 @@ export class Http1Response {
     if (this.#isEnded || !socket.writable) return
     this.#isEnded = true
     if (body === undefined) {
-      this.#writeLast(last)
+      socket.write(last, "latin1", this.#onOut)
       return
     }
     socket.cork()
@@ -168,23 +168,10 @@ export class Http1Response {
     socket.uncork()
   }
 
-  /**
-   * A callback costs a tick. The system nearly always takes a small answer at once, so it is asked for only if not, or if the
-   * end of the response is awaited: `onOver` is never called within `end` or `whole`.
-   */
-  #writeLast(text: string): void {
-    const { socket } = this.#connection
-    // TLS encrypts first, and never takes anything at once.
-    if (this.onOver !== undefined || "encrypted" in socket)
-      socket.write(text, "latin1", (error) => this.#out(error))
-    else if (socket.write(text, "latin1") && socket.writableLength === 0) this.#out()
-    else socket.write("", (error) => this.#out(error))
-  }
-
   #writePieces(bytes: Buffer): void {
     const { socket } = this.#connection
     if (bytes.length <= MAX_PIECE_BYTES) {
-      socket.write(bytes, (error) => this.#out(error))
+      socket.write(bytes, this.#onOut)
       return
     }
     socket.write(bytes.subarray(0, MAX_PIECE_BYTES), (error) => {
@@ -192,8 +179,7 @@ export class Http1Response {
     })
   }
 
-  /** All of the response has left this process. */
-  #out(error?: Error | null): void {
+  readonly #onOut = (error?: Error | null): void => {
     // The close of the socket reports it.
     if (error) return
     const over = this.onOver
@@ -227,12 +213,12 @@ export function statusLine(status: number): string {
 let dateSecond = 0
 let date = ""
 
-/** The Date header line, made once a second. */
-function dateLine(): string {
+/** The time as a Date header has it, made once a second. */
+function httpDate(): string {
   const now = Date.now()
   if (now - dateSecond >= 1_000 || now < dateSecond) {
     dateSecond = now - (now % 1_000)
-    date = `Date: ${new Date(dateSecond).toUTCString()}\r\n`
+    date = new Date(dateSecond).toUTCString()
   }
   return date
 }
