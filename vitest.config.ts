@@ -142,13 +142,17 @@ function retried(name: string, include: string[], { groupOrder, ...workers }: Or
   return { extends: true as const, test }
 }
 
+/** What `exports` of a package.json has for a subpath: a file, or a module, which may also exist as CommonJS. */
+type Target = string | { default: string } | { import: { default: string } }
+
 /** Tests import a package by its name, as users do, and get its sources, so that no test ever runs on an old build. */
 function sourceAliases(folderName: string) {
   const folder = new URL(`./packages/${folderName}/`, import.meta.url)
   const manifest = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"))
-  return Object.entries<string | { default: string }>(manifest.exports).flatMap(([subpath, target]) => {
+  return Object.entries<Target>(manifest.exports).flatMap(([subpath, target]) => {
     if (typeof target === "string") return []
-    const source = target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")
+    const { default: file } = "import" in target ? target.import : target
+    const source = file.replace("./dist/", "src/").replace(/\.js$/, ".ts")
     return [
       {
         find: new RegExp(`^${manifest.name}${subpath.slice(1).replaceAll("/", "\\/")}$`),

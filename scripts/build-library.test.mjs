@@ -27,8 +27,8 @@ function write(path, content) {
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sluice-library-"))
   const exports = {
-    ".": { types: "./dist/index.d.ts", default: "./dist/index.js" },
-    "./koa": { types: "./dist/http/koa.d.ts", default: "./dist/http/koa.js" },
+    ".": { import: { default: "./dist/index.js" } },
+    "./koa": { import: { default: "./dist/http/koa.js" } },
     "./package.json": "./package.json",
   }
   write("package.json", JSON.stringify({ type: "module", exports, peerDependencies: { koa: "*" } }))
@@ -56,6 +56,36 @@ it("makes a file for each entry, and chunks for shared modules and dynamic impor
   expect(JSON.parse(read("dist/chunks/core.js.map")).sources).toEqual(["../../src/clock.ts"])
 })
 
+it("makes the same entries and chunks as CommonJS, with nothing that only ES modules have", () => {
+  expect(buildLibrary(folder)).toBe(true)
+  expect(read("dist/index.cjs")).toContain('require("./chunks/core.cjs")')
+  expect(read("dist/http/koa.cjs")).toContain('require("koa")')
+  expect(read("dist/index.cjs")).toContain('.then(() => require("./chunks/later.cjs"))')
+  expect(JSON.parse(read("dist/chunks/core.cjs.map")).sources).toEqual(["../../src/clock.ts"])
+})
+
+it("makes declarations of CommonJS, which import each other", () => {
+  const lines = [
+    'import type { Koa } from "koa";',
+    'export type { Clock } from "../clock.js";',
+    'export declare const later: Promise<typeof import("./later.js")>;',
+    "//# sourceMappingURL=koa.d.ts.map",
+  ]
+  write("dist/http/koa.d.ts", lines.join("\n"))
+  write("dist/http/koa.d.ts.map", JSON.stringify({ file: "koa.d.ts", sources: ["../../src/http/koa.ts"] }))
+  expect(buildLibrary(folder)).toBe(true)
+  expect(read("dist/http/koa.d.cts").split("\n")).toEqual([
+    'import type { Koa } from "koa";',
+    'export type { Clock } from "../clock.cjs";',
+    'export declare const later: Promise<typeof import("./later.cjs")>;',
+    "//# sourceMappingURL=koa.d.cts.map",
+  ])
+  expect(JSON.parse(read("dist/http/koa.d.cts.map"))).toEqual({
+    file: "koa.d.cts",
+    sources: ["../../src/http/koa.ts"],
+  })
+})
+
 it("bundles again only if the sources changed", () => {
   expect(buildLibrary(folder)).toBe(true)
   const { ino, mtimeMs } = statSync(join(folder, "dist/.sources"))
@@ -67,13 +97,12 @@ it("bundles again only if the sources changed", () => {
 })
 
 it("removes the JavaScript of earlier builds, replaces changed files, and keeps declarations", () => {
+  const former = ["clock.js", "clock.js.map", "chunks/former.js", "chunks/former.cjs", "former.d.cts"]
   expect(buildLibrary(folder)).toBe(true)
-  for (const path of ["clock.js", "clock.js.map", "chunks/former.js", "clock.d.ts"]) write(`dist/${path}`, "")
+  for (const path of [...former, "clock.d.ts"]) write(`dist/${path}`, "")
   write("dist/index.js", "")
   expect(buildLibrary(folder)).toBe(true)
-  expect(
-    ["clock.js", "clock.js.map", "chunks/former.js"].filter((path) => existsSync(join(folder, "dist", path))),
-  ).toEqual([])
+  expect(former.filter((path) => existsSync(join(folder, "dist", path)))).toEqual([])
   expect(existsSync(join(folder, "dist/clock.d.ts"))).toBe(true)
   expect(read("dist/index.js")).toContain("clock")
 })

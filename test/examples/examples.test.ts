@@ -120,10 +120,10 @@ describe("a program", () => {
 
 it("there is an example with output for every framework that has a middleware", () => {
   const { exports } = JSON.parse(readFileSync(join(root, "packages/sluice/package.json"), "utf8"))
-  const middlewares = Object.entries<string | { default: string }>(exports)
+  const middlewares = Object.entries<string | { import: { default: string } }>(exports)
     .filter(
       ([, target]) =>
-        typeof target === "object" && /^\.\/dist\/middleware\/(?!stores\/)/.test(target.default),
+        typeof target === "object" && /^\.\/dist\/middleware\/(?!stores\/)/.test(target.import.default),
     )
     .map(([subpath]) => subpath)
   expect(middlewares).toContain("./express")

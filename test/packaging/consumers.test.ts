@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Packed, packSluice } from "./packed.js"
 import { compileProject, ON_NODE, runFile, writeProject } from "./project.js"
@@ -42,6 +44,12 @@ describe("JavaScript", () => {
   })
 })
 
+it("runs where there is no import(), as in Jest", () => {
+  const program = fileURLToPath(new URL("programs/no-import.cjs", import.meta.url))
+  const folder = writeProject(packed, "no-import", { "main.cjs": readFileSync(program, "utf8") })
+  expect(runFile(folder, "main.cjs")).toEqual({ status: 0, stdout: "true true CLIENT_MISSING\n", stderr: "" })
+})
+
 describe("TypeScript", () => {
   const source = `
     import { createLimiter, SluiceError, type Decision } from "sluice"
@@ -77,10 +85,14 @@ describe("TypeScript", () => {
     expect(compile("ts-esm", "module", { module: "nodenext", lib: ["ES2023", "DOM"], types: [] })).toEqual(
       printed,
     )
-  }, 20_000)
+  })
 
   it("compiles and runs as a CommonJS module, without the types of a browser", () => {
     const options = { module: "node20", ...ON_NODE }
     expect(compile("ts-cjs", "commonjs", options)).toEqual(printed)
-  }, 20_000)
+  })
+
+  it("compiles a CommonJS module that TypeScript does not allow to require ES modules", () => {
+    expect(compile("ts-node16", "commonjs", { module: "node16", ...ON_NODE })).toEqual(printed)
+  })
 })

@@ -38,10 +38,10 @@ it("has nothing that publint would change", async () => {
   expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
 })
 
-it("gives every module system that Node has the right types", () => {
-  // cjs-resolves-to-esm is ignored because require() of an ES module works on every Node this package supports (≥ 20.19);
-  // consumers.test.ts does it for real. The node16 profile leaves out only the resolution that knows no "exports": it
-  // belongs to Node 10, and TypeScript dropped it.
-  const options = ["--profile", "node16", "--ignore-rules", "cjs-resolves-to-esm", "--no-emoji", "--no-color"]
-  runTool("@arethetypeswrong/cli/dist/index.js", [packed.tarball, ...options], packed.folder)
-}, 30_000)
+it("gives every module system and every resolution of TypeScript the right types", () => {
+  runTool(
+    "@arethetypeswrong/cli/dist/index.js",
+    [packed.tarball, "--profile", "strict", "--no-emoji", "--no-color"],
+    packed.folder,
+  )
+})

@@ -39,7 +39,7 @@ export function runFile(folder: string, file: string) {
 export function compileProject(
   packed: Packed,
   name: string,
-  sources: Readonly<Record<`${string}.ts`, string>>,
+  sources: Readonly<Record<`${string}.${"ts" | "mts" | "cts"}`, string>>,
   type: "module" | "commonjs",
   options: object,
 ): string {

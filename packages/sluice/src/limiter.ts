@@ -54,10 +54,13 @@ const MAX_OVERRIDES = 1_024
 
 /** Creates a limiter. Most programs create one per kind of request and keep it. */
 export function createLimiter(options: LimiterOptions): Limiter {
-  return new Limiter(options)
+  return new StoreLimiter(options)
 }
 
-export class Limiter {
+/** What a limiter offers, without the private parts of its class: TypeScript also accepts a limiter of another copy of the library. */
+export interface Limiter extends Pick<StoreLimiter, keyof StoreLimiter> {}
+
+class StoreLimiter {
   readonly #limits: readonly Limit[]
   /** Set if the limiter has exactly one limit. */
   readonly #only: Limit | undefined
