@@ -71,6 +71,14 @@ export function markOf(name: string): symbol {
   return Symbol.for(`sluice.${name}`)
 }
 
+/**
+ * Marks an instance in its constructor. The mark is no member of the class, because TypeScript would then take the classes of two
+ * copies for different types.
+ */
+export function markInstance(instance: object, mark: symbol): void {
+  Object.defineProperty(instance, mark, { value: true })
+}
+
 /** `value instanceof asked`: for the class `marked` by its mark, for classes that extend it by identity. */
 export function isInstance(asked: unknown, value: unknown, marked: unknown, mark: symbol): boolean {
   if (asked === marked) return typeof value === "object" && value !== null && mark in value
@@ -94,16 +102,13 @@ export class SluiceError extends Error {
     this.place = details.place
     this.expected = details.expected
     this.found = details.found
+    markInstance(this, MARK)
   }
 
   /** Also true for errors of another copy of this library. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
     // biome-ignore lint/complexity/noThisInStatic: `this` may be a class that extends this one.
     return isInstance(this, value, SluiceError, MARK)
-  }
-
-  get [MARK](): true {
-    return true
   }
 }
 

@@ -12,9 +12,14 @@ export function notify<T>(listener: ((news: T) => unknown) | undefined, news: T)
   }
 }
 
+/** Whether a value is an error, also one of another realm: Jest runs the library in a realm that is not that of Node's modules. */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]"
+}
+
 /** The message of whatever was thrown. It never throws itself, not even for `Object.create(null)`, which has no text. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message
+  if (isError(thrown)) return thrown.message
   try {
     return String(thrown)
   } catch {
@@ -29,5 +34,5 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function warn(thrown: unknown): void {
-  globalThis.process?.emitWarning?.(thrown instanceof Error ? thrown : new Error(messageOf(thrown)))
+  globalThis.process?.emitWarning?.(isError(thrown) ? thrown : new Error(messageOf(thrown)))
 }

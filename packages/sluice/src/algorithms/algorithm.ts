@@ -52,7 +52,7 @@ export interface Verdict {
 }
 
 /** The state of a key that was never used, long enough for every algorithm. Nobody writes to it. */
-export const EMPTY_STATE = /* @__PURE__ */ new Float64Array(4_096)
+export const EMPTY_STATE: Float64Array = /* @__PURE__ */ new Float64Array(4_096)
 
 export function newVerdict(): Verdict {
   return { allowed: false, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0, stale: false }

@@ -5,7 +5,7 @@ import { systemClock } from "../../clock.js"
 import type { Decision } from "../../decision.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { Limiter } from "../../limiter.js"
-import { messageOf, notify } from "../../notify.js"
+import { isError, messageOf, notify } from "../../notify.js"
 import { compileTrustProxy } from "../../request/address/trust-proxy.js"
 import type { RuleRequest } from "../../rules/engine/rule-request.js"
 import { headerList } from "../headers/headers.js"
@@ -242,7 +242,7 @@ export class RequestLimiter<Request extends object> {
   #warnOnce(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    globalThis.process?.emitWarning?.(error instanceof Error ? error : new Error(messageOf(error)))
+    globalThis.process?.emitWarning?.(isError(error) ? error : new Error(messageOf(error)))
   }
 }
 

@@ -74,7 +74,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (fas
 Object.assign(rateLimit, {
   [Symbol.for("skip-override")]: true,
   [Symbol.for("fastify.display-name")]: "sluice",
-  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: ">=5" },
+  [Symbol.for("plugin-meta")]: { name: "sluice", fastify: ">=4.23" },
 })
 
 function makeHook(options: RateLimitOptions<FastifyRequest> & { onDenied?: OnDenied }): FastifyHook {

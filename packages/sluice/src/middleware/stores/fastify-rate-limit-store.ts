@@ -2,6 +2,7 @@
 // of a route's `config.rateLimit`, and a program can have only one of them.
 
 import { SluiceError } from "../../errors.js"
+import { isError } from "../../notify.js"
 import { checkFields } from "../../options.js"
 import {
   COUNTER_FIELDS,
@@ -64,7 +65,7 @@ export function fastifyRateLimitStore(
 function answer(counted: Promise<WindowCount>, callback: Callback): void {
   counted.then(
     ({ count, resetAfterMs }) => callback(null, { current: count, ttl: resetAfterMs }),
-    (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+    (error: unknown) => callback(isError(error) ? error : new Error(String(error))),
   )
 }
 

@@ -1,4 +1,4 @@
-import { type ClassOf, type ErrorCode, isInstance, markOf, SluiceError } from "../../errors.js"
+import { type ClassOf, type ErrorCode, isInstance, markInstance, markOf, SluiceError } from "../../errors.js"
 
 const MARK = /* @__PURE__ */ markOf("RuleSetError")
 
@@ -27,16 +27,13 @@ export class RuleSetError extends SluiceError {
       expected: `${count}\n${problems.map((problem) => `  ${describe(problem)}`).join("\n")}\n`,
     })
     this.problems = problems
+    markInstance(this, MARK)
   }
 
   /** Also true for errors that another copy of this library has thrown. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
     // biome-ignore lint/complexity/noThisInStatic: a class that extends this one asks here, too.
     return isInstance(this, value, RuleSetError, MARK)
-  }
-
-  get [MARK](): true {
-    return true
   }
 }
 

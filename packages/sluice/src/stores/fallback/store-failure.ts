@@ -1,4 +1,4 @@
-import { type ClassOf, isInstance, markOf } from "../../errors.js"
+import { type ClassOf, isInstance, markInstance, markOf } from "../../errors.js"
 
 /** Why a store could not answer. Metrics use it as a label, so the list is closed. */
 export type FailureKind =
@@ -32,15 +32,12 @@ export class StoreFailure extends Error {
     super(message, { cause: options.cause })
     this.kind = kind
     this.ambiguous = options.ambiguous ?? false
+    markInstance(this, MARK)
   }
 
   /** Also true for failures of another copy of this library. */
   static override [Symbol.hasInstance]<T>(this: ClassOf<T>, value: unknown): value is T {
     // biome-ignore lint/complexity/noThisInStatic: `this` may be a class that extends this one.
     return isInstance(this, value, StoreFailure, MARK)
-  }
-
-  get [MARK](): true {
-    return true
   }
 }

@@ -153,3 +153,22 @@ describe("redisStore refuses", () => {
     )
   })
 })
+
+it("asks node-redis 4 for Buffers with each command, because it has no type mapping", async () => {
+  const sent: unknown[][] = []
+  const client = {
+    isOpen: true,
+    isReady: true,
+    async connect() {},
+    once: () => undefined,
+    sendCommand(...args: unknown[]) {
+      sent.push(args)
+      return new Promise(() => undefined)
+    },
+  }
+  const store = new RawRedisStore(client, { heartbeat: 0 })
+  store.check(charges).catch(() => undefined)
+  await turnOfTheLoop()
+  expect(sent.map(([, options]) => options)).toContainEqual({ returnBuffers: true })
+  await store.close()
+})

@@ -20,12 +20,20 @@ export interface RedisConnection {
   ready(): Promise<void> | undefined
 }
 
-interface EventSource {
+/**
+ * The last error of a client that `connect.ts` made, such as a wrong password: ioredis reports it in an event only. The symbol is
+ * registered globally, so that another copy of the library finds the error.
+ */
+export const LAST_ERROR: unique symbol = Symbol.for("sluice.last-error")
+
+/** The common part of both libraries. */
+interface Client {
+  [LAST_ERROR]?: Error
   once(event: string, listener: () => void): unknown
 }
 
 /** The common part of `Redis` and `Cluster` of ioredis. */
-interface IoRedis extends EventSource {
+interface IoRedis extends Client {
   readonly status: string
   readonly isCluster?: boolean
   connect(): Promise<unknown>
@@ -36,31 +44,29 @@ interface IoRedis extends EventSource {
 }
 
 /** The common part of client, cluster and sentinel of node-redis. The arguments of `sendCommand` differ between the three. */
-interface NodeRedis extends EventSource {
+interface NodeRedis extends Client {
   readonly isOpen: boolean
   readonly isReady?: boolean
-  withTypeMapping(mapping: Record<number, unknown>): NodeRedis
+  /** Version 4 has no such method. */
+  withTypeMapping?(mapping: Record<number, unknown>): NodeRedis
   sendCommand(...args: unknown[]): Promise<unknown>
 }
 
 /** A client that you made: ioredis `Redis` or `Cluster`; node-redis `createClient`, `createCluster` or `createSentinel`. */
 export type UserClient = object
 
-/** The last error of each client that `connect.ts` made, such as a wrong password: ioredis reports it in an event only. */
-export const lastErrors = new WeakMap<object, Error>()
-
 /** The RESP type `$`, whose replies node-redis should return as Buffers. */
 const BLOB_STRING = 36
 
 const isIoRedis = hasMethods("callBuffer", "evalshaBuffer", "once")
-const isNodeRedis = hasMethods("sendCommand", "withTypeMapping", "once")
+const hasNodeRedisMethods = hasMethods("sendCommand", "connect", "once")
 const isNodeRedisCluster = hasMethods("nodeClient")
 const isNodeRedisSentinel = hasMethods("acquire")
 
 /** The library that a client belongs to, or undefined for anything else. */
 export function clientKind(client: UserClient): "ioredis" | "node-redis" | undefined {
   if (isIoRedis(client)) return "ioredis"
-  return isNodeRedis(client) ? "node-redis" : undefined
+  return hasNodeRedisMethods(client) && "isOpen" in client ? "node-redis" : undefined
 }
 
 /** Wraps a client. `place` names the option in the error for anything that is not a client. */
@@ -115,11 +121,13 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
 function nodeRedisConnection(client: NodeRedis): RedisConnection {
   const isCluster = isNodeRedisCluster(client)
   const isSentinel = !isCluster && isNodeRedisSentinel(client)
-  const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer })
+  const bytes = client.withTypeMapping?.({ [BLOB_STRING]: Buffer }) ?? client
+  // Version 4 takes the wish for Buffers with each command.
+  const options = client.withTypeMapping === undefined ? [{ returnBuffers: true }] : []
   const send = (key: string | undefined, args: (string | Buffer)[]) => {
-    if (isCluster) return bytes.sendCommand(key, false, args)
+    if (isCluster) return bytes.sendCommand(key, false, args, ...options)
     if (isSentinel) return bytes.sendCommand(false, args)
-    return bytes.sendCommand(args)
+    return bytes.sendCommand(args, ...options)
   }
   return {
     isCluster,
@@ -133,8 +141,8 @@ function nodeRedisConnection(client: NodeRedis): RedisConnection {
   }
 }
 
-function notConnected(client: object, status: string): StoreFailure {
-  const reason = lastErrors.get(client)
+function notConnected(client: Client, status: string): StoreFailure {
+  const { [LAST_ERROR]: reason } = client
   return reason === undefined
     ? new StoreFailure("connection", `the Redis client is ${status}`)
     : new StoreFailure(failureOf(reason).kind, `the Redis client is ${status}: ${reason.message}`, {

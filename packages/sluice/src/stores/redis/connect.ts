@@ -4,7 +4,7 @@ import type { Cluster, Redis } from "ioredis"
 import { SluiceError } from "../../errors.js"
 import { shardedStore } from "../sharded/sharded-store.js"
 import type { Store } from "../store.js"
-import { lastErrors } from "./client.js"
+import { LAST_ERROR } from "./client.js"
 import type { RedisStoreOptions } from "./redis-store.js"
 import { RedisStore } from "./redis-store.js"
 import type { RedisAddress, RedisTarget } from "./url.js"
@@ -40,7 +40,7 @@ export async function openRedisClient(url: string): Promise<Redis | Cluster> {
   const target = parseRedisUrl(url)
   const library = await loadClient()
   const client = clientOf(target, library)
-  client.on("error", (error: Error) => lastErrors.set(client, error))
+  keepLastError(client)
   return client
 }
 
@@ -117,11 +117,19 @@ function reconnectDelay(attempt: number): number {
   return Math.ceil(Math.random() * Math.min(MAX_RECONNECT_MS, 50 * 2 ** attempt))
 }
 
+/** Without a listener ioredis writes errors to the console. The calls report them. */
+function keepLastError(client: (Redis | Cluster) & { [LAST_ERROR]?: Error }): void {
+  client.on("error", (error: Error) => {
+    client[LAST_ERROR] = error
+  })
+  client.on("ready", () => {
+    delete client[LAST_ERROR]
+  })
+}
+
 /** A store that closes its client when it is closed. */
 function owned(client: Redis | Cluster, options: RedisStoreOptions): RedisStore {
-  // Without a listener ioredis writes errors to the console. The calls report them.
-  client.on("error", (error: Error) => lastErrors.set(client, error))
-  client.on("ready", () => lastErrors.delete(client))
+  keepLastError(client)
   return new RedisStore(client, options, () => client.disconnect())
 }
 

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm"
 import { describe, expect, it } from "vitest"
 import { StoreFailure } from "../fallback/store-failure.js"
 import { failureOf, isNoScript } from "./failure.js"
@@ -29,6 +30,8 @@ describe("an error of Redis", () => {
 
 describe("an error of a connection", () => {
   it.each([
+    // As in Jest, where sockets throw errors of another realm than the one that the library runs in.
+    runInNewContext('Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })'),
     Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
     Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" }),
     Object.assign(new Error("write EPIPE"), { code: "EPIPE" }),

@@ -1,4 +1,4 @@
-import { messageOf } from "../../notify.js"
+import { isError, messageOf } from "../../notify.js"
 import type { FailureKind } from "../fallback/store-failure.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 
@@ -24,7 +24,7 @@ const KINDS: Record<string, FailureKind> = {
 }
 
 export function isNoScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("NOSCRIPT")
+  return isError(error) && error.message.startsWith("NOSCRIPT")
 }
 
 /** A script ran a command that the user may not run. Redis 7.0 and later versions word this ERR differently. */
@@ -42,7 +42,7 @@ export function failureOf(error: unknown): StoreFailure {
   const word = /^-?([A-Z]+)\b/.exec(message)?.[1] ?? ""
   const kind = SCRIPT_NOT_PERMITTED.test(message) ? "no-permission" : KINDS[word]
   if (kind !== undefined) return new StoreFailure(kind, message, { cause: error })
-  const { code = "", name = "" } = error instanceof Error ? (error as Error & { code?: string }) : {}
+  const { code = "", name = "" } = isError(error) ? (error as Error & { code?: string }) : {}
   // Redis may have run a command that was sent before the connection broke.
   if (
     word !== "ERR" &&
