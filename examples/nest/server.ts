@@ -13,8 +13,8 @@
 
 import "reflect-metadata"
 import { Controller, Get, Module } from "@nestjs/common"
-import { APP_GUARD, NestFactory } from "@nestjs/core"
-import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from "sluice/nest"
+import { NestFactory } from "@nestjs/core"
+import { RateLimit, RateLimitModule, SkipRateLimit } from "sluice/nest"
 
 @Controller()
 class AppController {
@@ -39,7 +39,6 @@ class AppController {
 @Module({
   imports: [RateLimitModule.forRoot({ algorithm: "token-bucket", limit: 3, window: "1m" })],
   controllers: [AppController],
-  providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
 })
 class AppModule {}
 

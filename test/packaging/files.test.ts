@@ -109,7 +109,7 @@ describe.each([
     const loaded = entries.map((entry) => [entry.name, loadedBy([entry]).packages] as const)
     expect(Object.fromEntries(loaded.filter(([, packages]) => packages.length > 0))).toEqual({
       "sluice/internal/rules": ["yaml", "zod"],
-      "sluice/nest": ["@nestjs/common"],
+      "sluice/nest": ["@nestjs/common", "@nestjs/core"],
       "sluice/rules": ["yaml", "zod"],
     })
   })

@@ -141,8 +141,8 @@ const koaProgram: Sources = {
 const nestProgram = `
   import "reflect-metadata"
   import { Controller, Get, Module } from "@nestjs/common"
-  import { APP_GUARD, NestFactory } from "@nestjs/core"
-  import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from "sluice/nest"
+  import { NestFactory } from "@nestjs/core"
+  import { RateLimit, RateLimitModule, SkipRateLimit } from "sluice/nest"
 
   @Controller()
   class Items {
@@ -161,7 +161,6 @@ const nestProgram = `
   @Module({
     imports: [RateLimitModule.forRoot({ limit: 2, window: "1h", algorithm: "token-bucket" })],
     controllers: [Items],
-    providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
   })
   class AppModule {}
 

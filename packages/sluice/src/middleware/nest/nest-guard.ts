@@ -27,8 +27,9 @@ interface NestResponse {
 }
 
 /**
- * Limits every handler it guards: `{ provide: APP_GUARD, useClass: RateLimitGuard }` for all, `@UseGuards(RateLimitGuard)`
- * for some. Handlers of other protocols than HTTP are not limited, unless a subclass overrides `getRequest`.
+ * Limits the handlers that it guards. `RateLimitModule` registers it for all handlers. With `guard: false`, register it or a
+ * subclass yourself: `{ provide: APP_GUARD, useClass: OwnGuard }` for all handlers, `@UseGuards(OwnGuard)` for some. Handlers
+ * of other protocols than HTTP are not limited, unless a subclass overrides `getRequest`.
  */
 export class RateLimitGuard implements CanActivate {
   readonly #limits: NestLimits
@@ -40,7 +41,7 @@ export class RateLimitGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const limit = this.#limits.of(context.getClass(), context.getHandler())
     const request = limit === null ? undefined : this.getRequest(context)
-    if (limit === null || request === undefined) return true
+    if (limit === null || request === undefined || !this.#limits.claim(context)) return true
     const admission = limit.limiter.admit(request)
     return admission instanceof Promise
       ? admission.then((admitted) => this.#proceed(admitted, limit, context))

@@ -38,14 +38,20 @@ interface Named {
 
 /** Finds the limit of a handler: its own, that of its class, that of the application, or none. */
 export class NestLimits {
+  /** Whether the module guards all handlers itself. */
+  readonly isGuarding: boolean
   readonly #limits: RouteLimits<NestLimit>
   readonly #isGlobal: boolean
+  readonly #counted = new WeakSet<object>()
   readonly #known = new WeakMap<Named, WeakMap<Named, NestLimit | null>>()
 
   constructor(options: object | undefined) {
-    const { global: isGlobal, ...general } = (options ?? {}) as { global?: boolean }
-    checkType(isGlobal, "rateLimit.global", "true or false", (value) => typeof value === "boolean")
+    const { global: isGlobal, guard, ...general } = (options ?? {}) as { global?: boolean; guard?: boolean }
+    for (const [name, value] of Object.entries({ global: isGlobal, guard })) {
+      checkType(value, `rateLimit.${name}`, "true or false", (given) => typeof given === "boolean")
+    }
     this.#isGlobal = isGlobal !== false
+    this.isGuarding = guard !== false
     this.#limits = new RouteLimits(general, ADAPTER_FIELDS, makeLimit)
     // Reports invalid options at the start, and not at the first request.
     if (this.#isGlobal) void this.#limits.general
@@ -55,6 +61,16 @@ export class NestLimits {
   of(controller: Named, handler: Named): NestLimit | null {
     const handlers = getOrAdd(this.#known, controller, () => new WeakMap())
     return getOrAdd(handlers, handler, () => this.#find(controller, handler))
+  }
+
+  /**
+   * Returns true for the first guard that counts a call of a handler. Nest gives all guards of a call the same context, so a
+   * guard that is also registered by hand does not count the call again.
+   */
+  claim(context: object): boolean {
+    if (this.#counted.has(context)) return false
+    this.#counted.add(context)
+    return true
   }
 
   /** Nest calls it when the application closes. */

@@ -18,7 +18,7 @@ import {
   SkipRateLimit,
 } from "./nest.js"
 import { controller, decorate, type Platform, startNest } from "./nest-app.test-support.js"
-import { LIMITS, NestLimits } from "./nest-limits.js"
+import { LIMITS, type NestLimits } from "./nest-limits.js"
 
 const GUARDED = { provide: APP_GUARD, useClass: RateLimitGuard }
 
@@ -50,7 +50,6 @@ for (const platform of ["express", "fastify"] as const) {
         {
           imports: [RateLimitModule.forRoot(last as NestRateLimitOptions)],
           controllers: [suiteController(platform, handler)],
-          providers: [GUARDED],
         },
         async (app) => {
           // Limits of the platform run before those of Nest, and are shown with them.
@@ -75,7 +74,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
 
   async function serve(options: NestRateLimitOptions, metadata: ModuleMetadata): Promise<string> {
     const imports = [RateLimitModule.forRoot(options), ...(metadata.imports ?? [])]
-    return serveModule({ providers: [GUARDED], ...metadata, imports })
+    return serveModule({ ...metadata, imports })
   }
 
   async function serveModule(metadata: ModuleMetadata): Promise<string> {
@@ -109,6 +108,29 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
   it("counts all handlers together with the application's limit", async () => {
     const url = await serve({ limit: 2, ...EXACT }, { controllers: [items()] })
     expect(await statuses(url, ["/items/a", "/items/b", "/items/a"])).toEqual([200, 200, 429])
+  })
+
+  it("counts a call once when the guard is also registered by hand", async () => {
+    const Items = items()
+    UseGuards(RateLimitGuard)(Items)
+    decorate(Items, "b", UseGuards(RateLimitGuard))
+    const url = await serve({ limit: 2, ...EXACT }, { controllers: [Items], providers: [GUARDED] })
+    expect(await statuses(url, ["/items/a", "/items/b", "/items/a"])).toEqual([200, 200, 429])
+  })
+
+  it("guards nothing by itself with guard false", async () => {
+    const options = { ...ONCE, guard: false }
+    const Items = items()
+    decorate(Items, "b", UseGuards(RateLimitGuard))
+    for (const module of [
+      RateLimitModule.forRoot(options),
+      RateLimitModule.forRootAsync({ useFactory: async () => options }),
+    ]) {
+      const url = await serveModule({ imports: [module], controllers: [Items] })
+      expect(await statuses(url, ["/items/a", "/items/a", "/items/b", "/items/b"])).toEqual([
+        200, 200, 200, 429,
+      ])
+    }
   })
 
   it("counts a handler with its own limit separately, and does not limit a skipped one", async () => {
@@ -183,8 +205,8 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
       return { module: FeatureModule, controllers: [controller(Feature, path)] }
     }
     const url = await serve(
-      { limit: 2, ...EXACT },
-      { imports: [feature("one"), feature("two")], controllers: [items()], providers: [] },
+      { limit: 2, ...EXACT, guard: false },
+      { imports: [feature("one"), feature("two")], controllers: [items()] },
     )
     expect(await statuses(url, ["/one/get", "/two/get", "/one/get", "/items/a"])).toEqual([
       200, 200, 429, 200,
@@ -215,7 +237,6 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
       const url = await serveModule({
         imports: [RateLimitModule.forRootAsync(asked)],
         controllers: [items()],
-        providers: [GUARDED],
       })
       expect(await statuses(url, ["/items/a", "/items/a"])).toEqual([200, 429])
     }
@@ -231,7 +252,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     Catch(RateLimitException)(Filter)
     const url = await serve(
       { ...ONCE, name: "hourly" },
-      { controllers: [items()], providers: [GUARDED, { provide: APP_FILTER, useClass: Filter }] },
+      { controllers: [items()], providers: [{ provide: APP_FILTER, useClass: Filter }] },
     )
     expect(await statuses(url, ["/items/a"])).toEqual([200])
     const denied = await fetch(`${url}/items/a`)
@@ -252,8 +273,8 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
       await fetch(`${url}/items/a`)
       return (await fetch(`${url}/items/a`)).headers.get("content-type")
     }
-    expect(await type([GUARDED])).toMatch(/^application\/problem\+json(; charset=utf-8)?$/)
-    expect(await type([GUARDED, { provide: APP_FILTER, useClass: Page }])).toMatch(/^text\/html/)
+    expect(await type([])).toMatch(/^application\/problem\+json(; charset=utf-8)?$/)
+    expect(await type([{ provide: APP_FILTER, useClass: Page }])).toMatch(/^text\/html/)
   })
 
   it("makes a text the message of Nest's body for errors", async () => {
@@ -357,32 +378,10 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
     await expect(serve(undefined as never, {})).rejects.toMatchObject({ code: "OPTION_MISSING" })
     const onDenied = "no" as unknown as () => void
     await expect(serve({ ...ONCE, onDenied }, {})).rejects.toThrow("rateLimit.onDenied: must be a function")
-    await expect(serve({ global: "no" } as never, {})).rejects.toThrow(
-      "rateLimit.global: must be true or false",
-    )
-  })
-})
-
-describe("a call of nest's that is not HTTP", () => {
-  it("is not limited unless a subclass returns its request", async () => {
-    class Gateway {
-      message(): void {}
+    for (const name of ["global", "guard"]) {
+      await expect(serve({ ...ONCE, [name]: "no" } as never, {})).rejects.toThrow(
+        `rateLimit.${name}: must be true or false`,
+      )
     }
-    const context = {
-      getType: () => "ws",
-      getClass: () => Gateway,
-      getHandler: () => Gateway.prototype.message,
-    } as unknown as ExecutionContext
-    const limits = new NestLimits(ONCE)
-    const guard = new RateLimitGuard(limits)
-    expect([guard.canActivate(context), guard.canActivate(context)]).toEqual([true, true])
-    class SocketGuard extends RateLimitGuard {
-      protected override getRequest(): object {
-        return { headers: {}, socket: { remoteAddress: "203.0.113.1" }, raw: {} }
-      }
-    }
-    const sockets = new SocketGuard(limits)
-    expect(sockets.canActivate(context)).toBe(true)
-    expect(() => sockets.canActivate(context)).toThrow(RateLimitException)
   })
 })

@@ -6,6 +6,7 @@ import {
   SetMetadata,
   type Type,
 } from "@nestjs/common"
+import { APP_GUARD } from "@nestjs/core"
 import { SluiceError } from "../../errors.js"
 import { LIMIT_FIELDS } from "../../policy.js"
 import { checkRateLimitOptions, limiterOf, type RateLimitOptions } from "../core/rate-limit-options.js"
@@ -32,10 +33,18 @@ interface DeniedOptions {
 export type NestRouteLimitOptions<Request extends object = NestRequest> = RouteLimitOptions<Request> &
   DeniedOptions
 
+interface GuardOptions {
+  /**
+   * Whether the module guards all handlers. With false, handlers are limited where you register `RateLimitGuard`, or a
+   * subclass, yourself. Default: true.
+   */
+  guard?: boolean
+}
+
 export type NestRateLimitOptions<Request extends object = NestRequest> =
-  | (RateLimitOptions<Request> & DeniedOptions & { global?: true })
+  | (RateLimitOptions<Request> & DeniedOptions & GuardOptions & { global?: true })
   /** Only handlers and classes with `@RateLimit` are limited. */
-  | (NestRouteLimitOptions<Request> & { global: false })
+  | (NestRouteLimitOptions<Request> & GuardOptions & { global: false })
 
 /** A class that provides the options, for `useClass` and `useExisting`. */
 export interface RateLimitOptionsFactory<Request extends object = NestRequest> {
@@ -55,7 +64,7 @@ export interface RateLimitAsyncOptions<Request extends object = NestRequest>
 
 const OPTIONS = Symbol.for("sluice.nest-options")
 
-/** `imports: [RateLimitModule.forRoot({ limit: 100, window: "1m" })]`, once, in the root module. */
+/** Limits all handlers: `imports: [RateLimitModule.forRoot({ limit: 100, window: "1m" })]`, once, in the root module. */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows a module by its class.
 export class RateLimitModule {
   static forRoot<Request extends object = NestRequest>(
@@ -98,11 +107,18 @@ function moduleOf(
     useFactory: (given: object) => new NestLimits(given),
     inject: [OPTIONS],
   }
+  // Always provided: async options say only later whether the module guards.
+  const guard: Provider = {
+    provide: APP_GUARD,
+    useFactory: (made: NestLimits) =>
+      made.isGuarding ? new RateLimitGuard(made) : { canActivate: () => true },
+    inject: [LIMITS],
+  }
   return {
     module: RateLimitModule,
     global: true,
     imports,
-    providers: [...options, limits, RateLimitGuard],
+    providers: [...options, limits, guard, RateLimitGuard],
     exports: [LIMITS, RateLimitGuard],
   }
 }
