@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Packed, packSluice } from "./packed.js"
-import { compileProject, ON_NODE, runFile, writeProject } from "./project.js"
+import { compileProject, install, ON_NODE, runFile, writeProject } from "./project.js"
 
 // Each project is what a user would write, with nothing but the published package in reach. The package's own declarations
 // are checked too, once with the browser's types and no types of Node, and once the other way round.
@@ -48,6 +48,13 @@ it("runs where there is no import(), as in Jest", () => {
   const program = fileURLToPath(new URL("programs/no-import.cjs", import.meta.url))
   const folder = writeProject(packed, "no-import", { "main.cjs": readFileSync(program, "utf8") })
   expect(runFile(folder, "main.cjs")).toEqual({ status: 0, stdout: "true true CLIENT_MISSING\n", stderr: "" })
+})
+
+it("makes limiters and engines while a module loads, when Workers forbid timers and random values", () => {
+  install(packed, ["zod", "yaml"])
+  const program = fileURLToPath(new URL("programs/module-scope.mjs", import.meta.url))
+  const folder = writeProject(packed, "module-scope", { "main.mjs": readFileSync(program, "utf8") })
+  expect(runFile(folder, "main.mjs")).toEqual({ status: 0, stdout: "200 429 200 429\n", stderr: "" })
 })
 
 describe("TypeScript", () => {

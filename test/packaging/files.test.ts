@@ -66,23 +66,28 @@ function esmImportsOf(file: string, code: string): Imports {
 interface Loaded {
   /** The files that are loaded with an entry, by their names in the package. */
   readonly files: readonly string[]
-  /** The packages that they import. Modules of Node do not count. */
+  /** The packages that they import. */
   readonly packages: readonly string[]
+  /** The modules of Node that they import. */
+  readonly builtins: readonly string[]
 }
 
 function loadedBy(entries: readonly Entry[], { alsoLater = false } = {}): Loaded {
   const files = new Set(entries.map(({ file }) => join(packed.unpacked, file)))
   const packages = new Set<string>()
+  const builtins = new Set<string>()
   for (const file of files) {
     const { atOnce, later } = importsOf(file)
     for (const name of alsoLater ? [...atOnce, ...later] : atOnce) {
       if (name.startsWith(".")) files.add(join(dirname(file), name))
-      else if (!isBuiltin(name)) packages.add(name)
+      else if (isBuiltin(name)) builtins.add(name)
+      else packages.add(name)
     }
   }
   return {
     files: [...files].map((file) => relative(packed.unpacked, file)).sort(),
     packages: [...packages].sort(),
+    builtins: [...builtins].sort(),
   }
 }
 
@@ -111,6 +116,16 @@ describe.each([
       "sluice/internal/rules": ["yaml", "zod"],
       "sluice/nest": ["@nestjs/common", "@nestjs/core"],
       "sluice/rules": ["yaml", "zod"],
+    })
+  })
+
+  it("loads modules of Node only where they are needed, and with sluice/rules only those that Workers have", () => {
+    const loaded = entries.map((entry) => [entry.name, loadedBy([entry]).builtins] as const)
+    expect(Object.fromEntries(loaded.filter(([, builtins]) => builtins.length > 0))).toEqual({
+      "sluice/internal/rules": ["node:crypto"],
+      "sluice/node": ["node:http"],
+      "sluice/redis": ["node:crypto"],
+      "sluice/rules": ["node:crypto", "node:fs", "node:os", "node:path", "node:timers/promises"],
     })
   })
 

@@ -47,7 +47,7 @@ const programs = {
     await client.connect()
     await keepsContract(() => redisStore(client, PATIENT))
     // Version 4 has no destroy().
-    await (client.destroy?.() ?? client.disconnect())
+    await (client.destroy === undefined ? client.disconnect() : client.destroy())
   },
 
   async express() {

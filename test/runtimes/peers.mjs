@@ -7,7 +7,8 @@ import { copyFromRepository, installPackages, runProgram } from "../support/inst
 /** Installed with each version of Nest. @param {string} version */
 const nest = (version) => [
   ...["common", "core", "platform-express"].map((name) => `@nestjs/${name}@${version}`),
-  "reflect-metadata@0.2",
+  // The first release of Nest 10 asks for the older line.
+  version === "10.0.0" ? "reflect-metadata@0.1" : "reflect-metadata@0.2",
   "rxjs@7",
 ]
 

@@ -73,6 +73,7 @@ async function checkWorker({ name, program, project, list }) {
       if (response.status !== 200) throw new Error(`/checks answered ${response.status}`)
       const results = await response.json()
       await expectExample(url)
+      await expectExample(`${url}/rules`)
       return [...results, { name: EXAMPLE, ok: true, ms: 0 }]
     }),
   )

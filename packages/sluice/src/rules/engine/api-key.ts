@@ -6,19 +6,27 @@ const MAX_KEPT = 4_096
 
 /** Turns API keys into keyed hashes, so that no counter, log or metric contains an API key in clear text. */
 export class ApiKeyHasher {
-  readonly #secret: string | Uint8Array
+  #secret: string | Uint8Array | undefined
   readonly #kept = new Map<string, string>()
 
-  /** The default secret is random: its hashes are valid in this process only. */
-  constructor(secret: string | Uint8Array = randomBytes(32)) {
+  /**
+   * Without a secret, a random one is drawn for the first hash: Workers have no random values while a module loads. The hashes are
+   * then valid in this process only.
+   */
+  constructor(secret?: string | Uint8Array) {
     this.#secret = secret
   }
 
   /** 128 bits in base64url: 22 characters. */
   hash(apiKey: string): string {
     return getOrCache(this.#kept, apiKey, MAX_KEPT, () =>
-      createHmac("sha256", this.#secret).update(apiKey).digest().subarray(0, 16).toString("base64url"),
+      createHmac("sha256", this.#secretKey()).update(apiKey).digest().subarray(0, 16).toString("base64url"),
     )
+  }
+
+  #secretKey(): string | Uint8Array {
+    this.#secret ??= randomBytes(32)
+    return this.#secret
   }
 }
 

@@ -21,7 +21,6 @@ import {
 } from "node:fs"
 import { hostname } from "node:os"
 import { setTimeout as pause } from "node:timers/promises"
-import { threadId } from "node:worker_threads"
 import { draftOf, isAlive } from "../../atomic-file.js"
 
 const RETRY_MS = 5
@@ -79,9 +78,14 @@ class Watch {
   }
 }
 
+/** The number of this thread. node:worker_threads is loaded here, because Workers load `sluice/rules` and have no such module. */
+function threadId(): number {
+  return process.getBuiltinModule("node:worker_threads").threadId
+}
+
 /** `4711.0@host 8812345 k3j…`: process, thread, machine, the start time of the process, and a random id. */
 function newOwner(): string {
-  return `${process.pid}.${threadId}@${hostname()} ${startOf(process.pid)} ${randomUUID()}\n`
+  return `${process.pid}.${threadId()}@${hostname()} ${startOf(process.pid)} ${randomUUID()}\n`
 }
 
 function tryLock(file: string, owner: string): boolean {
@@ -146,7 +150,7 @@ function isAbandoned({ owner, touchedAt }: Seen, watchedMs: number): boolean {
   // This thread never meets its own lock, because tasks are synchronous. The lock is from an earlier process with the same
   // number, as in a container, where each is number 1; or, if it is younger than this process, from another container of the
   // same name.
-  if (pid === process.pid && thread === threadId) return touchedAt < performance.timeOrigin || isOld
+  if (pid === process.pid && thread === threadId()) return touchedAt < performance.timeOrigin || isOld
   if (!isAlive(pid)) return true
   const start = parts[4] ?? ""
   // Another thread of a live process may have ended.

@@ -12,30 +12,41 @@ export function randomHashKey(): HashKey {
 }
 
 export class KeyHash {
-  readonly key: HashKey
   /** The last hash, as two signed words. Never both zero, because that marks an empty slot. */
   low = 0
   high = 0
   /** The text that was hashed last, or undefined if it was bytes. A caller need not hash the same text again. */
   text: string | undefined
   /** The start of both lanes, and their multipliers. */
-  readonly #a: number
-  readonly #b: number
-  readonly #m: number
-  readonly #n: number
+  #a = 0
+  #b = 0
+  /** 0 until there is a key. */
+  #m = 0
+  #n = 0
+  #key: HashKey | undefined
 
-  constructor(key: HashKey = randomHashKey()) {
-    this.key = key
+  /** Without a key, a random one is drawn for the first hash: Workers have no random values while a module loads. */
+  constructor(key?: HashKey) {
+    if (key !== undefined) this.#use(key)
+  }
+
+  get key(): HashKey {
+    return this.#key ?? this.#use(randomHashKey())
+  }
+
+  #use(key: HashKey): HashKey {
+    this.#key = key
     this.#a = key[0]
     this.#b = key[1]
     // An odd multiplier loses no information. The fixed bits rule out weak ones.
     this.#m = key[2] | 0x40000201
     this.#n = key[3] | 0x20000401
-    this.hash("")
+    return key
   }
 
   /** Hashes a text into `low` and `high`. */
   hash(text: string): void {
+    if (this.#m === 0) this.#use(randomHashKey())
     this.text = text
     const m = this.#m
     const n = this.#n
@@ -56,6 +67,7 @@ export class KeyHash {
    * longer than the check. Returns false, without a hash, if a byte is not ASCII.
    */
   hashBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    if (this.#m === 0) this.#use(randomHashKey())
     const m = this.#m
     const n = this.#n
     let a = this.#a ^ (end - start)
