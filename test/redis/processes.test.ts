@@ -1,11 +1,10 @@
-import { join } from "node:path"
-import { build } from "rolldown"
 import { createLimiter, type LimitOptions } from "sluice"
 import { redisStore } from "sluice/redis"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { runProcesses } from "../support/process-pool.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"
 import { closeRoom, openRoom } from "../support/sandbox.js"
+import { bundleLibrary } from "./bundle.js"
 import { openSingle } from "./clients.js"
 import { PATIENT } from "./contract.js"
 import { keysWithoutExpiry } from "./expiry-scan.js"
@@ -62,24 +61,7 @@ let failures: number
 beforeAll(async () => {
   server = await startRedis()
   room = openRoom("bundle")
-  const sluice = join(room, "sluice.mjs")
-  // The processes run plain Node, so the library is compiled to JavaScript first.
-  const source = new URL("../../packages/sluice/src/", import.meta.url).pathname
-  const entry = `export { createLimiter } from "${source}index.ts"\nexport { redisStore } from "${source}stores/redis/index.ts"`
-  await build({
-    input: "entry",
-    plugins: [
-      {
-        name: "entry",
-        resolveId: (id) => (id === "entry" ? id : null),
-        load: (id) => (id === "entry" ? entry : null),
-      },
-    ],
-    platform: "node",
-    external: ["ioredis"],
-    output: { file: sluice, codeSplitting: false },
-    logLevel: "silent",
-  })
+  const sluice = await bundleLibrary(room)
   const { host, port } = server
   const jobs = times(PROCESSES, (number) => ({ number, contests, sluice, host, port }))
   const script = new URL("./fixtures/contender.mjs", import.meta.url)

@@ -47,8 +47,8 @@ function open(options: TimeoutsOptions = {}) {
   return { clock, timeouts, held, start }
 }
 
-describe.each([false, true])("timeouts with readsSocketsFirst: %s", (readsSocketsFirst) => {
-  const openThese = () => open({ readsSocketsFirst })
+describe.each([false, true])("timeouts with awaitsAnswers: %s", (awaitsAnswers) => {
+  const openThese = () => open({ awaitsAnswers })
 
   it("expire each entry at its own time, and not before", async () => {
     const { clock, start } = openThese()
@@ -155,12 +155,90 @@ describe.each([false, true])("timeouts with readsSocketsFirst: %s", (readsSocket
 })
 
 it("an entry does not expire if its answer is read after the timer has fired", async () => {
-  const { clock, timeouts, start } = open({ readsSocketsFirst: true })
+  const { clock, timeouts, start } = open({ awaitsAnswers: true })
   const entry = start()
   clock.advance(MS)
   timeouts.remove(entry)
   await turns()
   expect(entry.expired).toBe(0)
+})
+
+describe("a process that is blocked", () => {
+  /** Timeouts whose timer is as late as the test wants: `turn` moves the clock, and then lets the timer fire if it is due. */
+  function openBlockable(ms = MS) {
+    let now = 0
+    let due = Number.POSITIVE_INFINITY
+    let fire = () => {}
+    const timeouts = new Timeouts(ms, {
+      awaitsAnswers: true,
+      now: () => now,
+      alarm(callback) {
+        fire = callback
+        return {
+          set(after) {
+            due = now + after
+          },
+          hold() {},
+        }
+      },
+    })
+    const turnAfter = async (blockedMs: number) => {
+      now += blockedMs
+      if (now < due) return
+      due = Number.POSITIVE_INFINITY
+      fire()
+      await turns()
+    }
+    return { timeouts, turnAfter }
+  }
+
+  it("does not count the time against an answer that it could not read", async () => {
+    const { timeouts, turnAfter } = openBlockable()
+    const entry = new Entry()
+    timeouts.add(entry)
+    await turnAfter(10 * MS)
+    expect(entry.expired).toBe(0)
+    for (let i = 0; i < 7; i++) await turnAfter(5)
+    expect(entry.expired).toBe(0)
+    await turnAfter(5)
+    expect(entry.expired).toBe(1)
+  })
+
+  it("gives entries that it added while it was blocked the same time as others", async () => {
+    const { timeouts, turnAfter } = openBlockable()
+    const first = new Entry()
+    timeouts.add(first)
+    // No timer fires here: the process runs one long task.
+    const last = new Entry()
+    await turnAfter(4)
+    timeouts.add(last)
+    await turnAfter(10 * MS)
+    for (let i = 0; i < 8; i++) await turnAfter(5)
+    expect([first.expired, last.expired]).toEqual([1, 0])
+    await turnAfter(4)
+    expect(last.expired).toBe(1)
+  })
+
+  it("again and again still notices a server that never answers, after a few turns", async () => {
+    const { timeouts, turnAfter } = openBlockable()
+    const entry = new Entry()
+    timeouts.add(entry)
+    for (let i = 0; i < 4; i++) await turnAfter(10 * MS)
+    expect(entry.expired).toBe(0)
+    await turnAfter(10 * MS)
+    expect(entry.expired).toBe(1)
+  })
+
+  it("for less than a step notices a server that never answers at once", async () => {
+    const { timeouts, turnAfter } = openBlockable()
+    const entry = new Entry()
+    timeouts.add(entry)
+    // Each timer fires 4 ms late: after 9, 18, 27 … ms.
+    for (let i = 0; i < 5; i++) await turnAfter(9)
+    expect(entry.expired).toBe(0)
+    await turnAfter(9)
+    expect(entry.expired).toBe(1)
+  })
 })
 
 it("the process is kept alive while an entry waits, and only if that was asked for", async () => {

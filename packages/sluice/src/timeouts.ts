@@ -5,7 +5,7 @@ import { MAX_TIMEOUT_MS } from "./clock.js"
 
 /** What waits in `Timeouts`, in one list at a time. Only the list sets `dueAt`, `previous` and `next`. */
 export interface TimeoutEntry {
-  /** By the clock of the list. */
+  /** By the time of the list. */
   dueAt: number
   previous: TimeoutEntry | undefined
   next: TimeoutEntry | undefined
@@ -16,8 +16,11 @@ export interface TimeoutEntry {
 export interface TimeoutsOptions {
   /** Whether the process stays alive while an entry waits. Default: false. */
   keepsProcessAlive?: boolean
-  /** Whether entries expire only after the sockets were read, so that an answer that has arrived counts. Default: false. */
-  readsSocketsFirst?: boolean
+  /**
+   * For entries that wait for an answer: time in which this process was too busy to read sockets does not count, and entries
+   * expire only after the sockets were read. Default: false.
+   */
+  awaitsAnswers?: boolean
   /** A clock that never steps, in milliseconds. Default: `performance.now`. */
   now?: () => number
   /** Default: `systemAlarm`. */
@@ -27,10 +30,10 @@ export interface TimeoutsOptions {
 /** A list of entries that all wait for the same time, in the order in which they were added. */
 export class Timeouts {
   readonly #ms: number
-  readonly #now: () => number
+  readonly #time: WaitingTime
   readonly #alarm: Alarm
   readonly #keepsProcessAlive: boolean
-  readonly #readsSocketsFirst: boolean
+  readonly #awaitsAnswers: boolean
   #isSet = false
   #first: TimeoutEntry | undefined
   #last: TimeoutEntry | undefined
@@ -38,18 +41,23 @@ export class Timeouts {
   /** `ms` may be Infinity: then no entry expires. */
   constructor(ms: number, options: TimeoutsOptions = {}) {
     this.#ms = ms
-    this.#now = options.now ?? (() => performance.now())
+    this.#awaitsAnswers = options.awaitsAnswers ?? false
+    this.#time = new WaitingTime(
+      options.now ?? (() => performance.now()),
+      this.#awaitsAnswers ? ms : Number.POSITIVE_INFINITY,
+    )
     this.#alarm = (options.alarm ?? systemAlarm)(() => this.#onAlarm())
     this.#keepsProcessAlive = options.keepsProcessAlive ?? false
-    this.#readsSocketsFirst = options.readsSocketsFirst ?? false
   }
 
   get isEmpty(): boolean {
     return this.#first === undefined
   }
 
-  add(entry: TimeoutEntry, now = this.#now()): void {
-    entry.dueAt = now + this.#ms
+  /** `now` saves reading the clock, in a list in which all time counts. */
+  add(entry: TimeoutEntry, now?: number): void {
+    if (!this.#isSet) this.#time.turn()
+    entry.dueAt = (now ?? this.#time.now()) + this.#ms
     entry.previous = this.#last
     if (this.#last === undefined) {
       this.#first = entry
@@ -76,19 +84,20 @@ export class Timeouts {
   #set(ms: number): void {
     if (ms === Number.POSITIVE_INFINITY) return
     this.#isSet = true
-    this.#alarm.set(ms)
+    this.#alarm.set(Math.min(ms, this.#time.stepMs))
   }
 
   /** The timer counts as set until entries have expired, so that an entry that is added meanwhile does not set it later. */
   #onAlarm(): void {
+    this.#time.turn()
     if (this.#first === undefined) {
       this.#isSet = false
       return
     }
-    const now = this.#now()
+    const now = this.#time.now()
     const early = this.#first.dueAt - now
     if (early > 0) this.#set(early)
-    else if (this.#readsSocketsFirst) afterReading(-early, () => this.#expire(now))
+    else if (this.#awaitsAnswers) afterReading(-early, () => this.#expire(now))
     else this.#expire(now)
   }
 
@@ -100,7 +109,47 @@ export class Timeouts {
       entry.expire()
     }
     if (this.#first === undefined) this.#isSet = false
-    else this.#set(Math.max(0, this.#first.dueAt - this.#now()))
+    else this.#set(Math.max(0, this.#first.dueAt - this.#time.now()))
+  }
+}
+
+/** A wait for an answer is cut into this many steps, each with a timer of its own. */
+const STEPS = 10
+/** A longer wait has more steps than that. */
+const MAX_STEP_MS = 5
+/** A turn of the event loop counts as at most this many steps. */
+const MAX_STEPS_PER_TURN = 2
+
+/**
+ * The time that a wait has lasted, without the time in which this process was too busy to notice an answer. A timer fires in
+ * every step of the wait. Where it fires much later, the event loop was blocked, and only the first two steps of that turn count.
+ * So a wait ends on time in a process that is idle or has many short tasks, and a process that is blocked for longer than the
+ * whole wait still gets five turns of its event loop to read the answer. A turn counts at least one step: no wait is endless.
+ */
+export class WaitingTime {
+  /** The longest time between two calls of `turn` while somebody waits. Infinity if all time counts. */
+  readonly stepMs: number
+  readonly #clock: () => number
+  #counted: number
+  #turnedAt: number
+
+  /** For waits of `ms` each. Infinity counts all time. */
+  constructor(clock: () => number, ms: number) {
+    this.#clock = clock
+    this.#turnedAt = clock()
+    this.#counted = this.#turnedAt
+    this.stepMs = ms === Number.POSITIVE_INFINITY ? ms : Math.min(Math.max(ms / STEPS, 1), MAX_STEP_MS)
+  }
+
+  /** In milliseconds, by the clock as long as all time counts. */
+  now(): number {
+    return this.#counted + Math.min(this.#clock() - this.#turnedAt, this.stepMs * MAX_STEPS_PER_TURN)
+  }
+
+  /** The event loop has made a turn: the timer of a step fired, or a first wait begins. */
+  turn(): void {
+    this.#counted = this.now()
+    this.#turnedAt = this.#clock()
   }
 }
 

@@ -87,12 +87,10 @@ export class StoredRules {
   }
 
   async #send(args: string[]): Promise<unknown> {
-    const askedAt = performance.now()
-    return await withDeadline(async () => {
+    return await withDeadline(async (hasExpired) => {
       await this.#connection.ready()
       // The caller has been told that the save failed: do not save now.
-      if (performance.now() - askedAt > this.#deadlineMs)
-        throw new StoreFailure("connection", "connected too late")
+      if (hasExpired()) throw new StoreFailure("connection", "connected too late")
       return await this.#connection.send(this.#current, args)
     }, this.#deadlineMs)
   }

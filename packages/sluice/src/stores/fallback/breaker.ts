@@ -15,8 +15,8 @@ export interface BreakerChange {
 }
 
 export interface BreakerOptions {
-  /** A small call that succeeds if the server works. It may take at most `deadlineMs`. */
-  probe: () => Promise<void>
+  /** A small call that succeeds if the server works. It may take at most `deadlineMs`, and can ask whether they have passed. */
+  probe: (hasExpired: () => boolean) => Promise<void>
   deadlineMs: number
   /** Consecutive failures that open the breaker. Default: 3. */
   failures?: number

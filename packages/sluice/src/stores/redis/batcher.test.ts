@@ -125,7 +125,32 @@ describe("a server without the script", () => {
     expect((await answer).allowed).toBe(true)
   })
 
-  it("is sent it only once", async () => {
+  it("is sent it with the first call only, if calls keep their order", async () => {
+    checks(3 * FULL)
+    for (const { refuse } of [...wire.calls]) refuse(noScript)
+    await sentAgain()
+    expect(wire.events.slice(3)).toEqual(["eval", "evalsha", "evalsha"])
+  })
+
+  it("is sent it with each call, if a call may overtake another", async () => {
+    wire.keepsOrder = false
+    checks(2 * FULL)
+    await turn()
+    for (const { refuse } of [...wire.calls]) refuse(noScript)
+    await sentAgain()
+    expect(wire.events.slice(2)).toEqual(["eval", "eval"])
+  })
+
+  it("is sent it with a call that met it without the script twice", async () => {
+    checks(2 * FULL)
+    for (const { refuse } of [...wire.calls]) refuse(noScript)
+    await sentAgain()
+    wire.calls[3]?.refuse(noScript)
+    await sentAgain()
+    expect(wire.events.slice(2)).toEqual(["eval", "evalsha", "eval"])
+  })
+
+  it("is sent it only once with each call", async () => {
     const answer = check()
     await turn()
     wire.calls[0]?.refuse(noScript)

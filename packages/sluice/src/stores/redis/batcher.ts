@@ -57,9 +57,11 @@ export class Batcher {
     this.connection = connection
     this.deadlineMs = deadlineMs
     this.expiry = expiry
-    this.deadlines = new Timeouts(deadlineMs, { keepsProcessAlive: true, readsSocketsFirst: true })
+    this.deadlines = new Timeouts(deadlineMs, { keepsProcessAlive: true, awaitsAnswers: true })
     const probeKeys = connection.isCluster ? clusterProbeKeys() : ["s1:probe"]
-    this.breakers = probeKeys.map((key) => new Breaker({ probe: () => this.#probe(key), deadlineMs }))
+    this.breakers = probeKeys.map(
+      (key) => new Breaker({ probe: (hasExpired) => this.#probe(key, hasExpired), deadlineMs }),
+    )
   }
 
   /** Adds a request to the call that is sent at the end of this tick, or at once when that call is full. */
@@ -81,7 +83,10 @@ export class Batcher {
     const breaker = this.#breakerOf(key)
     if (!breaker.tryEnter()) throw new StoreFailure("breaker-open", "the breaker is open")
     try {
-      const reply = await withDeadline(() => this.#sendCommand(key, args), this.deadlineMs)
+      const reply = await withDeadline(
+        (hasExpired) => this.#sendCommand(key, args, hasExpired),
+        this.deadlineMs,
+      )
       breaker.succeeded()
       return reply
     } catch (error) {
@@ -108,7 +113,7 @@ export class Batcher {
   }
 
   /** Repeats calls with the source of the script, in the order they were first sent: once all replies at hand are read. */
-  sendSourceOf(call: Call): void {
+  repeatWithSource(call: Call): void {
     if (this.#withoutScript.push(call) === 1) setImmediate(this.#sendSources)
   }
 
@@ -122,7 +127,12 @@ export class Batcher {
   readonly #sendSources = (): void => {
     const calls = this.#withoutScript.sort((a, b) => a.number - b.number)
     this.#withoutScript = []
-    for (const call of calls) call.sendSource()
+    let isLoaded = false
+    for (const call of calls) {
+      const sent = call.repeat(isLoaded)
+      // A server that gets the calls in order has the script by the time it runs the second of them.
+      isLoaded ||= sent && this.connection.keepsOrder
+    }
   }
 
   readonly #settleNext = (): void => {
@@ -188,27 +198,29 @@ export class Batcher {
     return this.breakers[index] as Breaker
   }
 
-  async #sendCommand(key: string | undefined, args: (string | Buffer)[]): Promise<unknown> {
+  async #sendCommand(
+    key: string | undefined,
+    args: (string | Buffer)[],
+    hasExpired: () => boolean,
+  ): Promise<unknown> {
     const connecting = this.connection.ready()
     if (connecting !== undefined) {
-      const askedAt = performance.now()
       await connecting
       // The caller has been answered without Redis, and Redis would charge what nobody waits for.
-      if (performance.now() - askedAt > this.deadlineMs)
-        throw new StoreFailure("connection", "connected after the deadline")
+      if (hasExpired()) throw new StoreFailure("connection", "connected after the deadline")
     }
     return await this.connection.send(key, args)
   }
 
   /** The smallest call that runs the script and writes, so that it fails for the reasons a check would fail for. */
-  async #probe(key: string): Promise<void> {
+  async #probe(key: string, hasExpired: () => boolean): Promise<void> {
     const charges = [{ namespace: PROBE, key, policy: blockPolicy, cost: 1 }]
     const { numbers } = encode([{ operation: CHARGE, charges, keys: [key], at: undefined }], this.expiry)
     try {
-      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, "1", key, numbers])
+      await this.#sendCommand(key, ["EVALSHA", SCRIPT_DIGEST, "1", key, numbers], hasExpired)
     } catch (error) {
       if (!isNoScript(error)) throw error
-      await this.#sendCommand(key, ["EVAL", SCRIPT, "1", key, numbers])
+      await this.#sendCommand(key, ["EVAL", SCRIPT, "1", key, numbers], hasExpired)
     }
   }
 }
@@ -238,7 +250,9 @@ class Call implements TimeoutEntry {
   readonly #requests: readonly Pending[]
   readonly #message: Message
   #reply: Buffer | undefined
+  /** Whether the call was sent again after NOSCRIPT, and whether with the source of the script. */
   #isRepeated = false
+  #hasSource = false
   /** Whether the call was answered, refused or expired. */
   #isOver = false
 
@@ -260,7 +274,7 @@ class Call implements TimeoutEntry {
     try {
       const connecting = this.#batcher.connection.ready()
       if (connecting === undefined) this.#send()
-      else connecting.then(() => this.#send()).catch(this.#refused)
+      else connecting.then(this.#connected).catch(this.#refused)
     } catch (error) {
       this.#refused(error)
     }
@@ -274,13 +288,21 @@ class Call implements TimeoutEntry {
     this.#fail(new StoreFailure("timeout", message, { ambiguous: true }))
   }
 
-  /** Sends the script itself, to a server that does not have it. NOSCRIPT is the only error after which a call is repeated. */
-  sendSource(): void {
-    if (this.#isOver) return
+  /**
+   * Repeats the call on a server that did not have the script: with its source, unless a call before it loads the script. NOSCRIPT
+   * is the only error after which a call is repeated. Returns false if nothing was sent.
+   */
+  repeat(isLoaded: boolean): boolean {
+    if (this.#isOver) return false
     try {
-      this.#run("EVAL", SCRIPT)
+      this.#hasSource = !isLoaded || this.#isRepeated
+      this.#isRepeated = true
+      if (this.#hasSource) this.#run("EVAL", SCRIPT)
+      else this.#run("EVALSHA", SCRIPT_DIGEST)
+      return true
     } catch (error) {
       this.#refused(error)
+      return false
     }
   }
 
@@ -300,9 +322,19 @@ class Call implements TimeoutEntry {
     }
   }
 
-  /** Sends nothing after the deadline: Redis would charge what nobody waits for. */
+  /**
+   * The first connection is there. The wait for it does not count against the answer. After the deadline nothing is sent: Redis
+   * would charge what nobody waits for.
+   */
+  readonly #connected = (): void => {
+    if (this.#isOver) return
+    this.#send()
+    this.#batcher.deadlines.remove(this)
+    if (!this.#isOver) this.#batcher.deadlines.add(this)
+  }
+
   #send(): void {
-    if (!this.#isOver) this.#run("EVALSHA", SCRIPT_DIGEST)
+    this.#run("EVALSHA", SCRIPT_DIGEST)
   }
 
   #run(command: "EVALSHA" | "EVAL", script: string): void {
@@ -322,9 +354,8 @@ class Call implements TimeoutEntry {
 
   readonly #refused = (error: unknown): void => {
     if (this.#isOver) return
-    if (isNoScript(error) && !this.#isRepeated) {
-      this.#isRepeated = true
-      this.#batcher.sendSourceOf(this)
+    if (isNoScript(error) && !this.#hasSource) {
+      this.#batcher.repeatWithSource(this)
       return
     }
     this.#end()

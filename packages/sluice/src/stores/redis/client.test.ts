@@ -172,3 +172,51 @@ it("asks node-redis 4 for Buffers with each command, because it has no type mapp
   expect(sent.map(([, options]) => options)).toContainEqual({ returnBuffers: true })
   await store.close()
 })
+
+describe("a client of node-redis", () => {
+  function connectingClient() {
+    const listeners = new Map<string, () => void>()
+    const client = {
+      isOpen: true,
+      isReady: false,
+      sent: 0,
+      async connect() {},
+      once: (event: string, listener: () => void) => listeners.set(event, listener),
+      emit: (event: string) => listeners.get(event)?.(),
+      withTypeMapping: () => client,
+      sendCommand() {
+        client.sent++
+        return new Promise(() => undefined)
+      },
+    }
+    return client
+  }
+
+  it("that connects for the first time holds checks until it is ready", async () => {
+    const client = connectingClient()
+    const store = new RawRedisStore(client, { heartbeat: 0, deadline: "10s" })
+    store.check(charges).catch(() => undefined)
+    await turnOfTheLoop()
+    expect(client.sent).toBe(0)
+    client.isReady = true
+    client.emit("ready")
+    await turnOfTheLoop()
+    expect(client.sent).toBe(1)
+    await store.close()
+  })
+
+  it.each(["connected before", "tried before"])(
+    "that %s holds no checks while it connects again",
+    async (way) => {
+      const client = connectingClient()
+      client.isReady = way === "connected before"
+      const store = new RawRedisStore(client, { heartbeat: 0, deadline: "10s" })
+      store.check(charges).catch(() => undefined)
+      await turnOfTheLoop()
+      client.isReady = false
+      client.emit("reconnecting")
+      await expect(store.check(charges)).rejects.toMatchObject({ kind: "connection", ambiguous: false })
+      await store.close()
+    },
+  )
+})

@@ -81,10 +81,29 @@ export function connectionOf(client: UserClient, place = "redisStore"): RedisCon
   })
 }
 
+/**
+ * The first attempt of a client to connect. Checks wait for it, up to their deadline. Later they never queue behind a server that
+ * is away.
+ */
+class FirstConnection {
+  /** Whether the attempt has ended, with or without success. */
+  hasEnded = false
+  #ready: Promise<void> | undefined
+
+  /** Resolves when the client is ready. `failure` is the event of an attempt that failed. */
+  ready(client: Client, failure: string): Promise<void> {
+    this.#ready ??= new Promise((resolve) => {
+      client.once("ready", resolve)
+      client.once(failure, () => {
+        this.hasEnded = true
+      })
+    })
+    return this.#ready
+  }
+}
+
 function ioRedisConnection(client: IoRedis): RedisConnection {
-  /** Whether the first attempt to connect has ended, with or without success. */
-  let hasTried = false
-  let connecting: Promise<void> | undefined
+  const first = new FirstConnection()
   return {
     isCluster: client.isCluster === true,
     keepsOrder: client.isCluster !== true,
@@ -100,20 +119,13 @@ function ioRedisConnection(client: IoRedis): RedisConnection {
     },
     ready() {
       if (client.status === "ready") {
-        hasTried = true
+        first.hasEnded = true
         return undefined
       }
-      // Checks wait for the first connection only. Later they never queue behind a server that is away.
-      if (hasTried || client.status === "end" || client.status === "close")
+      if (first.hasEnded || client.status === "end" || client.status === "close")
         throw notConnected(client, client.status)
       if (client.status === "wait") client.connect().catch(() => {})
-      connecting ??= new Promise((resolve) => {
-        client.once("ready", resolve)
-        client.once("close", () => {
-          hasTried = true
-        })
-      })
-      return connecting
+      return first.ready(client, "close")
     },
   }
 }
@@ -129,14 +141,20 @@ function nodeRedisConnection(client: NodeRedis): RedisConnection {
     if (isSentinel) return bytes.sendCommand(false, args)
     return bytes.sendCommand(args, ...options)
   }
+  const first = new FirstConnection()
   return {
     isCluster,
     // A sentinel client lends its connection to one command at a time, so a later command may overtake one that waits.
     keepsOrder: !isCluster && !isSentinel,
     send,
     ready() {
-      if (client.isReady ?? client.isOpen) return undefined
-      throw notConnected(client, client.isOpen ? "connecting" : "not connected; call its connect() first")
+      if (client.isReady ?? client.isOpen) {
+        first.hasEnded = true
+        return undefined
+      }
+      if (!client.isOpen) throw notConnected(client, "not connected; call its connect() first")
+      if (first.hasEnded) throw notConnected(client, "connecting")
+      return first.ready(client, "reconnecting")
     },
   }
 }
