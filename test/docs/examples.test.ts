@@ -1,13 +1,13 @@
-import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { format } from "node:util"
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest"
-import { type Example, examplesIn, fromRoot, pages, readPage } from "./examples.js"
+import { compile, makeProject } from "./compile.js"
+import { type Example, examplesIn, pages, readPage } from "./examples.js"
 
 // The examples' own folder for temporary files, which their output shows as /tmp.
-const folder = realpathSync(mkdtempSync(join(tmpdir(), "sluice-docs-")))
+const folder = makeProject(realpathSync(mkdtempSync(join(tmpdir(), "sluice-docs-"))))
 let written = 0
 
 beforeEach(() => {
@@ -36,35 +36,6 @@ async function run(code: string): Promise<string> {
   return lines.join("\n").replaceAll(folder, "/tmp")
 }
 
-/** The settings of the repository, for files outside of it. */
-function strictSettings() {
-  return {
-    extends: fromRoot("tsconfig.base.json"),
-    compilerOptions: {
-      noEmit: true,
-      composite: false,
-      declaration: false,
-      declarationMap: false,
-      types: ["node"],
-      typeRoots: [fromRoot("node_modules/@types")],
-      paths: sources("sluice"),
-    },
-    include: ["*.ts"],
-  }
-}
-
-/** Where the compiler finds a package's sources by each name that users import. */
-function sources(name: string): Record<string, string[]> {
-  const manifest = JSON.parse(readFileSync(fromRoot(`packages/${name}/package.json`), "utf8"))
-  return Object.fromEntries(
-    Object.entries<string | { default: string }>(manifest.exports).flatMap(([subpath, target]) => {
-      if (typeof target === "string") return []
-      const source = target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts")
-      return [[name + subpath.slice(1), [fromRoot(`packages/${name}/${source}`)]]]
-    }),
-  )
-}
-
 const examples = pages().flatMap((page) => examplesIn(page, readPage(page)))
 
 describe.each(examples)("$page, the example in line $line", ({ code, prints }: Example) => {
@@ -75,17 +46,12 @@ describe.each(examples)("$page, the example in line $line", ({ code, prints }: E
 
 describe("the examples of the pages", () => {
   it("compile under the strict settings, but for the mistakes in docs/errors.md", () => {
-    const project = join(folder, "types")
-    mkdirSync(project)
-    writeFileSync(join(project, "package.json"), '{ "type": "module" }')
-    writeFileSync(join(project, "tsconfig.json"), JSON.stringify(strictSettings()))
+    const project = makeProject(join(folder, "types"))
     for (const { page, line, code } of examples) {
       if (page !== "docs/errors.md")
         writeFileSync(join(project, `${page.replaceAll(/\W/g, "-")}-line-${line}.ts`), code)
     }
-    const tsc = fromRoot("node_modules/typescript/bin/tsc")
-    const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", project], { encoding: "utf8" })
-    expect({ status, stdout }).toEqual({ status: 0, stdout: "" })
+    expect(compile(project)).toEqual({ status: 0, stdout: "" })
   }, 30_000)
 
   it("are found", () => {
