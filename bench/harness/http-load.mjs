@@ -21,17 +21,17 @@ const STATUS_AT = 9
  * @returns {Promise<Loaded>}
  */
 export async function load({ port, path = "/", body, connections, ms, perSecond }) {
-  const lanes = await openLanes({ port, path, body, connections })
+  const clients = await openClients({ port, path, body, connections })
   const started = performance.now()
   /** @type {number[]} */
   const latenciesMs = []
   if (perSecond === undefined) {
-    for (const lane of lanes) lane.keepBusy()
+    for (const client of clients) client.keepBusy()
     await new Promise((resolve) => setTimeout(resolve, ms))
-  } else await pace(lanes, perSecond, ms, latenciesMs)
+  } else await pace(clients, perSecond, ms, latenciesMs)
   const seconds = (performance.now() - started) / 1000
   let answered = 0
-  for (const lane of lanes) answered += lane.stop()
+  for (const client of clients) answered += client.stop()
   return { answered, perSecond: answered / seconds, latenciesMs }
 }
 
@@ -49,36 +49,36 @@ export async function load({ port, path = "/", body, connections, ms, perSecond 
  * @returns {Promise<Connections>}
  */
 export async function openConnections({ port, connections }) {
-  const lanes = await openLanes({ port, path: "/", connections })
+  const clients = await openClients({ port, path: "/", connections })
   return {
     async loadFor(ms) {
-      const before = answeredOn(lanes)
+      const before = answeredOn(clients)
       const started = performance.now()
-      for (const lane of lanes) lane.keepBusy()
+      for (const client of clients) client.keepBusy()
       await new Promise((resolve) => setTimeout(resolve, ms))
-      await Promise.all(lanes.map((lane) => lane.finish()))
+      await Promise.all(clients.map((client) => client.finish()))
       const seconds = (performance.now() - started) / 1000
-      const answered = answeredOn(lanes) - before
+      const answered = answeredOn(clients) - before
       return { answered, perSecond: answered / seconds }
     },
     close() {
-      for (const lane of lanes) lane.stop()
+      for (const client of clients) client.stop()
     },
   }
 }
 
-/** @param {readonly Lane[]} lanes */
-function answeredOn(lanes) {
-  return lanes.reduce((sum, lane) => sum + lane.answered(), 0)
+/** @param {readonly Client[]} clients */
+function answeredOn(clients) {
+  return clients.reduce((sum, client) => sum + client.answered(), 0)
 }
 
 /**
  * @param {{ port: number, path: string, body?: string | undefined, connections: number }} plan
- * @returns {Promise<Lane[]>}
+ * @returns {Promise<Client[]>}
  */
-async function openLanes({ port, path, body, connections }) {
+async function openClients({ port, path, body, connections }) {
   const request = requestOf(path, body)
-  return await Promise.all(Array.from({ length: connections }, () => openLane(port, request)))
+  return await Promise.all(Array.from({ length: connections }, () => openClient(port, request)))
 }
 
 /**
@@ -95,38 +95,38 @@ function requestOf(path, body) {
 /**
  * Starts requests at even distances. Latency is counted from when a request was due, so that a server that holds up its
  * clients is not measured only when it does not.
- * @param {readonly Lane[]} lanes
+ * @param {readonly Client[]} clients
  * @param {number} perSecond
  * @param {number} ms
  * @param {number[]} latenciesMs
  */
-async function pace(lanes, perSecond, ms, latenciesMs) {
+async function pace(clients, perSecond, ms, latenciesMs) {
   const started = performance.now()
-  const idle = [...lanes]
+  const idle = [...clients]
   const everyMs = 1000 / perSecond
   let due = started
   /** @type {number[]} */
   const waiting = []
-  /** @type {(lane: Lane, dueAt: number) => void} */
-  const send = (lane, dueAt) =>
-    lane.ask(() => {
+  /** @type {(client: Client, dueAt: number) => void} */
+  const send = (client, dueAt) =>
+    client.ask(() => {
       latenciesMs.push(performance.now() - dueAt)
       const next = waiting.shift()
-      if (next === undefined) idle.push(lane)
-      else send(lane, next)
+      if (next === undefined) idle.push(client)
+      else send(client, next)
     })
   while (performance.now() - started < ms) {
     for (const now = performance.now(); due <= now; due += everyMs) {
-      const lane = idle.pop()
-      if (lane === undefined) waiting.push(due)
-      else send(lane, due)
+      const client = idle.pop()
+      if (client === undefined) waiting.push(due)
+      else send(client, due)
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
 /**
- * @typedef {object} Lane
+ * @typedef {object} Client
  * @property {() => void} keepBusy
  * @property {(answered: () => void) => void} ask
  * @property {() => Promise<void>} finish  after `keepBusy`: resolves when all requests in flight are answered
@@ -137,9 +137,9 @@ async function pace(lanes, perSecond, ms, latenciesMs) {
 /**
  * @param {number} port
  * @param {Buffer} request
- * @returns {Promise<Lane>}
+ * @returns {Promise<Client>}
  */
-async function openLane(port, request) {
+async function openClient(port, request) {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true })
   await new Promise((resolve, reject) => {
     socket.once("connect", resolve)

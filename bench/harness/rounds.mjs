@@ -51,8 +51,8 @@ export function rotated(count, turn) {
  */
 async function onAllCores(count, prepare) {
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < count) await prepare(next++)
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, lane))
+  await Promise.all(Array.from({ length: availableParallelism() }, worker))
 }

@@ -123,18 +123,18 @@ async function measure(framework, plan, core) {
  * @returns {Promise<Phase>}
  */
 async function time(children, ports, { warmUpMs, rounds, ms }) {
-  const lanes = await Promise.all(ports.map((port) => openConnections({ port, connections: CONNECTIONS })))
+  const clients = await Promise.all(ports.map((port) => openConnections({ port, connections: CONNECTIONS })))
   /** @type {Phase} */
   const phase = ports.map(() => ({ perSecond: [], cpuMicros: 0 }))
   // Compiled code and filled caches, before the clock starts.
   for (let spent = 0; spent < warmUpMs; spent += WARM_UP_SLICE_MS) {
-    for (const i of anyOrder(ports.length)) await lanes[i].loadFor(WARM_UP_SLICE_MS)
+    for (const i of anyOrder(ports.length)) await clients[i].loadFor(WARM_UP_SLICE_MS)
   }
   const before = await Promise.all(children.map((child) => child.ask("usage")))
   const answered = ports.map(() => 0)
   for (let round = 0; round < rounds; round++) {
     for (const i of anyOrder(ports.length)) {
-      const slice = await lanes[i].loadFor(ms)
+      const slice = await clients[i].loadFor(ms)
       phase[i].perSecond.push(slice.perSecond)
       answered[i] += slice.answered
     }
@@ -142,7 +142,7 @@ async function time(children, ports, { warmUpMs, rounds, ms }) {
   const after = await Promise.all(children.map((child) => child.ask("usage")))
   for (const [i, { micros }] of after.entries())
     phase[i].cpuMicros = (micros - before[i].micros) / answered[i]
-  for (const lane of lanes) lane.close()
+  for (const client of clients) client.close()
   return phase
 }
 

@@ -33,7 +33,7 @@ export type FetchRateLimitOptions<R extends Request = Request> = RateLimitOption
 export type LimitedRequest<R extends Request = Request> = R & { rateLimit?: RequestDecision }
 
 /** The result of the limit for one request. */
-export interface FetchPassage {
+export interface FetchAdmission {
   /** Undefined for a request that is not limited. */
   readonly decision: RequestDecision | undefined
   /** The response to a request that was denied, or whose client left while it was delayed. Undefined: handle the request. */
@@ -56,7 +56,7 @@ export interface FetchPassage {
  */
 export function rateLimit<R extends Request = Request>(
   options: FetchRateLimitOptions<R>,
-): (request: R, info?: unknown) => Promise<FetchPassage> {
+): (request: R, info?: unknown) => Promise<FetchAdmission> {
   const ip: unknown = options?.ip
   const onDenied = options?.onDenied
   checkFunction(ip, "rateLimit.ip")
@@ -125,13 +125,13 @@ export function withRateLimit<R extends Request, Rest extends unknown[]>(
   }
 }
 
-const NOT_LIMITED: FetchPassage = {
+const NOT_LIMITED: FetchAdmission = {
   decision: undefined,
   response: undefined,
   apply: (response) => response,
   settle() {},
 }
 
-function ended(decision: RequestDecision, response: Response): FetchPassage {
+function ended(decision: RequestDecision, response: Response): FetchAdmission {
   return { decision, response, apply: (other) => other, settle() {} }
 }
