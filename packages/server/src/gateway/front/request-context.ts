@@ -114,6 +114,8 @@ export class RequestContext {
     if (this.#isOver) return
     this.#isOver = true
     this.forwarding?.abandon()
+    // Without this, requests survive the collections of young objects, and throughput falls by a third.
+    this.forwarding = undefined
     this.#controller?.abort()
     const { admission, request, status } = this
     // The upstream may have done the work for a client that disconnected before the answer: the charge stays.
