@@ -1,8 +1,9 @@
-// The tables in docs/ that are generated: settings and metrics in running.md, the comparison of algorithms in algorithms.md.
+// The tables in docs/ that are generated: settings, library options and metrics in running.md, the comparison of algorithms in algorithms.md.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fields } from "../../packages/server/dist/config/fields.js"
+import { LIBRARY_OPTIONS } from "../../packages/server/dist/config/library-options.js"
 import { createWatch } from "../../packages/server/dist/telemetry/index.js"
 import { memoryStore } from "../../packages/sluice/dist/index.js"
 import { objectRules } from "../../packages/sluice/dist/rules/index.js"
@@ -14,7 +15,11 @@ import { BURSTY_MINUTES, burstyTraffic, LIMIT } from "./pictures/traffic.mjs"
 export function generate() {
   return {
     "docs/algorithms.md": withTables("docs/algorithms.md", { "accuracy table": accuracy() }),
-    "docs/running.md": withTables("docs/running.md", { settings: settings(), metrics: metrics() }),
+    "docs/running.md": withTables("docs/running.md", {
+      settings: settings(),
+      "library options": libraryOptions(),
+      metrics: metrics(),
+    }),
   }
 }
 
@@ -42,6 +47,16 @@ function settings() {
     return `| \`${path.join(".")}\` | ${kind} | ${shown} | ${description.replaceAll("|", "\\|")} |`
   })
   return ["| setting | value | default | |", "|---|---|---|---|", ...rows].join("\n")
+}
+
+function libraryOptions() {
+  const rows = Object.entries(LIBRARY_OPTIONS).flatMap(([taker, options]) =>
+    Object.entries(options).map(([name, place]) => {
+      const shown = "setting" in place ? `\`${place.setting}\`` : place.reason
+      return `| \`${taker}\` | \`${name}\` | ${shown} |`
+    }),
+  )
+  return ["| function | option | setting, or why there is none |", "|---|---|---|", ...rows].join("\n")
 }
 
 function metrics() {

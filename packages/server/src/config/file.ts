@@ -23,6 +23,7 @@ const PATHS = [
   ["control", "dashboard"],
   ["gateway", "tls", "cert"],
   ["gateway", "tls", "key"],
+  ["rules", "historyFile"],
   ["gateway", "accessLog", "file"],
   ["gateway", "upstreams", EACH, "tls", "ca"],
 ] as const

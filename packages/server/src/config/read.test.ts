@@ -73,6 +73,11 @@ describe("where settings come from", () => {
     })
   })
 
+  it("takes the time-outs of Redis clients if only the rules are in Redis", () => {
+    const argv = ["--rules.redis.enabled", "--rules.redis.url=redis://h", "--store.connect-timeout=3s"]
+    expect(read({ argv }).store.connectTimeout).toBe(3_000)
+  })
+
   it("reads lists from commas and from JSON", () => {
     expect(read({ env: { SLUICE_TRUSTED_PROXIES: "10.0.0.0/8, loopback" } }).trustedProxies).toEqual([
       "10.0.0.0/8",
@@ -149,6 +154,26 @@ describe("a mistake", () => {
       "a bound on a store that has none",
       { argv: ["--store.url=redis://h", "--store.max-keys=5"] },
       "--store.max-keys store.maxKeys is only for the memory store, but store.url names another store",
+    ],
+    [
+      "a deadline of a store that never waits",
+      { argv: ["--store.deadline=20ms"] },
+      "--store.deadline store.deadline is only for a store in Redis, but store.url is memory",
+    ],
+    [
+      "a breaker in front of memory",
+      { argv: ["--store.breaker.failures=2"] },
+      "--store.breaker.failures store.breaker.failures is only for a store in Redis, but store.url is memory",
+    ],
+    [
+      "a deadline of no time",
+      { argv: ["--store.url=redis://h", "--store.deadline=0s"] },
+      '--store.deadline store.deadline must be longer than 0, got "0s"',
+    ],
+    [
+      "guard rails that exclude each other",
+      { argv: ["--rules.guard-rails.min-window=2m", "--rules.guard-rails.max-window=1m"] },
+      "--rules.guard-rails.min-window rules.guardRails.minWindow must not be above rules.guardRails.maxWindow",
     ],
     [
       "rules in a Redis that nobody named",

@@ -89,12 +89,14 @@ function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => 
   const wrong = (path: readonly string[], message: string) =>
     problems.push({ place: placeOf(path), path: pathText(path), message })
   const { store, rules } = config
-  if (store.url !== "memory") {
-    for (const name of ["maxKeys", "onFull", "snapshot"] as const)
-      if (store[name] !== undefined)
-        wrong(["store", name], "is only for the memory store, but store.url names another store")
-  } else if (rules.redis.enabled && rules.redis.url === undefined) {
+  if (store.url === "memory" && rules.redis.enabled && rules.redis.url === undefined)
     wrong(["rules", "redis", "url"], "is required when the store is not in Redis")
+  for (const [path, message] of uselessStoreSettings(config)) wrong(path, message)
+  for (const what of ["Window", "Limit"] as const) {
+    const min = rules.guardRails[`min${what}`]
+    const max = rules.guardRails[`max${what}`]
+    if (min !== undefined && max !== undefined && min > max)
+      wrong(["rules", "guardRails", `min${what}`], `must not be above rules.guardRails.max${what}`)
   }
   for (const [one, other] of samePorts(config))
     wrong([other, "port"], `is ${config[other].port}, the same as ${one}.port: choose another port`)
@@ -104,6 +106,28 @@ function conflictsIn(config: Config, placeOf: (path: readonly PropertyKey[]) => 
     problems.push({ place: placeOf(path), path: pathText(path), message })
   return problems
 }
+
+const MEMORY_ONLY: readonly string[] = ["maxKeys", "onFull", "snapshot"]
+/** The clients of a store and of rules in Redis use these. */
+const OF_CLIENTS: readonly string[] = ["connectTimeout", "socketTimeout", "maxReconnectDelay"]
+
+/** Finds settings that the configured store does not use. */
+function* uselessStoreSettings({ store, rules }: Config): Generator<[path: string[], message: string]> {
+  const isMemory = store.url === "memory"
+  const { url: _, breaker, ...others } = store
+  for (const [name, value] of Object.entries(others)) {
+    if (value === undefined) continue
+    const isForMemory = MEMORY_ONLY.includes(name)
+    if (isForMemory && !isMemory)
+      yield [["store", name], "is only for the memory store, but store.url names another store"]
+    else if (!isForMemory && isMemory && !(rules.redis.enabled && OF_CLIENTS.includes(name)))
+      yield [["store", name], NOT_IN_REDIS]
+  }
+  for (const [name, value] of Object.entries(breaker))
+    if (value !== undefined && isMemory) yield [["store", "breaker", name], NOT_IN_REDIS]
+}
+
+const NOT_IN_REDIS = "is only for a store in Redis, but store.url is memory"
 
 /** Finds protocols with the same port on the same address. */
 function samePorts(config: Config): [Protocol, Protocol][] {

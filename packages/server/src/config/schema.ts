@@ -2,6 +2,7 @@
 
 import { z } from "zod"
 import { gatewaySchema } from "./gateway-schema.js"
+import { rules, store } from "./store-schema.js"
 import { address, duration, text } from "./values.js"
 
 const secretOf = {
@@ -25,46 +26,6 @@ const programToken = z
   .strictObject({ name: text.describe("The program that uses the token."), ...secretOf })
   .refine(hasOneSecret, oneSecret)
   .meta({ id: "ProgramToken" })
-
-const store = z
-  .strictObject({
-    url: text
-      .default("memory")
-      .describe(
-        "memory, redis://, rediss://, redis+sentinel://h1,h2,h3/name, redis+cluster://h1,h2 or redis+ring://h1,h2.",
-      ),
-    maxKeys: z.int().min(1).optional().describe("The most keys in the memory store. Default: 1,000,000."),
-    onFull: z.enum(["deny", "allow"]).optional().describe("How a full memory store decides about a new key."),
-    snapshot: text
-      .optional()
-      .describe("A file in which the memory store saves its counters for the next start."),
-  })
-  .describe("Where the counters are stored.")
-
-const rules = z
-  .strictObject({
-    file: text
-      .optional()
-      .describe("A rule set in YAML or JSON. The service reloads the file when it changes."),
-    inline: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .describe("A rule set inside the configuration. Changes to it are lost when the process ends."),
-    redis: z
-      .strictObject({
-        enabled: z.boolean().default(false),
-        url: text.optional().describe("The address of Redis. Default: store.url."),
-        name: text.default("default").describe("The name of the rule set, if one Redis holds several."),
-        lastGood: text
-          .optional()
-          .describe("A file with a copy of the rules, for a start while Redis is unavailable."),
-      })
-      .prefault({})
-      .describe(
-        "Stores the rules in Redis, shared by several services. If Redis has none yet, rules.file or rules.inline is copied to it.",
-      ),
-  })
-  .describe("The rules. Default: an example rule set.")
 
 const limits = z
   .strictObject({

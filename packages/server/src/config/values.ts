@@ -10,25 +10,36 @@ const port = z.int().min(0).max(65_535).describe("The port to listen on. 0 means
 /** A Node timer with more milliseconds fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Converts `"10s"` or a number of milliseconds. Undefined if it is neither, or longer than a timer can wait. */
-function milliseconds(value: string | number): number | undefined {
+/** Converts `"10s"` or a number of milliseconds. Undefined if it is neither, or longer than `max`. */
+function milliseconds(value: string | number, max: number): number | undefined {
   try {
     const ms = parseDuration(value, "")
-    return ms <= MAX_TIMER_MS ? ms : undefined
+    return ms <= max ? ms : undefined
   } catch {
     return undefined
   }
 }
 
-export const duration = z
-  .union([z.string().meta({ pattern: "^\\s*\\d+(\\.\\d+)?\\s*(ms|s|m|h|d)\\s*$" }), z.number().min(0)])
-  .transform((value, context) => {
-    const ms = milliseconds(value)
-    if (ms !== undefined) return ms
-    context.addIssue({ code: "custom", message: 'milliseconds or text like "100ms", "10s", "1m"' })
-    return z.NEVER
-  })
-  .describe('A number with a unit ("100ms", "10s", "1m"), or milliseconds.')
+function durationUpTo(max: number) {
+  return z
+    .union([z.string().meta({ pattern: "^\\s*\\d+(\\.\\d+)?\\s*(ms|s|m|h|d)\\s*$" }), z.number().min(0)])
+    .transform((value, context) => {
+      const ms = milliseconds(value, max)
+      if (ms !== undefined) return ms
+      context.addIssue({ code: "custom", message: 'milliseconds or text like "100ms", "10s", "1m"' })
+      return z.NEVER
+    })
+    .describe('A number with a unit ("100ms", "10s", "1m"), or milliseconds.')
+}
+
+/** A time that a timer waits. */
+export const duration = durationUpTo(MAX_TIMER_MS)
+
+/** A time to wait that cannot be 0. */
+export const wait = duration.refine((ms) => ms > 0, { message: "longer than 0" })
+
+/** A length of time that no timer waits. */
+export const span = durationUpTo(Number.MAX_SAFE_INTEGER)
 
 export function address(defaultPort: number) {
   return {

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import { type Clock, systemClock } from "sluice"
+import type { GuardRails } from "sluice/rules"
 import type { Core } from "../core.js"
 import { RuleChecker } from "../rule-work/rule-checker.js"
 import { Access } from "./api/access.js"
@@ -48,6 +49,8 @@ export interface ControlPlaneOptions {
   readonly bodyTimeoutMs?: number
   readonly events?: FeedOptions
   readonly replay?: ReplayLimits
+  /** Bounds on the rules that clients send. */
+  readonly guardRails?: GuardRails | undefined
   readonly clock?: Clock
   /** Called with every error that is not a mistake of the client. */
   readonly onError?: (error: unknown) => void
@@ -64,7 +67,7 @@ export function createControlPlane(core: Core, options: ControlPlaneOptions): Co
   const { bodyTimeoutMs = 10_000 } = options
   const access = new Access(tokens, options.clock)
   const audit = new AuditLog(options.audit)
-  const checker = new RuleChecker()
+  const checker = new RuleChecker(options.guardRails)
   const editor = new Editor({ rules: core.rules, engine: core.engine, audit, checker, clock: options.clock })
   const feed = new Feed(options.watch, options.events)
   const files = options.dashboard === undefined ? undefined : new StaticFiles(options.dashboard)

@@ -2,7 +2,15 @@
 // second, and the main thread must go on deciding meanwhile.
 
 import { formatRuleSet, ruleSetEtag } from "sluice/internal/rules"
-import { checkRuleSet, parseRule, parseRuleSet, type RuleSetDocument, type RuleSpec } from "sluice/rules"
+import {
+  checkRuleSet,
+  type GuardRails,
+  type ParseOptions,
+  parseRule,
+  parseRuleSet,
+  type RuleSetDocument,
+  type RuleSpec,
+} from "sluice/rules"
 import { LIBRARY, RuleThread } from "./rule-thread.js"
 import { isShort, orElse } from "./source-work.js"
 
@@ -32,24 +40,37 @@ export interface CheckedDocument {
 const thread = new RuleThread({ deadlineMs: DEADLINE_MS, memoryMb: 256 })
 
 export class RuleChecker {
+  readonly #bounds: ParseOptions
+
+  constructor(guardRails?: GuardRails) {
+    this.#bounds = { ...BOUNDS, guardRails }
+  }
+
   /** Reads a rule set. Rejects with its mistakes. */
   async check(given: SentDocument): Promise<CheckedDocument> {
     if (LIBRARY === undefined) {
-      const document = "text" in given ? parseRuleSet(given.text, BOUNDS) : checkRuleSet(given.value, BOUNDS)
+      const document =
+        "text" in given ? parseRuleSet(given.text, this.#bounds) : checkRuleSet(given.value, this.#bounds)
       return { document, etag: ruleSetEtag(document) }
     }
     if ("text" in given) {
-      const { json, etag } = await thread.run({ kind: "set", text: given.text }, BOUNDS)
+      const { json, etag } = await thread.run({ kind: "set", text: given.text }, this.#bounds)
       return { document: JSON.parse(json as string), etag: etag as string }
     }
-    const { etag } = await thread.run({ kind: "value", text: JSON.stringify(given.value) ?? "null" }, BOUNDS)
+    const { etag } = await thread.run(
+      { kind: "value", text: JSON.stringify(given.value) ?? "null" },
+      this.#bounds,
+    )
     return { document: given.value as RuleSetDocument, etag: etag as string }
   }
 
   /** Reads one rule as a part of its set. Rejects with its mistakes. */
   async checkRule({ text, within, id }: SentRule): Promise<RuleSpec> {
-    if (LIBRARY === undefined) return parseRule(text, { ...BOUNDS, within, id })
-    const { json } = await thread.run({ kind: "rule", text, within: JSON.stringify(within), id }, BOUNDS)
+    if (LIBRARY === undefined) return parseRule(text, { ...this.#bounds, within, id })
+    const { json } = await thread.run(
+      { kind: "rule", text, within: JSON.stringify(within), id },
+      this.#bounds,
+    )
     return JSON.parse(json as string)
   }
 

@@ -10,6 +10,7 @@ import {
   type RuleSourceEvent,
   redisRules,
 } from "sluice/rules"
+import { clientOptions, given, guardRailsOf } from "../config/as-options.js"
 import type { Config } from "../config/schema.js"
 import { ruleWork } from "../rule-work/source-work.js"
 import type { Log } from "../telemetry/index.js"
@@ -24,16 +25,19 @@ export interface OpenRules {
 
 /** Opens the configured rules: from a file, from Redis, inline, or the example. */
 export async function openRules(config: Config, log: Log): Promise<OpenRules> {
-  const { file, inline, redis } = config.rules
-  const onEvent = (event: RuleSourceEvent) => logEvent(event, log)
+  const { file, inline, redis, poll, history, historyFile } = config.rules
+  const options = {
+    ...given({ history, guardRails: guardRailsOf(config) }),
+    onEvent: (event: RuleSourceEvent) => logEvent(event, log),
+  }
   if (redis.enabled) {
-    const client = await openRedisClient(redis.url ?? config.store.url)
+    const client = await openRedisClient(redis.url ?? config.store.url, clientOptions(config.store))
     try {
       const source = await redisRules(client, {
+        ...options,
+        ...given({ poll, deadline: redis.deadline, lastGood: redis.lastGood }),
         name: redis.name,
         initial: inline ?? (await readRules(file)),
-        ...(redis.lastGood === undefined ? {} : { lastGood: redis.lastGood }),
-        onEvent,
         work: ruleWork,
       })
       return {
@@ -50,8 +54,8 @@ export async function openRules(config: Config, log: Log): Promise<OpenRules> {
   }
   const source =
     file !== undefined
-      ? await fileRules(file, { onEvent, work: ruleWork })
-      : objectRules(inline ?? (await readRules()), { onEvent })
+      ? await fileRules(file, { ...options, ...given({ poll, historyFile }), work: ruleWork })
+      : objectRules(inline ?? (await readRules()), options)
   return { source, close: () => source.close() }
 }
 

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { openRedisClient } from "sluice/redis"
+import { clientOptions } from "../config/as-options.js"
 import type { Config } from "../config/schema.js"
 import type { Log } from "../telemetry/index.js"
 
@@ -18,7 +19,7 @@ export async function findSecret(config: Config, log: Log): Promise<string | und
   const copy =
     beside === undefined ? undefined : join(dirname(resolve(beside)), `.${basename(beside)}.secret`)
   if (config.store.url === "memory") return copy === undefined ? newSecret() : keepIn(copy, newSecret(), log)
-  const shared = await sharedSecret(config.store.url, `${config.prefix}:{secret}`)
+  const shared = await sharedSecret(config.store, `${config.prefix}:{secret}`)
   if (shared !== undefined) return copy === undefined ? shared : keepIn(copy, shared, log)
   log.warn("could not read the shared secret: Redis does not answer")
   return copy === undefined ? undefined : readIfThere(copy)
@@ -29,8 +30,8 @@ function newSecret(): string {
 }
 
 /** Of several instances that start together, one writes the secret and all read it. */
-async function sharedSecret(url: string, name: string): Promise<string | undefined> {
-  const client = await openRedisClient(url)
+async function sharedSecret(store: Config["store"], name: string): Promise<string | undefined> {
+  const client = await openRedisClient(store.url, clientOptions(store))
   const late = new Promise<undefined>((done) => setTimeout(done, REDIS_TIMEOUT_MS, undefined).unref())
   try {
     const asked = ready(client).then(async () => {

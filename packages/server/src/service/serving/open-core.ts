@@ -2,6 +2,7 @@
 
 import { fileSnapshot, memoryStore, type Store } from "sluice"
 import { createRuleEngine, type EditableRuleSource } from "sluice/rules"
+import { given } from "../../config/as-options.js"
 import type { Config } from "../../config/schema.js"
 import type { Core } from "../../core.js"
 import { openRecord } from "../../record/open-record.js"
@@ -10,14 +11,17 @@ import type { Closers } from "./serve.js"
 
 /** Opens the configured store. It does not wait for Redis: while Redis is away, decisions are degraded and say so. */
 export async function openStore(config: Config["store"], watch: WatchHub): Promise<Store> {
-  const { url, maxKeys, onFull, snapshot } = config
+  const { url, maxKeys, onFull, snapshot, breaker, ...redis } = config
   if (url !== "memory") {
     const { connectRedis } = await import("sluice/redis")
-    return await connectRedis(url, { onFailure: (event) => watch.storeFailed(event) })
+    return await connectRedis(url, {
+      ...given(redis),
+      breaker: given(breaker),
+      onFailure: (event) => watch.storeFailed(event),
+    })
   }
   return memoryStore({
-    ...(maxKeys === undefined ? {} : { maxKeys }),
-    ...(onFull === undefined ? {} : { onFull }),
+    ...given({ maxKeys, onFull }),
     ...(snapshot === undefined ? {} : { snapshot: fileSnapshot(snapshot) }),
     onWarning: (warning) => watch.log.warn({ code: warning.code, error: warning.message }, "snapshot"),
   })

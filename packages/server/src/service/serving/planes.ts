@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { guardRailsOf } from "../../config/as-options.js"
 import { type Config, runsExample } from "../../config/schema.js"
 import type { RoleTokenSpec } from "../../control/api/roles.js"
 import type { Core } from "../../core.js"
@@ -148,6 +149,7 @@ async function controlPlane({ config, core, watch, readiness, ownTokens }: Plane
     maxBodyBytes: config.limits.bodyBytes,
     bodyTimeoutMs: config.limits.requestTimeout,
     replay: { maxBytes: config.limits.replayBytes, idleMs: config.limits.requestTimeout },
+    guardRails: guardRailsOf(config),
     onError: logErrors(watch),
   })
   return {

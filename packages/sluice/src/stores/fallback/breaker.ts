@@ -14,16 +14,20 @@ export interface BreakerChange {
   readonly to: BreakerState
 }
 
-export interface BreakerOptions {
-  /** A small call that succeeds if the server works. It may take at most `deadlineMs`, and can ask whether they have passed. */
-  probe: (hasExpired: () => boolean) => Promise<void>
-  deadlineMs: number
+/** When a breaker opens, and how often it probes. */
+export interface BreakerThresholds {
   /** Consecutive failures that open the breaker. Default: 3. */
   failures?: number
   /** The share of failures among the last 20 calls that opens the breaker. Default: 0.5. */
   failureRate?: number
   /** The longest pause between two probes. It grows to five times that while probes fail. Default: 100. */
   probeEveryMs?: number
+}
+
+export interface BreakerOptions extends BreakerThresholds {
+  /** A small call that succeeds if the server works. It may take at most `deadlineMs`, and can ask whether they have passed. */
+  probe: (hasExpired: () => boolean) => Promise<void>
+  deadlineMs: number
   onChange?: (change: BreakerChange) => void
   /** From 0 to below 1. Default: `Math.random`. */
   random?: () => number

@@ -1,6 +1,7 @@
 import { blockPolicy } from "../../algorithms/block.js"
 import type { TimeoutEntry } from "../../timeouts.js"
 import { Timeouts } from "../../timeouts.js"
+import type { BreakerThresholds } from "../fallback/breaker.js"
 import { Breaker } from "../fallback/breaker.js"
 import { withDeadline } from "../fallback/deadline.js"
 import { StoreFailure } from "../fallback/store-failure.js"
@@ -23,6 +24,7 @@ const SLOTS_PER_BREAKER = 1_024
 export interface BatcherOptions {
   readonly deadlineMs: number
   readonly expiry: Expiry
+  readonly breaker?: BreakerThresholds
 }
 
 const PROBE = new Namespace("probe")
@@ -53,14 +55,14 @@ export class Batcher {
   /** Calls that met a server without the script. */
   #withoutScript: Call[] = []
 
-  constructor(connection: RedisConnection, { deadlineMs, expiry }: BatcherOptions) {
+  constructor(connection: RedisConnection, { deadlineMs, expiry, breaker }: BatcherOptions) {
     this.connection = connection
     this.deadlineMs = deadlineMs
     this.expiry = expiry
     this.deadlines = new Timeouts(deadlineMs, { keepsProcessAlive: true, awaitsAnswers: true })
     const probeKeys = connection.isCluster ? clusterProbeKeys() : ["s1:probe"]
     this.breakers = probeKeys.map(
-      (key) => new Breaker({ probe: (hasExpired) => this.#probe(key, hasExpired), deadlineMs }),
+      (key) => new Breaker({ ...breaker, probe: (hasExpired) => this.#probe(key, hasExpired), deadlineMs }),
     )
   }
 

@@ -147,6 +147,11 @@ describe("redisStore refuses", () => {
     [{ time: "server" }, "OPTION_TYPE", "redisStore.time"],
     [{ clock: 5 }, "OPTION_TYPE", "redisStore.clock"],
     [{ onFailure: "log" }, "OPTION_TYPE", "redisStore.onFailure"],
+    [{ breaker: 3 }, "OPTION_TYPE", "redisStore.breaker"],
+    [{ breaker: { failure: 3 } }, "OPTION_UNKNOWN", "redisStore.breaker.failure"],
+    [{ breaker: { failures: 0 } }, "OPTION_TYPE", "redisStore.breaker.failures"],
+    [{ breaker: { failureRate: 50 } }, "OPTION_TYPE", "redisStore.breaker.failureRate"],
+    [{ breaker: { probeEvery: "often" } }, "DURATION_INVALID", "redisStore.breaker.probeEvery"],
   ])("%o with %s at %s", (options, code, place) => {
     expect(() => redisStore(silentClient(), options as object)).toThrow(
       expect.objectContaining({ code, place }),

@@ -1,29 +1,47 @@
 // Stores and clients by URL. The clients queue nothing while Redis is away, and send nothing twice.
 
 import type { Cluster, Redis } from "ioredis"
+import type { Duration } from "../../duration.js"
+import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
+import { checkFields } from "../../options.js"
 import { shardedStore } from "../sharded/sharded-store.js"
 import type { Store } from "../store.js"
 import { LAST_ERROR } from "./client.js"
 import type { RedisStoreOptions } from "./redis-store.js"
-import { RedisStore } from "./redis-store.js"
+import { REDIS_STORE_FIELDS, RedisStore } from "./redis-store.js"
 import type { RedisAddress, RedisTarget } from "./url.js"
 import { parseRedisUrl } from "./url.js"
 
-const CONNECT_TIMEOUT_MS = 1_000
-const MAX_RECONNECT_MS = 500
-/** When commands wait and nothing arrives for this long, ioredis takes the socket for dead and connects again. */
-const SOCKET_TIMEOUT_MS = 500
+/** How the client that `connectRedis` and `openRedisClient` make keeps its connection. */
+export interface RedisClientOptions {
+  /** How long a connection may take to open. Default: 1 s. */
+  connectTimeout?: Duration
+  /** While commands wait and nothing arrives for this long, the client takes the connection for dead. Default: 500 ms. */
+  socketTimeout?: Duration
+  /** The longest pause before the client connects again. Default: 500 ms. */
+  maxReconnectDelay?: Duration
+}
+
+export interface ConnectRedisOptions extends RedisStoreOptions, RedisClientOptions {}
+
+/** The options of a client in milliseconds. */
+type ClientTimes = Record<keyof RedisClientOptions, number>
+
+const DEFAULT_TIMES: ClientTimes = { connectTimeout: 1_000, socketTimeout: 500, maxReconnectDelay: 500 }
 
 /** Opens a store by URL. Needs the package ioredis. Does not wait for Redis: until it answers, decisions are degraded. */
-export async function connectRedis(url: string, options: RedisStoreOptions = {}): Promise<Store> {
+export async function connectRedis(url: string, options: ConnectRedisOptions = {}): Promise<Store> {
+  checkFields(options, [...REDIS_STORE_FIELDS, ...Object.keys(DEFAULT_TIMES)], "connectRedis")
+  const { connectTimeout, socketTimeout, maxReconnectDelay, ...storeOptions } = options
   const target = parseRedisUrl(url)
+  const times = timesOf({ connectTimeout, socketTimeout, maxReconnectDelay }, "connectRedis")
   const library = await loadClient()
   const clients: (Redis | Cluster)[] = []
   try {
-    return open(target, library, (client) => {
+    return open(target, times, library, (client) => {
       clients.push(client)
-      return owned(client, options)
+      return owned(client, storeOptions)
     })
   } catch (error) {
     // The options are wrong, and nobody else can close these clients.
@@ -36,38 +54,65 @@ export async function connectRedis(url: string, options: RedisStoreOptions = {})
  * Opens a client by URL for `redisRules`, with the settings that `connectRedis` uses. You close it. The URL of a ring gives a
  * client for its first server. Needs the package ioredis, and does not wait for Redis.
  */
-export async function openRedisClient(url: string): Promise<Redis | Cluster> {
+export async function openRedisClient(
+  url: string,
+  options: RedisClientOptions = {},
+): Promise<Redis | Cluster> {
+  checkFields(options, Object.keys(DEFAULT_TIMES), "openRedisClient")
   const target = parseRedisUrl(url)
+  const times = timesOf(options, "openRedisClient")
   const library = await loadClient()
-  const client = clientOf(target, library)
+  const client = clientOf(target, times, library)
   keepLastError(client)
   return client
 }
 
+function timesOf(
+  options: { [Name in keyof RedisClientOptions]: Duration | undefined },
+  place: string,
+): ClientTimes {
+  const times = { ...DEFAULT_TIMES }
+  for (const name of Object.keys(times) as (keyof ClientTimes)[]) {
+    const value = options[name]
+    if (value === undefined) continue
+    times[name] = Math.ceil(parseDuration(value, `${place}.${name}`))
+    // ioredis takes 0 for no time-out.
+    if (times[name] > 0) continue
+    throw new SluiceError("OPTION_TYPE", {
+      place: `${place}.${name}`,
+      expected: "must be above 0",
+      found: value,
+    })
+  }
+  return times
+}
+
 function open(
   target: RedisTarget,
+  times: ClientTimes,
   library: Awaited<ReturnType<typeof loadClient>>,
   own: (client: Redis | Cluster) => RedisStore,
 ): Store {
-  if (target.topology !== "ring") return own(clientOf(target, library))
+  if (target.topology !== "ring") return own(clientOf(target, times, library))
   return shardedStore(
     target.addresses.map((address) => ({
       name: `${address.host}:${address.port}`,
-      store: own(clientOf({ ...target, topology: "single", addresses: [address] }, library)),
+      store: own(clientOf({ ...target, topology: "single", addresses: [address] }, times, library)),
     })),
   )
 }
 
 function clientOf(
   target: RedisTarget,
+  times: ClientTimes,
   { Cluster, Redis }: Awaited<ReturnType<typeof loadClient>>,
 ): Redis | Cluster {
   if (target.topology === "cluster") {
     return new Cluster([...target.addresses], {
-      redisOptions: clientOptions(target),
-      clusterRetryStrategy: reconnectDelay,
+      redisOptions: clientOptions(target, times),
+      clusterRetryStrategy: reconnectDelay(times),
       enableOfflineQueue: false,
-      slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+      slotsRefreshTimeout: times.connectTimeout,
       // Redis may have run what was under way when a connection broke, and after 100 ms nobody waits for the rest.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
@@ -79,10 +124,10 @@ function clientOf(
   if (target.topology === "sentinel") {
     const { password, username } = target
     const sentinel = {
-      ...clientOptions(target),
+      ...clientOptions(target, times),
       sentinels: [...target.addresses],
       name: target.name as string,
-      sentinelRetryStrategy: reconnectDelay,
+      sentinelRetryStrategy: reconnectDelay(times),
       enableTLSForSentinelMode: target.tls,
       ...(password === undefined ? {} : { sentinelPassword: password }),
       ...(username === undefined ? {} : { sentinelUsername: username }),
@@ -90,19 +135,19 @@ function clientOf(
     return new Redis(sentinel)
   }
   const { host, port } = target.addresses[0] as RedisAddress
-  return new Redis({ ...clientOptions(target), host, port })
+  return new Redis({ ...clientOptions(target, times), host, port })
 }
 
-function clientOptions(target: RedisTarget) {
+function clientOptions(target: RedisTarget, times: ClientTimes) {
   return {
     db: target.database,
     ...(target.username === undefined ? {} : { username: target.username }),
     ...(target.password === undefined ? {} : { password: target.password }),
     ...(target.tls ? { tls: {} } : {}),
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-    maxLoadingRetryTime: SOCKET_TIMEOUT_MS,
-    retryStrategy: reconnectDelay,
+    connectTimeout: times.connectTimeout,
+    socketTimeout: times.socketTimeout,
+    maxLoadingRetryTime: times.socketTimeout,
+    retryStrategy: reconnectDelay(times),
     // Both would make counts jump when Redis returns.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -113,8 +158,8 @@ function clientOptions(target: RedisTarget) {
 }
 
 /** Full jitter, so that the instances of a fleet do not reconnect together. */
-function reconnectDelay(attempt: number): number {
-  return Math.ceil(Math.random() * Math.min(MAX_RECONNECT_MS, 50 * 2 ** attempt))
+function reconnectDelay({ maxReconnectDelay }: ClientTimes): (attempt: number) => number {
+  return (attempt) => Math.ceil(Math.random() * Math.min(maxReconnectDelay, 50 * 2 ** attempt))
 }
 
 /** Without a listener ioredis writes errors to the console. The calls report them. */

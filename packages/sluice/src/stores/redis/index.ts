@@ -8,6 +8,11 @@ export {
   shardedStore,
 } from "../sharded/sharded-store.js"
 export type { UserClient } from "./client.js"
-export { connectRedis, openRedisClient } from "./connect.js"
-export { type RedisStore, type RedisStoreOptions, redisStore } from "./redis-store.js"
+export {
+  type ConnectRedisOptions,
+  connectRedis,
+  openRedisClient,
+  type RedisClientOptions,
+} from "./connect.js"
+export { type BreakerSettings, type RedisStore, type RedisStoreOptions, redisStore } from "./redis-store.js"
 export { redactUrl } from "./url.js"

@@ -5,7 +5,7 @@ import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js"
-import type { BreakerState } from "../fallback/breaker.js"
+import type { BreakerState, BreakerThresholds } from "../fallback/breaker.js"
 import type { StoreFailureEvent } from "../fallback/store-guard.js"
 import { StoreGuard } from "../fallback/store-guard.js"
 import type { Group, Place } from "../sharded/across.js"
@@ -38,9 +38,32 @@ export interface RawRedisStoreOptions {
   denyCache?: boolean | Duration
   /** How often this instance tells Redis that it is alive. 0 for never: `instances` then stays 1. Default: 1 s. */
   heartbeat?: Duration
+  /** When the store stops calling a server that does not answer. */
+  breaker?: BreakerSettings
 }
 
-const RAW_REDIS_FIELDS = ["deadline", "time", "clock", "expiryBuffer", "minExpiry", "denyCache", "heartbeat"]
+/** When the breaker of a server opens, and how often it probes the server while it is open. */
+export interface BreakerSettings {
+  /** How many failures in a row open the breaker. Refused connections open it after at most 2. Default: 3. */
+  failures?: number
+  /** The share of failures among the last 20 calls that opens the breaker. Default: 0.5. */
+  failureRate?: number
+  /** The longest pause between two probes. It grows to five times that while probes fail. Default: 100 ms. */
+  probeEvery?: Duration
+}
+
+/** The options of `redisStore`. */
+export const REDIS_STORE_FIELDS = [
+  "deadline",
+  "time",
+  "clock",
+  "expiryBuffer",
+  "minExpiry",
+  "denyCache",
+  "heartbeat",
+  "breaker",
+  "onFailure",
+]
 
 export interface RedisStoreOptions extends RawRedisStoreOptions {
   /** Called for every call that Redis did not answer, with what the store did instead. */
@@ -60,7 +83,7 @@ export class RedisStore extends StoreGuard {
 
   /** Calls `onClose` when the store is closed. */
   constructor(client: UserClient, options: RedisStoreOptions, onClose?: () => void) {
-    checkFields(options, [...RAW_REDIS_FIELDS, "onFailure"], "redisStore")
+    checkFields(options, REDIS_STORE_FIELDS, "redisStore")
     checkType(options.onFailure, "redisStore.onFailure", "a function", (value) => typeof value === "function")
     const raw = new RawRedisStore(client, options, onClose)
     super(raw, options.onFailure === undefined ? {} : { onFailure: options.onFailure })
@@ -112,6 +135,7 @@ export class RawRedisStore implements Store {
         bufferMs: Math.ceil(ms("expiryBuffer", 1_000)),
         minMs: Math.max(1, Math.ceil(ms("minExpiry", 1_000))),
       },
+      breaker: thresholdsOf(options.breaker ?? {}),
     })
     this.#fleets = new Fleets(
       this.#batcher,
@@ -227,6 +251,20 @@ export class RawRedisStore implements Store {
     const first = charges[0]
     if (first !== undefined) this.#fleets.of(first.namespace).start()
   }
+}
+
+function thresholdsOf(settings: BreakerSettings): BreakerThresholds {
+  const place = "redisStore.breaker"
+  checkFields(settings, ["failures", "failureRate", "probeEvery"], place)
+  const { probeEvery, ...counts } = settings
+  checkType(counts.failures, `${place}.failures`, "an integer ≥ 1", (value) => {
+    return Number.isInteger(value) && (value as number) >= 1
+  })
+  checkType(counts.failureRate, `${place}.failureRate`, "a number above 0 and at most 1", (value) => {
+    return typeof value === "number" && value > 0 && value <= 1
+  })
+  if (probeEvery === undefined) return counts
+  return { ...counts, probeEveryMs: parseDuration(probeEvery, `${place}.probeEvery`) }
 }
 
 /** What the deny cache knows a charge by. Another cost or another limit on the same key is another entry. */
