@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { format } from "node:util"
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { compile, makeProject } from "./compile.js"
-import { type Example, examplesIn, pages, readPage } from "./examples.js"
+import { type Example, examplesIn, pages, pairsIn, readPage } from "./examples.js"
 
 // The examples' own folder for temporary files, which their output shows as /tmp.
 const folder = makeProject(realpathSync(mkdtempSync(join(tmpdir(), "sluice-docs-"))))
@@ -63,5 +63,14 @@ describe("the examples of the pages", () => {
     expect(examplesIn("page.md", page)).toEqual([
       { page: "page.md", line: 1, code: "first()", prints: "1\n2" },
     ])
+  })
+
+  it("are no pairs, which have a label", () => {
+    const page = "```ts before\nold()\n```\nand\n```ts after\nnew()\n```\n```text\na → 1\nb → 2\n```\n"
+    expect(examplesIn("page.md", page)).toEqual([])
+    expect(pairsIn("page.md", page)).toEqual([
+      { page: "page.md", line: 1, before: "old()", after: "new()", answers: ["a → 1", "b → 2"] },
+    ])
+    expect(() => pairsIn("page.md", page.replace("after", "afterwards"))).toThrow("page.md:1 needs")
   })
 })
