@@ -51,7 +51,7 @@ const versions = await inTemporaryFolder(async (folder) => {
     return options.peers ? await checkPeers(suite) : await checkRuntimes(suite)
   })
 })
-const name = options.peers ? "test:peers" : "test:runtimes"
+const name = options.peers ? "test:runtimes --peers" : "test:runtimes"
 const table = options.peers ? peersTable(list.results) : runtimesTable(list.results, versions)
 if (options.write) writeFigures(new URL("../../docs/install.md", import.meta.url), name, table)
 if (options.json) console.log(JSON.stringify({ node: process.version, versions, results: list.results }))
