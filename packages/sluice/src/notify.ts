@@ -6,7 +6,7 @@ export function notify<T>(listener: ((news: T) => unknown) | undefined, news: T)
   if (listener === undefined) return
   try {
     const answer = listener(news)
-    if (isThenable(answer)) Promise.resolve(answer).then(undefined, warn)
+    if (isThenable(answer)) Promise.resolve(answer).then(undefined, (error: unknown) => warn(error))
   } catch (error) {
     warn(error)
   }
@@ -33,6 +33,18 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   )
 }
 
-function warn(thrown: unknown): void {
-  globalThis.process?.emitWarning?.(isError(thrown) ? thrown : new Error(messageOf(thrown)))
+/** Receives warnings. `console` is one, and so are most loggers. */
+export interface Logger {
+  warn(message: string): void
+}
+
+/** Gives a warning to the logger, else to the process, else to the console. */
+export function warn(thrown: unknown, logger?: Logger): void {
+  const { process } = globalThis
+  if (logger !== undefined) notify((message: string) => logger.warn(message), messageOf(thrown))
+  else if (process?.emitWarning !== undefined) {
+    process.emitWarning(isError(thrown) ? thrown : new Error(messageOf(thrown)))
+  }
+  // biome-ignore lint/suspicious/noConsole: Workers have nothing else that shows a warning.
+  else globalThis.console?.warn(messageOf(thrown))
 }

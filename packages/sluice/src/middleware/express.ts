@@ -44,6 +44,7 @@ export const expressRequestReader: RequestReader<Request> = {
     if (trusted === true) warnOfTrust(app)
     return request.ip
   },
+  trustsProxy: ({ app }) => Boolean(app.get("trust proxy")),
   route(request) {
     const path: unknown = request.route?.path
     return typeof path === "string" ? request.baseUrl + path : undefined

@@ -5,7 +5,7 @@ import type { Admission } from "./core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
 import type { RequestReader } from "./core/request-reader.js"
-import { peerOf, rawHeadersOf, targetOf } from "./fetch/fetch-request.js"
+import { hasConnection, peerOf, rawHeadersOf, targetOf } from "./fetch/fetch-request.js"
 import {
   deniedResponse,
   goneResponse,
@@ -14,6 +14,7 @@ import {
   settleOnAbort,
   withHeaders,
 } from "./fetch/fetch-response.js"
+import { addressAdvice, platformAddress } from "./fetch/platform.js"
 import { settleOnClose } from "./node/node-http.js"
 
 export type { DecisionEvent, RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
@@ -27,9 +28,9 @@ declare module "hono" {
 
 export type HonoRateLimitOptions = RateLimitOptions<Context> & {
   /**
-   * Returns the client's address. Node, Bun and Deno pass it with the request; other runtimes need this option, for example
-   * on Workers `(c) => c.req.header("cf-connecting-ip")`. Use a header only if the proxy in front of the application always
-   * sets it: otherwise clients choose their own address.
+   * Returns the client's address. Node, Bun and Deno pass it with the request, and the middleware knows the headers of
+   * Cloudflare Workers and Vercel; other platforms need this option. Use a header only if the proxy in front of the
+   * application always sets it: otherwise clients choose their own address.
    */
   ip?: (context: Context) => string | undefined
   /** Returns the response to a denied request. The rate limit headers are added to it. */
@@ -45,7 +46,8 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
   const onDenied = options?.onDenied
   checkFunction(ip, "rateLimit.ip")
   checkFunction(onDenied, "rateLimit.onDenied")
-  const reader = ip === undefined ? honoRequestReader : { ...honoRequestReader, peer: ip }
+  const reader =
+    ip === undefined ? honoRequestReader() : { ...contextReader, peer: ip, trustsProxy: () => true }
   const limiter = new RequestLimiter<Context>(options, reader, ["ip", "onDenied"])
 
   async function deny(
@@ -134,13 +136,23 @@ async function settleAfter(
   }
 }
 
-const honoRequestReader: RequestReader<Context> = {
+/** Reads requests on the platform that runs this process. */
+function honoRequestReader(): RequestReader<Context> {
+  const ofPlatform = platformAddress()
+  return {
+    ...contextReader,
+    peer: ({ req, env }) => ofPlatform?.(req.raw) ?? peerOf(req.raw, env),
+    trustsProxy: ({ req }) => ofPlatform?.(req.raw) !== undefined,
+    addressAdvice: ({ env }) => (hasConnection(env) ? undefined : addressAdvice()),
+  }
+}
+
+const contextReader: Omit<RequestReader<Context>, "peer"> = {
   method: ({ req }) => req.method,
   target: ({ req }) => targetOf(req.url),
   headers: ({ req }) => req.raw.headers,
   rawHeaders: ({ env }) => rawHeadersOf(env),
   host: ({ req }) => req.header("host") ?? new URL(req.url).host,
-  peer: ({ req, env }) => peerOf(req.raw, env),
   // Middlewares match too. The handler is the last that takes no `next`.
   route({ req }) {
     const routes = req.matchedRoutes

@@ -78,6 +78,7 @@ const koaRequestReader: RequestReader<Context> = {
   host: (context) => nodeHostOf(context.req),
   // `app.proxy` is koa's setting for an application behind a proxy.
   ip: (context) => (context.app.proxy ? context.ip : context.socket.remoteAddress),
+  trustsProxy: (context) => context.app.proxy,
   // Part of the API of @koa/router, despite its name: it is in its types, and nothing else there tells the pattern.
   route: (context) => (typeof context._matchedRoute === "string" ? context._matchedRoute : undefined),
 }

@@ -6,6 +6,7 @@ import { getOrAdd } from "../../get-or-add.js"
 import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
 import { type CompiledLimit, compileLimits, type LimiterOptions } from "../../limiter-options.js"
+import { type Logger, warn } from "../../notify.js"
 import { checkFields, checkFunction, checkOneOf, checkType, hasMethods, isFunction } from "../../options.js"
 import { LIMIT_FIELDS } from "../../policy.js"
 import { checkIpv6Subnet } from "../../request/address/ip-key.js"
@@ -63,6 +64,8 @@ interface CommonOptions<Request> {
   contentType?: string
   /** How many requests a queueing leaky bucket may hold at once; more are denied. Default: 1,000. */
   maxHeld?: number
+  /** Receives the warnings of the middleware, like `console`. Default: process warnings. */
+  logger?: Logger
   /** Called with every decision. */
   onDecision?: (event: DecisionEvent<Request>) => void
   /** The proxies whose forwarded headers are trusted. Default: the framework's own setting, else none. */
@@ -120,6 +123,7 @@ const OTHERS = [
   "body",
   "contentType",
   "maxHeld",
+  "logger",
   "trustProxy",
   "proxyHeader",
   "limiter",
@@ -160,6 +164,7 @@ export function checkRateLimitOptions<Request>(
   checkType(checked.maxHeld, place("maxHeld"), "an integer ≥ 0", (max) => {
     return Number.isSafeInteger(max) && (max as number) >= 0
   })
+  checkType(checked.logger, place("logger"), "an object with a method warn", hasMethods("warn"))
   checkIpv6Subnet(checked.ipv6Subnet, place("ipv6Subnet"))
   checkConflicts(checked as Record<string, unknown>)
   return checked
@@ -197,7 +202,7 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
     const limiter = createLimiter(own as unknown as LimiterOptions)
     if (options.store !== undefined && options.key === undefined) {
       const { limits } = compileLimits(own as unknown as LimiterOptions)
-      warnOfSharedCounters(options.store, limits, String(options.keyBy ?? "ip"))
+      warnOfSharedCounters(options, limits)
     }
     return limiter
   } catch (error) {
@@ -218,18 +223,22 @@ const countedLimits = new WeakMap<Store, Map<string, number>>()
  * Warns of two middlewares that count the same clients in the same counters against different limits: any five requests
  * would then use up five logins a minute. Unnamed limits are counted under the length of their window, so it happens easily.
  */
-function warnOfSharedCounters(store: Store, limits: readonly CompiledLimit[], keyBy: string): void {
-  const known = getOrAdd(countedLimits, store, () => new Map())
+function warnOfSharedCounters<Request>(
+  { store, keyBy = "ip", logger }: AnyRateLimitOptions<Request>,
+  limits: readonly CompiledLimit[],
+): void {
+  const known = getOrAdd(countedLimits, store as Store, () => new Map())
   for (const { name, namespace, policy } of limits) {
-    const id = `${namespace} ${keyBy}`
+    const id = `${namespace} ${String(keyBy)}`
     const other = known.get(id)
     known.set(id, policy.limit)
     if (other === undefined || other === policy.limit) continue
-    globalThis.process?.emitWarning?.(
+    warn(
       new SluiceError("OPTION_CONFLICT", {
         place: `rateLimit.name of ${name}`,
         expected: `should be given, or prefix: another middleware uses the same counters of this store with a limit of ${other}`,
       }),
+      logger,
     )
   }
 }

@@ -5,7 +5,7 @@ import { systemClock } from "../../clock.js"
 import type { Decision } from "../../decision.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { Limiter } from "../../limiter.js"
-import { isError, messageOf, notify } from "../../notify.js"
+import { notify, warn } from "../../notify.js"
 import { compileTrustProxy } from "../../request/address/trust-proxy.js"
 import type { RuleRequest } from "../../rules/engine/rule-request.js"
 import { headerList } from "../headers/headers.js"
@@ -21,6 +21,7 @@ import {
 } from "./rate-limit-options.js"
 import { AmbiguousKey, type ClientAddress, compileKeyBy, IpKeys, ipOf } from "./request-key.js"
 import { hostOf, type RequestReader } from "./request-reader.js"
+import { RequestWarnings } from "./request-warnings.js"
 
 type MaybePromise<T> = T | Promise<T>
 
@@ -39,6 +40,7 @@ export class RequestLimiter<Request extends object> {
   readonly #keyOf: (request: Request) => MaybePromise<string | undefined> | AmbiguousKey
   /** The key of a request without one. */
   readonly #fallbackKeyOf: (request: Request) => string | undefined
+  readonly #warnings: RequestWarnings<Request>
   #hasWarned = false
 
   /** `adapterFields`: options of the framework's middleware, which checks them itself. */
@@ -65,6 +67,7 @@ export class RequestLimiter<Request extends object> {
       onError: () => {},
     }
     this.#policies = this.#context.limiter?.policies ?? []
+    this.#warnings = new RequestWarnings(this.#address, checked.logger)
     const ips = new IpKeys(this.#address, checked.ipv6Subnet)
     this.#keyOf = checked.key ?? compileKeyBy(checked.keyBy ?? "ip", reader, ips, checked.user)
     this.#fallbackKeyOf = checked.onMissingKey === "skip" ? () => undefined : (request) => ips.keyOf(request)
@@ -178,6 +181,7 @@ export class RequestLimiter<Request extends object> {
     error?: unknown,
   ): Admission<Request> {
     const decision = reserveDelay(this.#context, made, key, cost)
+    this.#warnings.examine(request, decision, key)
     const headers = this.#headers(request, decision)
     const admission = new Admission(this.#context, request, decision, headers, key, cost)
     const { onDecision } = this.#context.options
@@ -242,7 +246,7 @@ export class RequestLimiter<Request extends object> {
   #warnOnce(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    globalThis.process?.emitWarning?.(isError(error) ? error : new Error(messageOf(error)))
+    warn(error, this.#context.options.logger)
   }
 }
 

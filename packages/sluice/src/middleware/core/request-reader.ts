@@ -12,6 +12,12 @@ export interface RequestReader<Request> {
   peer(request: Request): string | undefined
   /** The client's address by the framework's own settings. Used unless `trustProxy` is given. Default: the peer. */
   ip?(request: Request): string | undefined
+  /** Whether the framework's own settings trust a proxy, or the application reads the address itself. Default: no. */
+  trustsProxy?(request: Request): boolean
+  /** How to make the client's address known, if nothing tells it here. */
+  addressAdvice?(request: Request): string | undefined
+  /** Whether one request may be counted more than once on purpose. Default: false. */
+  mayRepeat?: boolean
   /** Default: the `host` header. */
   host?(request: Request): string | undefined
   /** The pattern of the application's route: `/items/:id`. */

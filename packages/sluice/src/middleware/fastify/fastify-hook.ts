@@ -24,6 +24,8 @@ export const fastifyRequestReader: RequestReader<FastifyRequest> = {
   host: (request) => nodeHostOf(request.raw),
   // Fastify applies its own option `trustProxy`.
   ip: (request) => request.ip,
+  // Fastify sets `ips` only if its `trustProxy` is set.
+  trustsProxy: (request) => request.ips !== undefined,
   route: (request) => request.routeOptions.url,
 }
 

@@ -1,6 +1,7 @@
 // Reads what a fetch `Request` and the runtime behind it tell of a request.
 
 import type { RequestReader } from "../core/request-reader.js"
+import { addressAdvice, platformAddress } from "./platform.js"
 
 /** Returns path and query of an absolute URL, without parsing it: `/items?page=2`. */
 export function targetOf(url: string): string {
@@ -10,18 +11,30 @@ export function targetOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end)
 }
 
-/** Reads a `Request`. The client's address is not in it: the runtime passes it beside the request. */
+/**
+ * Reads a `Request`. The client's address is not in it: the runtime passes it beside the request, `ip` returns it, or the
+ * platform tells it by a header.
+ */
 export function fetchRequestReader<R extends Request>(
-  peer: (request: R) => string | undefined,
-  rawHeaders: (request: R) => readonly string[] | undefined,
+  infoOf: (request: R) => unknown,
+  ip: ((request: R, info: unknown) => string | undefined) | undefined,
 ): RequestReader<R> {
+  const ofPlatform = platformAddress()
+  const reader = {
+    method: (request: R) => request.method,
+    target: (request: R) => targetOf(request.url),
+    headers: (request: R) => request.headers,
+    rawHeaders: (request: R) => rawHeadersOf(infoOf(request)),
+    host: (request: R) => request.headers.get("host") ?? new URL(request.url).host,
+  }
+  if (ip !== undefined) {
+    return { ...reader, peer: (request) => ip(request, infoOf(request)), trustsProxy: () => true }
+  }
   return {
-    method: (request) => request.method,
-    target: (request) => targetOf(request.url),
-    headers: (request) => request.headers,
-    rawHeaders,
-    host: (request) => request.headers.get("host") ?? new URL(request.url).host,
-    peer,
+    ...reader,
+    peer: (request) => ofPlatform?.(request) ?? peerOf(request, infoOf(request)),
+    trustsProxy: (request) => ofPlatform?.(request) !== undefined,
+    addressAdvice: (request) => (hasConnection(infoOf(request)) ? undefined : addressAdvice()),
   }
 }
 
@@ -37,7 +50,7 @@ interface Connection {
 
 /**
  * Returns the peer's address from what the runtime passes beside the request: the second argument of a handler, or hono's
- * `env`. Returns undefined when it is not there. Headers are never used, because any client can send them.
+ * `env`. Returns undefined when it is not there.
  */
 export function peerOf(request: Request, info: unknown): string | undefined {
   const connection = connectionOf(info)
@@ -46,6 +59,14 @@ export function peerOf(request: Request, info: unknown): string | undefined {
   if (typeof incoming === "object") return text(incoming?.socket?.remoteAddress)
   if (typeof remoteAddr === "object") return text(remoteAddr?.hostname)
   return typeof connection.requestIP === "function" ? text(connection.requestIP(request)?.address) : undefined
+}
+
+/** Whether the runtime has passed its connection. The address may be missing all the same: the client may have left. */
+export function hasConnection(info: unknown): boolean {
+  const connection = connectionOf(info)
+  return ["incoming", "remoteAddr", "requestIP"].some(
+    (name) => connection !== undefined && name in connection,
+  )
 }
 
 /** Returns the header lines as sent, if the runtime passes them: Node does, through @hono/node-server. */

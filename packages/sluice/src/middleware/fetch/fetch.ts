@@ -4,7 +4,7 @@ import { checkFunction } from "../../options.js"
 import type { Admission, Ending } from "../core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
-import { fetchRequestReader, peerOf, rawHeadersOf } from "./fetch-request.js"
+import { fetchRequestReader } from "./fetch-request.js"
 import {
   deniedResponse,
   goneResponse,
@@ -19,10 +19,9 @@ export type { DecisionEvent, RateLimitOptions, RequestDecision } from "../core/r
 
 export type FetchRateLimitOptions<R extends Request = Request> = RateLimitOptions<R> & {
   /**
-   * Returns the client's address. Deno, Bun and @hono/node-server pass it beside the request; other runtimes need this
-   * option, for example on Workers `(request) => request.headers.get("cf-connecting-ip") ?? undefined`. Use a header only if
-   * the proxy in front of the application always sets it: otherwise clients choose their own address. `info` is what was
-   * passed beside the request.
+   * Returns the client's address. Deno, Bun and @hono/node-server pass it beside the request, and the middleware knows the
+   * headers of Cloudflare Workers and Vercel; other platforms need this option. Use a header only if the proxy in front of the
+   * application always sets it: otherwise clients choose their own address. `info` is what was passed beside the request.
    */
   ip?: (request: R, info: unknown) => string | undefined
   /** Returns the response to a denied request. The rate limit headers are added to it. */
@@ -57,16 +56,11 @@ export interface FetchAdmission {
 export function rateLimit<R extends Request = Request>(
   options: FetchRateLimitOptions<R>,
 ): (request: R, info?: unknown) => Promise<FetchAdmission> {
-  const ip: unknown = options?.ip
   const onDenied = options?.onDenied
-  checkFunction(ip, "rateLimit.ip")
+  checkFunction(options?.ip, "rateLimit.ip")
   checkFunction(onDenied, "rateLimit.onDenied")
   const infos = new WeakMap<R, unknown>()
-  const readPeer = options?.ip ?? peerOf
-  const reader = fetchRequestReader<R>(
-    (request) => readPeer(request, infos.get(request)),
-    (request) => rawHeadersOf(infos.get(request)),
-  )
+  const reader = fetchRequestReader<R>((request) => infos.get(request), options?.ip)
   const limiter = new RequestLimiter<R>(options, reader, ["ip", "onDenied"])
 
   async function denied(admission: Admission<R>): Promise<Response> {

@@ -109,6 +109,9 @@ const nestRequestReader: RequestReader<object> = {
   peer: (request) => readerOf(request).peer(request),
   host: (request) => readerOf(request).host?.(request),
   ip: (request) => readerOf(request).ip?.(request),
+  trustsProxy: (request) => readerOf(request).trustsProxy?.(request) === true,
+  // A GraphQL request calls many handlers. Guards never count one call twice.
+  mayRepeat: true,
   route: (request) => readerOf(request).route?.(request),
 }
 
