@@ -1,9 +1,11 @@
 import express from "express"
 import { type Options, rateLimit, type Store } from "express-rate-limit"
-import { afterEach, expect, it } from "vitest"
+import { Redis } from "ioredis"
+import { afterEach, expect, it, vi } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
 import { listenOnLoopback } from "../../outgoing/loopback.test-support.js"
-import { memoryStore } from "../../stores/memory/memory-store.js"
+import { type MemoryStore, memoryStore } from "../../stores/memory/memory-store.js"
+import { redisStore } from "../../stores/redis/index.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import type { RunningApp } from "../suite/adapter-suite.test-support.js"
 import { expressRateLimitStore } from "./express-rate-limit-store.js"
@@ -102,6 +104,56 @@ it("resets all keys only in its own store", async () => {
   const given = expressRateLimitStore({ store: memoryStore() })
   expect(given.resetAll).toBeUndefined()
   expect(given.localKeys).toBe(false)
+})
+
+it.each([[7], [""], [undefined]])("counts the key %j like any other", async (key) => {
+  const store = expressRateLimitStore()
+  const url = await serve(store, { keyGenerator: () => key as string })
+  expect(await statuses(url, 3)).toEqual([200, 200, 429])
+  await store.resetKey(key as string)
+  expect(await statuses(url, 1)).toEqual([200])
+})
+
+it("names separate counters apart, so that express-rate-limit sees no false double count", async () => {
+  const errors = vi.spyOn(console, "error").mockImplementation(() => undefined)
+  const codesOf = async (...limits: { windowMs: number; store: MemoryStore }[]) => {
+    const app = express()
+    for (const { windowMs, store } of limits) {
+      app.use(rateLimit({ windowMs, store: expressRateLimitStore({ store }) }))
+    }
+    const running = await listenOnLoopback(app)
+    apps.push(running)
+    await fetch(running.url)
+    return errors.mock.calls.splice(0).map(([error]) => (error as { code?: unknown }).code)
+  }
+  const [first, second] = [memoryStore(), memoryStore()]
+  const apart = [
+    { windowMs: 60_000, store: first },
+    { windowMs: 60_000, store: second },
+    { windowMs: 90_000, store: first },
+  ]
+  expect(await codesOf(...apart)).toEqual([])
+  expect(await codesOf(...apart, { windowMs: 60_000, store: first })).toEqual(["ERR_ERL_DOUBLE_COUNT"])
+  errors.mockRestore()
+})
+
+it.each([0, -1, Number.NaN, "1m", 1e15])("refuses the window %j at the start", (windowMs) => {
+  expect(() => expressRateLimitStore().init({ windowMs: windowMs as number })).toThrow(
+    /^rateLimit\.windowMs: must be a number of milliseconds.*\[WINDOW_INVALID\]$/,
+  )
+})
+
+it("refuses a store or a Redis client in place of options, and says what to write", () => {
+  const client = new Redis({ lazyConnect: true })
+  for (const [given, instead] of [
+    [memoryStore(), "takes options, not a store: write expressRateLimitStore({ store })"],
+    [redisStore(client), "takes options, not a store: write expressRateLimitStore({ store })"],
+    [client, "not a Redis client: write expressRateLimitStore({ store: redisStore(client) })"],
+    [{ store: client }, "expressRateLimitStore.store: must be a store: write store: redisStore(client)"],
+  ] as const) {
+    expect(() => expressRateLimitStore(given as object)).toThrow(instead)
+  }
+  client.disconnect()
 })
 
 it("refuses unknown options", () => {

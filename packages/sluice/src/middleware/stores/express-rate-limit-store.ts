@@ -1,11 +1,13 @@
-import { checkFields } from "../../options.js"
-import { COUNTER_FIELDS, type CounterOptions, checkCounterOptions, WindowCounter } from "./window-counter.js"
+import { getOrAdd } from "../../get-or-add.js"
+import type { Store } from "../../stores/store.js"
+import { type CounterOptions, checkCounterOptions, WindowCounter } from "./window-counter.js"
 
 export type ExpressRateLimitStoreOptions = CounterOptions
 
 /** The `Store` of express-rate-limit, declared here so that the package need not be installed. */
 export interface ExpressRateLimitStore {
   readonly localKeys: boolean
+  /** Names the counters: express-rate-limit warns of a request that is counted twice under one name. */
   readonly prefix: string
   init(options: { readonly windowMs: number }): void
   increment(key: string): Promise<{ totalHits: number; resetTime: Date | undefined }>
@@ -22,15 +24,17 @@ export interface ExpressRateLimitStore {
  * Each limiter that shares a store needs its own `prefix`.
  */
 export function expressRateLimitStore(options: ExpressRateLimitStoreOptions = {}): ExpressRateLimitStore {
-  checkFields(options, COUNTER_FIELDS, "expressRateLimitStore")
   checkCounterOptions(options, "expressRateLimitStore")
   const prefix = options.prefix ?? "sluice-erl"
   const counter = new WindowCounter({ ...options, prefix })
   let windowMs = 60_000
   return {
     localKeys: counter.isLocal,
-    prefix,
+    get prefix() {
+      return `${prefix}:${storeNumber(options.store)}:${windowMs}`
+    },
     init(settings) {
+      counter.checkWindow(settings.windowMs, "rateLimit.windowMs")
       windowMs = settings.windowMs
     },
     async increment(key) {
@@ -46,4 +50,12 @@ export function expressRateLimitStore(options: ExpressRateLimitStoreOptions = {}
     shutdown: () => counter.close(),
     ...(counter.isLocal ? { resetAll: () => counter.resetAll() } : {}),
   }
+}
+
+const storeNumbers = new WeakMap<Store, number>()
+let lastStoreNumber = 0
+
+/** Tells stores apart by number: the same prefix names other counters in another store. */
+function storeNumber(store: Store | undefined): number {
+  return store === undefined ? 0 : getOrAdd(storeNumbers, store, () => ++lastStoreNumber)
 }

@@ -103,3 +103,9 @@ it("drops each request from the window on its own when there is no block", async
 it("refuses an algorithm that delays requests, which the throttler's guard cannot", () => {
   expect(() => throttlerStorage({ algorithm: "leaky-bucket" as never })).toThrow(/throttlerStorage.algorithm/)
 })
+
+it("refuses a store in place of options", () => {
+  expect(() => throttlerStorage(memoryStore() as object)).toThrow(
+    "throttlerStorage: takes options, not a store: write throttlerStorage({ store })",
+  )
+})

@@ -1,13 +1,8 @@
 import type { AlgorithmName } from "../../algorithms/algorithm.js"
 import { createLimiter } from "../../limiter.js"
-import { checkFields, checkOneOf } from "../../options.js"
+import { checkOneOf } from "../../options.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
-import {
-  COUNTER_FIELDS,
-  type CounterOptions,
-  checkCounterOptions,
-  LimitersByWindow,
-} from "./window-counter.js"
+import { type CounterOptions, checkCounterOptions, LimitersByWindow } from "./window-counter.js"
 
 export interface ThrottlerStorageOptions extends CounterOptions {
   /** Default: `"sliding-window-log"`, like the throttler's own storage. */
@@ -29,8 +24,7 @@ export interface SluiceThrottlerStorage {
 
 /** A storage for @nestjs/throttler: `ThrottlerModule.forRoot({ throttlers, storage: throttlerStorage({ store }) })`. */
 export function throttlerStorage(options: ThrottlerStorageOptions = {}): SluiceThrottlerStorage {
-  checkFields(options, [...COUNTER_FIELDS, "algorithm"], "throttlerStorage")
-  checkCounterOptions(options, "throttlerStorage")
+  checkCounterOptions(options, "throttlerStorage", ["algorithm"])
   checkOneOf(options.algorithm, ALGORITHMS, "throttlerStorage.algorithm")
   const { store = memoryStore(), prefix = "sluice-nest", onStoreFailure = "local" } = options
   const algorithm = options.algorithm ?? "sliding-window-log"

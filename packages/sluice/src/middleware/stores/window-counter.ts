@@ -2,9 +2,10 @@
 // the limiter that asks decides, and nothing is denied here.
 
 import type { Decision } from "../../decision.js"
+import { SluiceError } from "../../errors.js"
 import { getOrCache } from "../../get-or-add.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
-import { checkOneOf, checkType, hasMethods, isFilledText } from "../../options.js"
+import { checkFields, checkOneOf, checkType, hasMethods, isFilledText } from "../../options.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Degraded, Store } from "../../stores/store.js"
 
@@ -17,17 +18,41 @@ export interface CounterOptions {
   onStoreFailure?: Degraded
 }
 
-export const COUNTER_FIELDS = ["store", "prefix", "onStoreFailure"] as const
+const COUNTER_FIELDS = ["store", "prefix", "onStoreFailure"]
 
 export interface WindowCount {
   readonly count: number
   /** Until the window ends; 0 when it has not begun. */
   readonly resetAfterMs: number
   readonly resetAt: number
+  /** Whether the key is blocked. It was not counted then. */
+  readonly isBlocked: boolean
 }
 
-export function checkCounterOptions(options: CounterOptions, place: string): void {
-  checkType(options.store, `${place}.store`, "a store", hasMethods("check", "charge", "refund", "reset"))
+const isStore = hasMethods("check", "charge", "refund", "reset")
+/** What ioredis, iovalkey and node-redis have in common. */
+const isRedisClient = hasMethods("sendCommand", "eval")
+
+/** Throws for the first invalid option of the function `place`, and for a store or a client in place of the options. */
+export function checkCounterOptions(
+  options: CounterOptions,
+  place: string,
+  ownFields: readonly string[] = [],
+): void {
+  for (const [isIt, what, instead] of [
+    [isStore, "a store", "{ store }"],
+    [isRedisClient, "a Redis client", "{ store: redisStore(client) }"],
+  ] as const) {
+    if (!isIt(options)) continue
+    throw new SluiceError("OPTION_TYPE", {
+      place,
+      expected: `takes options, not ${what}: write ${place}(${instead})`,
+    })
+  }
+  checkFields(options, [...COUNTER_FIELDS, ...ownFields], place)
+  const { store } = options
+  const expected = isRedisClient(store) ? "a store: write store: redisStore(client)" : "a store"
+  checkType(store, `${place}.store`, expected, isStore)
   checkType(options.prefix, `${place}.prefix`, "a string that is not empty", isFilledText)
   checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], `${place}.onStoreFailure`)
 }
@@ -77,25 +102,44 @@ export class WindowCounter {
     )
   }
 
+  /** Throws if a window has no valid length. `place` is its name in the limiter that asks. */
+  checkWindow(windowMs: unknown, place: string): void {
+    if (typeof windowMs === "number" && windowMs > 0) {
+      try {
+        this.#limiters.of(windowMs)
+        return
+      } catch (error) {
+        if (!(error instanceof SluiceError)) throw error
+      }
+    }
+    const expected = "must be a number of milliseconds above 0, and at most 10 years"
+    throw new SluiceError("WINDOW_INVALID", { place, expected, found: windowMs })
+  }
+
   /** Whether the counters are in a memory store that nobody else uses. */
   get isLocal(): boolean {
     return this.#ownsStore
   }
 
-  async increment(key: string, windowMs: number): Promise<WindowCount> {
-    return this.#countOf(await this.#limiters.of(windowMs).check(key))
+  async increment(key: unknown, windowMs: number): Promise<WindowCount> {
+    return this.#countOf(await this.#limiters.of(windowMs).check(textOf(key)))
   }
 
-  async read(key: string, windowMs: number): Promise<WindowCount> {
-    return this.#countOf(await this.#limiters.of(windowMs).peek(key))
+  async read(key: unknown, windowMs: number): Promise<WindowCount> {
+    return this.#countOf(await this.#limiters.of(windowMs).peek(textOf(key)))
   }
 
-  async decrement(key: string, windowMs: number): Promise<void> {
-    await this.#limiters.of(windowMs).refund(key)
+  async decrement(key: unknown, windowMs: number): Promise<void> {
+    await this.#limiters.of(windowMs).refund(textOf(key))
   }
 
-  async reset(key: string, windowMs: number): Promise<void> {
-    await this.#limiters.of(windowMs).reset(key)
+  async reset(key: unknown, windowMs: number): Promise<void> {
+    await this.#limiters.of(windowMs).reset(textOf(key))
+  }
+
+  /** Blocks a key for `durationMs` from now, in windows of every length. */
+  async block(key: unknown, windowMs: number, durationMs: number): Promise<void> {
+    await this.#limiters.of(windowMs).block(textOf(key), durationMs)
   }
 
   /** Resets all keys. Only for its own store: a store from the options may hold the counters of others. */
@@ -110,10 +154,15 @@ export class WindowCounter {
     if (this.#ownsStore) await this.#store.close()
   }
 
-  #countOf({ degraded, remaining, resetAfterMs, resetAt }: Decision): WindowCount {
+  #countOf({ degraded, deniedBy, remaining, resetAfterMs, resetAt }: Decision): WindowCount {
     // A local decision is about this instance's share. Each of the other instances may have seen as many requests.
     const instances = degraded === "local" ? (this.#store.instances ?? 1) : 1
     const count = instances * (Math.floor(UNREACHABLE_LIMIT / instances) - remaining)
-    return { count, resetAfterMs, resetAt }
+    return { count, resetAfterMs, resetAt, isBlocked: deniedBy === "block" }
   }
+}
+
+/** Other limiters take any value as a key, also an empty one; limiters here take text that is not empty. */
+function textOf(key: unknown): string {
+  return `:${String(key)}`
 }
