@@ -29,7 +29,7 @@ export function authRoute(core: Core, trustedProxies: readonly string[] | undefi
 function authAnswer(decision: RuleDecision, deny: number | undefined): Answer {
   const headers = decisionHeaders(decision)
   if (decision.allowed) return { status: 200, type: "text/plain", body: "", headers }
-  const { status, contentType, body } = deniedAnswer({}, undefined, decision)
+  const { status, contentType, body } = deniedAnswer({}, decision)
   return { status: deny ?? status, type: contentType, body, headers }
 }
 

@@ -83,6 +83,6 @@ function responseOf({ decision }: Explanation): object {
   const list = decisionHeaders(decision)
   const headers = list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1] as string]] : []))
   if (decision.allowed) return { status: 200, headers }
-  const { status, contentType, body } = deniedAnswer({}, undefined, decision)
+  const { status, contentType, body } = deniedAnswer({}, decision)
   return { status, headers: [...headers, ["content-type", contentType]], body }
 }

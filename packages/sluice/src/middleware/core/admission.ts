@@ -1,11 +1,11 @@
 // One request that a middleware or the gateway has decided about: from its decision to the end of its response.
 
 import type { Limiter } from "../../limiter.js"
-import { notify } from "../../notify.js"
+import { warn } from "../../notify.js"
 import type { HeaderSource } from "../../request/header-source.js"
 import type { DelayQueue } from "./delay-queue.js"
 import { type DeniedAnswer, deniedAnswer } from "./denied-answer.js"
-import type { AnyRateLimitOptions, RequestDecision, RequestRules } from "./rate-limit-options.js"
+import type { AnyRateLimitOptions, DeniedBody, RequestDecision, RequestRules } from "./rate-limit-options.js"
 
 /** How a request ended: with the status of its response, or without a response. */
 export type Ending = number | "aborted" | "error"
@@ -55,9 +55,11 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
   readonly key: string | undefined
   readonly cost: number
   readonly #context: AdmissionContext<Request>
+  readonly #body: DeniedBody | undefined
   #isRefunded = false
   #isSettled = false
 
+  /** `body` is that of a denial, as the options say. */
   constructor(
     context: AdmissionContext<Request>,
     request: Request,
@@ -65,8 +67,10 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
     headers: readonly string[],
     key: string | undefined,
     cost: number,
+    body?: DeniedBody,
   ) {
     this.#context = context
+    this.#body = body
     this.request = request
     this.decision = decision
     this.headers = headers
@@ -81,7 +85,8 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
   /** The response to a denied request; undefined when it is allowed. Built on each access: applications may have their own. */
   get denied(): DeniedAnswer | undefined {
     if (this.decision.allowed) return undefined
-    return deniedAnswer(this.#context.options, this.request, this.decision)
+    const { status, contentType } = this.#context.options
+    return deniedAnswer({ status, contentType, body: this.#body }, this.decision)
   }
 
   /** How long to delay the request. When it is not 0, call `delay` before the request goes on. */
@@ -111,9 +116,16 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
   settle(ending: Ending, headers?: HeaderSource, trailers?: HeaderSource): void {
     if (this.#isSettled || !this.mustSettle) return
     this.#isSettled = true
+    const isSuccess = this.#isSuccess(ending)
+    if (typeof isSuccess === "boolean") this.#settleAs(isSuccess, ending, headers, trailers)
+    else void isSuccess.then((known) => this.#settleAs(known, ending, headers, trailers))
+  }
+
+  #settleAs(isSuccess: boolean, ending: Ending, headers?: HeaderSource, trailers?: HeaderSource): void {
     const decision: RequestDecision = this.decision
-    const { rules, onError } = this.#context
-    if (this.#isForgiven(ending)) this.#refund()
+    const { options, rules, onError } = this.#context
+    const isForgiven = isSuccess ? options.skipSuccessfulRequests : options.skipFailedRequests
+    if (isForgiven === true) this.#refund()
     else if (typeof ending === "number" && "reason" in decision)
       rules?.settle?.(decision, { status: ending, headers, trailers }).catch(onError)
   }
@@ -123,17 +135,21 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
     return skipFailedRequests === true || skipSuccessfulRequests === true
   }
 
-  #isForgiven(ending: Ending): boolean {
-    const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = this.#context.options
-    let isSuccess = typeof ending === "number" && ending < 400
-    if (typeof ending === "number" && requestWasSuccessful !== undefined) {
-      // This runs when the response closes, where an error would be uncaught: `notify` turns it into a warning.
-      notify((status: number) => {
-        isSuccess = requestWasSuccessful(this.request, status)
-        return isSuccess
-      }, ending)
+  /** An error of the application's function becomes a warning: this runs when the response closes, where nobody catches it. */
+  #isSuccess(ending: Ending): boolean | Promise<boolean> {
+    if (typeof ending !== "number") return false
+    const { options } = this.#context
+    const byStatus = ending < 400
+    const onError = (error: unknown): boolean => {
+      warn(error, options.logger)
+      return byStatus
     }
-    return (isSuccess ? skipSuccessfulRequests : skipFailedRequests) === true
+    try {
+      const own = options.requestWasSuccessful?.(this.request, ending)
+      return typeof own === "object" ? Promise.resolve(own).catch(onError) : (own ?? byStatus)
+    } catch (error) {
+      return onError(error)
+    }
   }
 
   get #isChargedByResponse(): boolean {

@@ -1,5 +1,5 @@
 import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody, problemOf } from "./problem.js"
-import type { AnyRateLimitOptions, DeniedBody, RequestDecision } from "./rate-limit-options.js"
+import type { DeniedBody, RequestDecision } from "./rate-limit-options.js"
 
 /** A complete response to a denied request. */
 export interface DeniedAnswer {
@@ -8,19 +8,21 @@ export interface DeniedAnswer {
   readonly contentType: string
 }
 
+/** What the options say about the response to a denied request. */
+export interface DeniedOptions {
+  readonly status?: number | undefined
+  readonly body?: DeniedBody | undefined
+  readonly contentType?: string | undefined
+}
+
 /** Builds the response to a denied request: from the options, else from the rule that denied, else a problem. */
-export function deniedAnswer<Request>(
-  options: AnyRateLimitOptions<Request>,
-  request: Request,
-  decision: RequestDecision,
-): DeniedAnswer {
+export function deniedAnswer(options: DeniedOptions, decision: RequestDecision): DeniedAnswer {
   if (decision.ambiguous !== undefined) return ambiguousKey(decision.ambiguous)
   const rule = "reason" in decision ? decision : undefined
   if (rule?.reason === "bad-path") return badPath
   const response = rule?.response
   const status = options.status ?? response?.status ?? 429
-  const { body } = options
-  const text = (typeof body === "function" ? body(request, decision) : body) ?? response?.body
+  const text = options.body ?? response?.body
   if (text !== undefined) return answerWith(text, status, options.contentType ?? response?.contentType)
   const problem = denialProblem(decision, { status, rule: rule?.rule })
   return { status, body: problemBody(problem), contentType: PROBLEM_CONTENT_TYPE }

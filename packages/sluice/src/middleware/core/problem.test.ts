@@ -14,6 +14,7 @@ describe("denialProblem", () => {
       status: 429,
       detail: "Try again in 12 seconds.",
       "violated-policies": ["per-minute"],
+      retryAfter: 12,
       retryAfterMs: 11_000.001,
       rule: "login",
     })
@@ -71,6 +72,7 @@ describe("denialProblem", () => {
       status: 503,
       detail: "No request can be allowed now. Try again in 1 second.",
       "violated-policies": [],
+      retryAfter: 1,
       retryAfterMs: 900,
     })
     expect(denialProblem({ retryAfterMs: 900, deniedBy: "5/1m", degraded: "local" }).type).toBe(

@@ -22,6 +22,11 @@ export interface Problem {
 export interface DenialProblem extends Problem {
   /** The names of the limits that deny. Empty when the key is blocked, or when the store is unavailable. */
   readonly "violated-policies": readonly string[]
+  /** Of the tightest limit. Missing when no limit denies. */
+  readonly limit?: number
+  readonly remaining?: number
+  /** Whole seconds, as in the header `retry-after`. Missing for a cost that can never fit. */
+  readonly retryAfter?: number
   /** Exact, unlike the whole seconds of `retry-after`. `"never"` for a cost that can never fit. */
   readonly retryAfterMs: number | "never"
   readonly rule?: string
@@ -29,6 +34,8 @@ export interface DenialProblem extends Problem {
 
 /** What a problem says of a denial. Every `Decision` has these fields. */
 export interface Denial {
+  readonly limit?: number
+  readonly remaining?: number
   readonly retryAfterMs: number
   readonly deniedBy?: string | undefined
   readonly degraded?: string | undefined
@@ -44,7 +51,7 @@ export interface DenialOptions {
 
 /** Builds the problem of a denied request. */
 export function denialProblem(denial: Denial, options: DenialOptions = {}): DenialProblem {
-  const { retryAfterMs, deniedBy, degraded } = denial
+  const { limit, remaining, retryAfterMs, deniedBy, degraded } = denial
   const { status = 429, rule } = options
   // The store is unavailable and the limit denies in that case: nobody exceeded a quota.
   const unavailable = degraded === "deny"
@@ -56,14 +63,27 @@ export function denialProblem(denial: Denial, options: DenialOptions = {}): Deni
     status,
     detail: unavailable ? `No request can be allowed now. ${advice(retryAfterMs)}` : advice(retryAfterMs),
     "violated-policies": unavailable ? [] : (denying ?? single),
+    ...finite({ limit, remaining, retryAfter: secondsOf(retryAfterMs) }),
     retryAfterMs: retryAfterMs === Infinity ? "never" : retryAfterMs,
     ...(rule === undefined ? {} : { rule }),
   }
 }
 
+/** Whole seconds, at least 1. */
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
+}
+
+/** The numbers that JSON can express. */
+function finite(numbers: Readonly<Record<string, number | undefined>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(numbers).filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
+  )
+}
+
 function advice(retryAfterMs: number): string {
   if (retryAfterMs === Infinity) return "This request costs more than its limit can ever allow."
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  const seconds = secondsOf(retryAfterMs)
   return `Try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}.`
 }
 

@@ -1,6 +1,7 @@
 // The options that every middleware takes.
 
 import type { Decision } from "../../decision.js"
+import { formatDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { getOrAdd } from "../../get-or-add.js"
 import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
@@ -53,13 +54,13 @@ interface CommonOptions<Request> {
   /** Requests that succeed do not count: the charge is refunded on a status below 400. */
   skipSuccessfulRequests?: boolean
   /** What these two options call a success. Default: a status below 400. */
-  requestWasSuccessful?: (request: Request, status: number) => boolean
+  requestWasSuccessful?: (request: Request, status: number) => boolean | Promise<boolean>
   /** The style of the rate limit headers. Default: `"both"`, or what the rule says. */
   headers?: HeaderStyle
   /** The status of a denial. Default: 429. */
   status?: number
   /** The body of a denial: a text, or an object for JSON. Default: a problem in `application/problem+json`. */
-  body?: DeniedBody | ((request: Request, decision: RequestDecision) => DeniedBody)
+  body?: DeniedBody | ((request: Request, decision: RequestDecision) => DeniedBody | Promise<DeniedBody>)
   /** The content type of `body`. Default: plain text for a text, JSON for an object. */
   contentType?: string
   /** How many requests a queueing leaky bucket may hold at once; more are denied. Default: 1,000. */
@@ -87,6 +88,16 @@ interface KeyOptions<Request> {
   ipv6Subnet?: number
 }
 
+/** Returns the limit for a request: an integer ≥ 1, or Infinity if the request is not limited. */
+export type LimitOf<Request> = (request: Request) => number | Promise<number>
+
+type OneLimit<Request> = Omit<Extract<LimiterOptions, { limits?: never }>, "limit"> & {
+  /** Units per window, or a function of the request, for example by the plan of its user. */
+  limit: number | LimitOf<Request>
+}
+
+type SeveralLimits = Extract<LimiterOptions, { limits: unknown }>
+
 interface GivenLimiter {
   /** A limiter of your own, to share it or to reset its keys. */
   limiter: Limiter
@@ -103,14 +114,14 @@ interface GivenEngine<Request> {
 
 /** One limit, several limits, a limiter or a rule engine, and how requests are counted. */
 export type RateLimitOptions<Request> = CommonOptions<Request> &
-  ((KeyOptions<Request> & (LimiterOptions | GivenLimiter)) | GivenEngine<Request>)
+  ((KeyOptions<Request> & (OneLimit<Request> | SeveralLimits | GivenLimiter)) | GivenEngine<Request>)
 
 /** All options in one type, to read them after they were checked. */
 export type AnyRateLimitOptions<Request> = CommonOptions<Request> &
   KeyOptions<Request> &
   Partial<GivenLimiter> &
   Partial<GivenEngine<Request>> &
-  Partial<Pick<LimiterOptions, "clock" | "store">>
+  Partial<Pick<OneLimit<Request>, "clock" | "store" | "limit">>
 
 const LIMITER_FIELDS = [...LIMIT_FIELDS, "limits", "store", "clock", "prefix", "onStoreFailure"] as const
 const KEY_FIELDS = ["key", "keyBy", "onMissingKey", "ipv6Subnet"] as const
@@ -198,6 +209,11 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
   const own = Object.fromEntries(
     LIMITER_FIELDS.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
   )
+  if (isFunction(own.limit)) {
+    // Each check gives the limit. The name, which is in headers, contains no limit then.
+    own.limit = 1
+    own.name ??= typeof own.window === "number" ? formatDuration(own.window) : own.window
+  }
   try {
     const limiter = createLimiter(own as unknown as LimiterOptions)
     if (options.store !== undefined && options.key === undefined) {

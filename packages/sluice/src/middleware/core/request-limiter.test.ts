@@ -332,3 +332,8 @@ it("closes the limiter that it created, and no other", async () => {
   expect(admit(own).decision.degraded).toBe("allow")
   expect(warn).toHaveBeenCalledOnce()
 })
+
+it.each([0, 1.5, Number.NaN, "5", undefined])("throws when a limit function returns %j", (found) => {
+  const limiter = limiterWith({ limit: () => found as number, window: "1m" })
+  expect(() => limiter.admit({})).toThrow("rateLimit.limit: must return an integer ≥ 1")
+})

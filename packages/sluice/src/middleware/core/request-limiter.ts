@@ -3,6 +3,8 @@
 import { checkKey, costOf } from "../../call-options.js"
 import { systemClock } from "../../clock.js"
 import type { Decision } from "../../decision.js"
+import { SluiceError } from "../../errors.js"
+import { getOrCache } from "../../get-or-add.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { Limiter } from "../../limiter.js"
 import { notify, warn } from "../../notify.js"
@@ -29,12 +31,26 @@ const DEFAULT_MAX_HELD = 1_000
 /** The `retryAfterMs` of a denial because the store threw an error. Nobody knows when the store recovers. */
 const STORE_FAILURE_RETRY_MS = 1_000
 const NO_HEADERS: readonly string[] = []
+/** How many limits of a `limit` function have their header texts cached. Applications have a handful of plans. */
+const MAX_LIMITS = 1_024
+
+/** What to ask the limiter or the engine about a request. */
+interface Asked {
+  /** Undefined when rules decide. */
+  readonly key: string | undefined
+  /** Undefined for the default. */
+  readonly cost: number | undefined
+  /** Of a `limit` function. */
+  readonly limit?: number
+}
 
 /** Limits the requests of one middleware. It returns promises only where something has to be waited for. */
 export class RequestLimiter<Request extends object> {
   readonly #context: AdmissionContext<Request>
   /** Of the limiter, read once: `limiter.policies` is a new array each time, and header texts are cached by the array. */
   readonly #policies: readonly HeaderPolicy[]
+  /** The same for each limit that a `limit` function has returned. */
+  readonly #policiesByLimit = new Map<number, readonly HeaderPolicy[]>()
   readonly #reader: RequestReader<Request>
   readonly #address: ClientAddress<Request>
   readonly #keyOf: (request: Request) => MaybePromise<string | undefined> | AmbiguousKey
@@ -112,44 +128,47 @@ export class RequestLimiter<Request extends object> {
     return fallback === undefined ? undefined : this.#findCost(request, fallback)
   }
 
-  #findCost(request: Request, key: string | undefined): MaybePromise<Admission<Request>> {
+  #findCost(request: Request, key: string | undefined): MaybePromise<Admission<Request> | undefined> {
     const { cost } = this.#context.options
-    if (typeof cost !== "function") return this.#check(request, key, cost)
-    return after(cost(request), (units) => this.#check(request, key, costOf(units)))
+    if (typeof cost !== "function") return this.#findLimit(request, key, cost)
+    return after(cost(request), (units) => this.#findLimit(request, key, costOf(units)))
   }
 
-  #check(
+  #findLimit(
     request: Request,
     key: string | undefined,
     cost: number | undefined,
-  ): MaybePromise<Admission<Request>> {
+  ): MaybePromise<Admission<Request> | undefined> {
+    const { limit } = this.#context.options
+    if (typeof limit !== "function") return this.#check(request, { key, cost })
+    return after(limit(request), (found) => {
+      return found === Infinity ? undefined : this.#check(request, { key, cost, limit: checkLimit(found) })
+    })
+  }
+
+  #check(request: Request, asked: Asked): MaybePromise<Admission<Request>> {
     const { rules } = this.#context
     // Outside the try: an error of the application's functions is not a failure of the store.
     const ruleRequest = rules === undefined ? undefined : this.#ruleRequest(request)
     let decision: MaybePromise<RequestDecision>
     try {
-      decision = this.#decide(key, ruleRequest, cost)
+      decision = this.#decide(asked, ruleRequest)
     } catch (error) {
-      return this.#admitWithoutStore(request, key, cost, error)
+      return this.#admitWithoutStore(request, asked, error)
     }
-    if (!isPromise(decision)) return this.#admission(request, decision, key, cost)
+    if (!isPromise(decision)) return this.#admission(request, decision, asked)
     return decision.then(
-      (made) => this.#admission(request, made, key, cost),
-      (error: unknown) => this.#admitWithoutStore(request, key, cost, error),
+      (made) => this.#admission(request, made, asked),
+      (error: unknown) => this.#admitWithoutStore(request, asked, error),
     )
   }
 
-  #decide(
-    key: string | undefined,
-    ruleRequest: RuleRequest | undefined,
-    cost: number | undefined,
-  ): MaybePromise<RequestDecision> {
+  #decide({ key, cost, limit }: Asked, ruleRequest: RuleRequest | undefined): MaybePromise<RequestDecision> {
     const options = cost === undefined ? undefined : { cost }
     if (ruleRequest === undefined) {
       const limiter = this.#context.limiter as Limiter
-      return limiter.isSync
-        ? limiter.checkSync(key as string, options)
-        : limiter.check(key as string, options)
+      const ofCall = limit === undefined ? options : { ...options, limit }
+      return limiter.isSync ? limiter.checkSync(key as string, ofCall) : limiter.check(key as string, ofCall)
     }
     const rules = this.#context.rules as RequestRules
     return rules.isSync ? rules.checkSync(ruleRequest, options) : rules.check(ruleRequest, options)
@@ -176,19 +195,20 @@ export class RequestLimiter<Request extends object> {
   #admission(
     request: Request,
     made: RequestDecision,
-    key: string | undefined,
-    cost = 1,
+    { key, cost = 1 }: Asked,
     error?: unknown,
-  ): Admission<Request> {
+  ): MaybePromise<Admission<Request>> {
     const decision = reserveDelay(this.#context, made, key, cost)
     this.#warnings.examine(request, decision, key)
     const headers = this.#headers(request, decision)
-    const admission = new Admission(this.#context, request, decision, headers, key, cost)
-    const { onDecision } = this.#context.options
+    const { body, onDecision } = this.#context.options
     if (onDecision !== undefined) {
       notify(onDecision, error === undefined ? { request, decision, key } : { request, decision, key, error })
     } else if (error !== undefined) this.#warnOnce(error)
-    return admission
+    if (decision.allowed) return new Admission(this.#context, request, decision, headers, key, cost)
+    return after(typeof body === "function" ? body(request, decision) : body, (own) => {
+      return new Admission(this.#context, request, decision, headers, key, cost, own)
+    })
   }
 
   #headers(request: Request, decision: RequestDecision): readonly string[] {
@@ -196,13 +216,21 @@ export class RequestLimiter<Request extends object> {
     if (!decision.allowed && decision.ambiguous !== undefined) return NO_HEADERS
     const { headers } = this.#context.options
     const style = headers ?? ("headers" in decision ? decision.headers : "both")
-    const policies = "reason" in decision ? decision.policies : this.#policies
+    const policies = "reason" in decision ? decision.policies : this.#policiesOf(decision)
     if (style === "none" || policies.length === 0) return NO_HEADERS
     const shown = mergeShownLimits(request, { decision, policies })
     return headerList(style, shown.policies, shown.decision)
   }
 
-  #denyAmbiguous(request: Request, { ambiguous }: AmbiguousKey): Admission<Request> {
+  /** With a `limit` function, the limit of the policy is that of the decision. */
+  #policiesOf({ limit }: Decision): readonly HeaderPolicy[] {
+    if (typeof this.#context.options.limit !== "function") return this.#policies
+    return getOrCache(this.#policiesByLimit, limit, MAX_LIMITS, () =>
+      this.#policies.map((policy) => ({ ...policy, quota: limit })),
+    )
+  }
+
+  #denyAmbiguous(request: Request, { ambiguous }: AmbiguousKey): MaybePromise<Admission<Request>> {
     const decision: Decision = {
       allowed: false,
       limit: 0,
@@ -214,20 +242,15 @@ export class RequestLimiter<Request extends object> {
       deniedBy: "ambiguous-key",
       ambiguous,
     }
-    return this.#admission(request, decision, undefined, 0)
+    return this.#admission(request, decision, { key: undefined, cost: 0 })
   }
 
   /** Allows a request whose store threw an error, or denies it if the options say so. Stores should never throw. */
-  #admitWithoutStore(
-    request: Request,
-    key: string | undefined,
-    cost: number | undefined,
-    error: unknown,
-  ): Admission<Request> {
+  #admitWithoutStore(request: Request, asked: Asked, error: unknown): MaybePromise<Admission<Request>> {
     const { options } = this.#context
     const allowed = options.onStoreFailure !== "deny"
     const wait = allowed ? 0 : STORE_FAILURE_RETRY_MS
-    const limit = this.#policies[0]?.quota ?? Number.POSITIVE_INFINITY
+    const limit = asked.limit ?? this.#policies[0]?.quota ?? Number.POSITIVE_INFINITY
     const now = (options.clock ?? systemClock).now()
     const decision: Decision = {
       allowed,
@@ -239,7 +262,7 @@ export class RequestLimiter<Request extends object> {
       delayMs: 0,
       degraded: allowed ? "allow" : "deny",
     }
-    return this.#admission(request, decision, key, cost, error)
+    return this.#admission(request, decision, asked, error)
   }
 
   /** Warns of the first error only: a broken store throws for every request. */
@@ -248,6 +271,16 @@ export class RequestLimiter<Request extends object> {
     this.#hasWarned = true
     warn(error, this.#context.options.logger)
   }
+}
+
+/** Checks what a `limit` function has returned. */
+function checkLimit(found: unknown): number {
+  if (Number.isSafeInteger(found) && (found as number) >= 1) return found as number
+  throw new SluiceError("LIMIT_INVALID", {
+    place: "rateLimit.limit",
+    expected: "must return an integer ≥ 1, or Infinity for a request that is not limited",
+    found,
+  })
 }
 
 /** Calls `next` with the value, at once where it is no promise. Promises of other libraries become native ones. */

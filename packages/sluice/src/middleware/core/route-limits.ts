@@ -10,7 +10,7 @@ import { type AnyRateLimitOptions, movedTo, RATE_LIMIT_FIELDS } from "./rate-lim
 
 /** The options of a route. It inherits the others from the application. */
 export type RouteLimitOptions<Request> = AnyRateLimitOptions<Request> &
-  Partial<LimitOptions> & {
+  Partial<Omit<LimitOptions, "limit">> & {
     limits?: readonly LimitOptions[]
     store?: Store
     prefix?: string

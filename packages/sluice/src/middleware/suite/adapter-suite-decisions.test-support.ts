@@ -20,7 +20,53 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     const seconds = Number(denied.headers.get("retry-after"))
     expect(seconds).toBeGreaterThan(3_590)
     expect(seconds).toBeLessThanOrEqual(3_600)
-    expect(await denied.json()).toMatchObject({ status: 429, "violated-policies": ["hourly"] })
+    const problem = {
+      status: 429,
+      "violated-policies": ["hourly"],
+      limit: 2,
+      remaining: 0,
+      retryAfter: seconds,
+    }
+    expect(await denied.json()).toMatchObject(problem)
+  })
+
+  it("limits each request by what an async limit function returns, and shows it", async () => {
+    const limits = [1, 3, 3, 1]
+    const url = await open({
+      ...EXACT,
+      limit: async () => limits.shift() ?? Infinity,
+      store: await openStore(),
+    })
+    const seen: unknown[] = []
+    for (let i = 0; i < 5; i++) {
+      const { status, headers } = await fetch(url)
+      seen.push([status, headers.get("x-ratelimit-limit"), headers.get("ratelimit-policy")])
+    }
+    expect(seen).toEqual([
+      [200, "1", '"1h";q=1;w=3600'],
+      [200, "3", '"1h";q=3;w=3600'],
+      [200, "3", '"1h";q=3;w=3600'],
+      [429, "1", '"1h";q=1;w=3600'],
+      [200, null, null],
+    ])
+  })
+
+  it("awaits an async body and an async requestWasSuccessful", async () => {
+    const url = await open(
+      {
+        limit: 1,
+        ...EXACT,
+        store: await openStore(),
+        body: async (_request, { limit }) => ({ error: "slow down", limit }),
+        skipFailedRequests: true,
+        requestWasSuccessful: async (_request, status) => status !== 404,
+      },
+      answerByPath,
+    )
+    expect((await fetch(`${url}/404`)).status).toBe(404)
+    await eventually(async () => (await fetch(`${url}/500`)).status === 500)
+    const denied = await fetch(url)
+    expect([denied.status, await denied.json()]).toEqual([429, { error: "slow down", limit: 1 }])
   })
 
   it("shows the limit in legacy and draft headers on allowed and denied requests", async () => {
