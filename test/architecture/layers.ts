@@ -19,7 +19,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       "timeouts.ts",
     ],
     ["stores", "refund.ts", "decision.ts"],
-    ["limiter.ts", "limiter-options.ts", "wait-queue.ts", "request"],
+    ["limiter.ts", "limiter-options.ts", "unnamed-limiters.ts", "wait-queue.ts", "request"],
     ["rules/language", "rules/match"],
     ["rules/engine", "rules/sources", "rules/import"],
     ["middleware/headers"],

@@ -7,6 +7,8 @@ export const errorCodes = {
   ALGORITHM_UNKNOWN: "The algorithm does not exist.",
   LIMIT_INVALID: "A limit, burst or number of buckets is not a whole number in range.",
   LIMIT_NAME_DUPLICATE: "Two limits of one limiter have the same name.",
+  LIMITERS_UNNAMED:
+    "A warning: two limiters without a name have the same limits on one store, so they share their counters.",
   WINDOW_INVALID:
     "The window is not a duration, is too short or too long, or does not divide into its buckets.",
   DURATION_INVALID: "The duration cannot be read.",

@@ -18,7 +18,10 @@ interface CommonOptions {
    * The decision then says `degraded`. Default: `"local"`.
    */
   onStoreFailure?: Degraded
-  /** Separates the counters of limiters that share a store. Default: `"sluice"`. */
+  /**
+   * The first part of the names of all counters and blocks. Limiters that share a store and a prefix share a counter where the
+   * `name` of a limit is the same, or where all their limits are the same and have no name. Default: `"sluice"`.
+   */
   prefix?: string
 }
 
@@ -32,6 +35,13 @@ export interface CompiledLimit {
   /** The name of the namespace its counters live in. */
   readonly namespace: string
   readonly policy: Policy
+}
+
+export interface CompiledLimits {
+  readonly limits: readonly CompiledLimit[]
+  readonly prefix: string
+  /** What a limiter without `name` and `prefix` is known by. Another limiter with the same numbers has the same counters. */
+  readonly unnamed: string | undefined
 }
 
 const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure"]
@@ -56,7 +66,7 @@ export const isStore = hasMethods(
   "close",
 )
 
-export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[]; prefix: string } {
+export function compileLimits(options: LimiterOptions): CompiledLimits {
   checkFields(options, [...LIMIT_FIELDS, ...COMMON_FIELDS, "limits"], "createLimiter")
   checkType(options.store, "createLimiter.store", "a store", isStore)
   checkType(options.clock, "createLimiter.clock", "a clock with now()", hasMethods("now"))
@@ -64,7 +74,7 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
   checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure")
   const prefix = options.prefix ?? DEFAULT_PREFIX
   if (options.limits === undefined)
-    return { limits: [compileLimit(options, "createLimiter", prefix)], prefix }
+    return identify([options], [compileLimit(options, "createLimiter", prefix)], options)
   const single = LIMIT_FIELDS.find((field) => options[field] !== undefined)
   if (single !== undefined) {
     throw new SluiceError("OPTION_CONFLICT", {
@@ -80,7 +90,37 @@ export function compileLimits(options: LimiterOptions): { limits: CompiledLimit[
     return compileLimit(limit, `limits[${i}]`, prefix)
   })
   checkDistinct(limits, "limits")
-  return { limits, prefix }
+  return identify(options.limits, limits, options)
+}
+
+/**
+ * Gives each limit without a name a namespace that is made of the numbers of all limits of the limiter. Every instance of a
+ * program finds the same counters by it, and limiters with other limits have other counters.
+ */
+function identify(
+  given: readonly LimitOptions[],
+  limits: readonly CompiledLimit[],
+  options: LimiterOptions,
+): CompiledLimits {
+  const { prefix = DEFAULT_PREFIX } = options
+  const numbers = limits.map(({ policy }) => numbersOf(policy))
+  const together = numbers.length === 1 ? "" : `@${numbers.join("+")}`
+  const identified = limits.map((limit, i) =>
+    given[i]?.name === undefined ? { ...limit, namespace: `${prefix}:${numbers[i]}${together}` } : limit,
+  )
+  const isNamed = options.prefix !== undefined || given.every(({ name }) => name !== undefined)
+  return { limits: identified, prefix, unnamed: isNamed ? undefined : numbers.join("+") }
+}
+
+/** All numbers of a policy, such as `sc:100/1m` or `tb:10/1s-burst20`. */
+function numbersOf(policy: Policy): string {
+  const { limit, capacity, anchored, queue } = policy
+  const burst = capacity === limit ? "" : `-burst${capacity}`
+  return `${shapeOf(policy)}:${defaultName(policy)}${burst}${anchored ? "-first" : ""}${queue ? "-queue" : ""}`
+}
+
+function shapeOf({ algorithm, buckets }: Policy): string {
+  return CODES[algorithm.name] + (buckets > 1 ? buckets : "")
 }
 
 /** Throws if two limits have the same name or would share a counter. */
@@ -96,12 +136,14 @@ export function checkDistinct(limits: readonly CompiledLimit[], place: string): 
   })
 }
 
+/** Compiles one limit. Without a name its namespace is that of its window, which stays the same when the limit is raised. */
 export function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {
   checkType(options.name, `${place}.name`, "a string that is not empty", isFilledText)
   const policy = compilePolicy(options, place)
-  const { algorithm, buckets, window } = policy
-  // A limit without a name is identified by its window, which stays the same when the limit is raised.
-  const id = options.name ?? formatDuration(window / 1000)
-  const shape = CODES[algorithm.name] + (buckets > 1 ? buckets : "")
-  return { name: options.name ?? defaultName(policy), namespace: `${prefix}:${shape}:${id}`, policy }
+  const id = options.name ?? formatDuration(policy.window / 1000)
+  return {
+    name: options.name ?? defaultName(policy),
+    namespace: `${prefix}:${shapeOf(policy)}:${id}`,
+    policy,
+  }
 }

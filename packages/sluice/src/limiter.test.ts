@@ -157,9 +157,9 @@ describe("options", () => {
     expect(await limiter.check("key")).toMatchObject({ allowed: false, delayMs: 0, retryAfterMs: 100 })
   })
 
-  it("two limiters on one store share counters unless their prefix differs", async () => {
+  it("two limiters of one name on one store share counters unless their prefix differs", async () => {
     const store = memoryStore({ clock: new ManualClock() })
-    const options = { store, limit: 10, window: "1m" } as const
+    const options = { store, name: "api", limit: 10, window: "1m" } as const
     const [one, twin, other] = [
       createLimiter(options),
       createLimiter(options),
@@ -170,10 +170,11 @@ describe("options", () => {
     expect((await other.check("key")).remaining).toBe(9)
   })
 
-  it("a limit that was raised in the code keeps its counts", async () => {
+  it("a limit with a name that was raised in the code keeps its counts", async () => {
     const store = memoryStore({ clock: new ManualClock() })
-    await createLimiter({ store, limit: 10, window: "1m" }).check("key", { cost: 10 })
-    const raised = createLimiter({ store, limit: 15, window: "1m" })
+    const options = { store, name: "api", window: "1m" } as const
+    await createLimiter({ ...options, limit: 10 }).check("key", { cost: 10 })
+    const raised = createLimiter({ ...options, limit: 15 })
     expect((await raised.check("key", { cost: 5 })).remaining).toBe(0)
   })
 })

@@ -17,6 +17,7 @@ import { giveBack } from "./refund.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "./stores/store.js"
 import { isSyncStore, Namespace } from "./stores/store.js"
+import { type Registration, register } from "./unnamed-limiters.js"
 import type { WaitOptions, WaitQueue } from "./wait-queue.js"
 
 export interface CheckOptions {
@@ -71,10 +72,12 @@ class StoreLimiter {
   readonly #ownsStore: boolean
   readonly #clock: Clock | undefined
   readonly #onStoreFailure: Degraded
+  /** Set if the limiter has neither a name nor a prefix on a store that others may use. */
+  readonly #unnamed: Registration | undefined
   #waitQueue: Promise<WaitQueue> | undefined
 
   constructor(options: LimiterOptions) {
-    const { limits, prefix } = compileLimits(options)
+    const { limits, prefix, unnamed } = compileLimits(options)
     this.#limits = limits.map((limit) => ({
       ...limit,
       namespace: new Namespace(limit.namespace, prefix),
@@ -87,6 +90,7 @@ class StoreLimiter {
     this.#ownsStore = options.store === undefined
     this.#store = options.store ?? memoryStore(options.clock && { clock: options.clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
+    if (!this.#ownsStore && unnamed !== undefined) this.#unnamed = register(this.#store, unnamed)
   }
 
   /** Whether the store answers synchronously, so that `checkSync` works. */
@@ -193,6 +197,7 @@ class StoreLimiter {
   async close(): Promise<void> {
     const queue = await this.#waitQueue
     queue?.close()
+    this.#unnamed?.end()
     if (this.#ownsStore) await this.#store.close()
   }
 

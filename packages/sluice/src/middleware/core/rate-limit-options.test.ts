@@ -86,28 +86,27 @@ describe("two middlewares in one store", () => {
     return warn.mock.calls.map(([warning]) => warning)
   }
 
-  it("cause a warning when they use the same counters with different limits", () => {
-    expect(warningsOf(numbers, { ...numbers, limit: 100 })).toMatchObject([{ code: "OPTION_CONFLICT" }])
+  it("cause a warning when they have the same limits and no name, and so the same counters", () => {
+    expect(warningsOf(numbers, numbers)).toMatchObject([{ code: "LIMITERS_UNNAMED" }])
   })
 
   it.each<[string, object]>([
     ["a name", { name: "login" }],
     ["a prefix", { prefix: "login" }],
+    ["a limit", { limit: 100 }],
     ["a window", { window: "1h" }],
-    ["keys", { keyBy: "global" }],
-    ["a key function", { key: () => "me" }],
     ["an algorithm", { algorithm: "token-bucket" }],
   ])("cause none with %s of their own", (_what, own) => {
-    expect(warningsOf(numbers, { ...numbers, limit: 100, ...own })).toEqual([])
+    expect(warningsOf(numbers, { ...numbers, ...own })).toEqual([])
   })
 
-  it("cause none with the same limit, which may be meant", () => {
-    expect(warningsOf(numbers, numbers)).toEqual([])
+  it("cause none with the same name, which is meant", () => {
+    const named = { ...numbers, name: "api" }
+    expect(warningsOf(named, named)).toEqual([])
   })
 
   it("cause none without a given store", () => {
-    expect(warningsOf({ ...numbers, store: undefined }, { ...numbers, limit: 9, store: undefined })).toEqual(
-      [],
-    )
+    const own = { ...numbers, store: undefined }
+    expect(warningsOf(own, own)).toEqual([])
   })
 })

@@ -3,11 +3,10 @@
 import type { Decision } from "../../decision.js"
 import { formatDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
-import { getOrAdd } from "../../get-or-add.js"
 import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
-import { type CompiledLimit, compileLimits, type LimiterOptions } from "../../limiter-options.js"
-import { type Logger, warn } from "../../notify.js"
+import type { LimiterOptions } from "../../limiter-options.js"
+import type { Logger } from "../../notify.js"
 import { checkFields, checkFunction, checkOneOf, checkType, hasMethods, isFunction } from "../../options.js"
 import { LIMIT_FIELDS } from "../../policy.js"
 import { checkIpv6Subnet } from "../../request/address/ip-key.js"
@@ -15,7 +14,7 @@ import type { ProxyHeader, TrustProxy } from "../../request/address/trust-proxy.
 import type { AnsweredRequest } from "../../rules/engine/response-charge.js"
 import type { RuleDecision } from "../../rules/engine/rule-decision.js"
 import type { RuleRequest } from "../../rules/engine/rule-request.js"
-import type { Degraded, Store } from "../../stores/store.js"
+import type { Degraded } from "../../stores/store.js"
 import type { KeyBy } from "./request-key.js"
 
 /** The decision about a request. One by a rule engine also says which rule decided, and why. */
@@ -215,12 +214,7 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
     own.name ??= typeof own.window === "number" ? formatDuration(own.window) : own.window
   }
   try {
-    const limiter = createLimiter(own as unknown as LimiterOptions)
-    if (options.store !== undefined && options.key === undefined) {
-      const { limits } = compileLimits(own as unknown as LimiterOptions)
-      warnOfSharedCounters(options, limits)
-    }
-    return limiter
+    return createLimiter(own as unknown as LimiterOptions)
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
     throw movedTo(error, error.place.replace("createLimiter", "rateLimit"))
@@ -230,33 +224,6 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
 /** The same error with another place. */
 export function movedTo({ code, expected, found }: SluiceError, place: string): SluiceError {
   return new SluiceError(code, found === undefined ? { place, expected } : { place, expected, found })
-}
-
-/** The limits that middlewares of this process count in each store, by namespace and key. */
-const countedLimits = new WeakMap<Store, Map<string, number>>()
-
-/**
- * Warns of two middlewares that count the same clients in the same counters against different limits: any five requests
- * would then use up five logins a minute. Unnamed limits are counted under the length of their window, so it happens easily.
- */
-function warnOfSharedCounters<Request>(
-  { store, keyBy = "ip", logger }: AnyRateLimitOptions<Request>,
-  limits: readonly CompiledLimit[],
-): void {
-  const known = getOrAdd(countedLimits, store as Store, () => new Map())
-  for (const { name, namespace, policy } of limits) {
-    const id = `${namespace} ${String(keyBy)}`
-    const other = known.get(id)
-    known.set(id, policy.limit)
-    if (other === undefined || other === policy.limit) continue
-    warn(
-      new SluiceError("OPTION_CONFLICT", {
-        place: `rateLimit.name of ${name}`,
-        expected: `should be given, or prefix: another middleware uses the same counters of this store with a limit of ${other}`,
-      }),
-      logger,
-    )
-  }
 }
 
 function place(name: string): string {
