@@ -1,6 +1,7 @@
 // Who a request is from, and lists and maps of clients.
 
 import { CidrMap } from "../../request/address/cidr.js"
+import { canonicalIp } from "../../request/address/ip-address.js"
 import { parseClientName } from "../language/client-name.js"
 import type { Steps } from "../language/steps.js"
 
@@ -81,13 +82,18 @@ export function* clientList(names: readonly string[] | undefined, place: string)
   return list
 }
 
-/** The parts of a request that a client's name gives. A name without `ip:`, `user:` or `apiKey:` is only a name. */
-export function identified(client: string): { client?: string; ip?: string; user?: string; apiKey?: string } {
-  if (client.startsWith("ip:")) return { client, ip: client.slice(3) }
-  if (client.startsWith("user:")) return { client, user: client.slice(5) }
+/**
+ * The parts of a request that a client's name gives. Every spelling of a client gives the same parts: a bare address is an
+ * `ip:…`, and any other name without `ip:`, `user:` or `apiKey:` is a `user:…`.
+ */
+export function identified(name: string): { client?: string; ip?: string; user?: string; apiKey?: string } {
+  const client = name.startsWith("client:") ? name.slice("client:".length) : name
   // No `client` here: it would show the API key in clear text.
-  if (client.startsWith("apiKey:")) return { apiKey: client.slice(7) }
-  return { client }
+  if (client.startsWith("apiKey:")) return { apiKey: client.slice("apiKey:".length) }
+  const ip = client.startsWith("ip:") ? client.slice("ip:".length) : canonicalIp(client)
+  if (ip !== undefined) return { client: `ip:${ip}`, ip }
+  const user = client.startsWith("user:") ? client.slice("user:".length) : client
+  return { client: `user:${user}`, user }
 }
 
 /** The client that a counter key such as `user:42` belongs to; empty when the key has another form. */

@@ -62,6 +62,27 @@ export interface RateLimitResult {
   readonly resetTime: number
 }
 
+/** The fields of a `RuleContext`. */
+const CONTEXT_FIELDS: readonly (keyof RuleContext)[] = [
+  "rule",
+  "cost",
+  "method",
+  "host",
+  "path",
+  "dotSegments",
+  "headers",
+  "rawHeaders",
+  "ip",
+  "user",
+  "apiKey",
+  "tier",
+  "domain",
+  "descriptors",
+  "route",
+]
+/** In milliseconds these are days in 1970 to 1973; in seconds, every time from 2001 to the year 5138. */
+const SECONDS = { from: 1e9, to: 1e11 }
+
 const FIELDS = [
   "rules",
   "store",
@@ -84,6 +105,18 @@ export function checkEngineOptions(options: RuleEngineOptions): void {
     checkFunction(options[hook], `createRuleEngine.${hook}`)
   if (options.rules === undefined) {
     throw new SluiceError("OPTION_MISSING", { place: "createRuleEngine.rules", expected: "is required" })
+  }
+}
+
+/** Checks what `checkRateLimit` is told. The engine checks the values. */
+export function checkRuleContext(context: RuleContext, timestamp: unknown): void {
+  checkFields(context, CONTEXT_FIELDS, "ruleContext")
+  if (typeof timestamp === "number" && timestamp >= SECONDS.from && timestamp < SECONDS.to) {
+    throw new SluiceError("TIME_INVALID", {
+      place: "timestamp",
+      expected: "must be in milliseconds since 1970, and this looks like seconds: multiply it by 1000",
+      found: timestamp,
+    })
   }
 }
 

@@ -545,64 +545,6 @@ describe("keys by name", () => {
   })
 })
 
-describe("checkRateLimit", () => {
-  it("answers allowed, limit, remaining and resetTime", async () => {
-    const { clock, engine } = start({ rules: [rule("a", 2, { match: { path: "/v1/**" }, keyBy: "apiKey" })] })
-    const resetTime = clock.now() + 60_000
-    expect(await engine.checkRateLimit("client-7", { path: "/v1/x" })).toEqual({
-      allowed: true,
-      limit: 2,
-      remaining: 1,
-      resetTime,
-    })
-    expect(await engine.checkRateLimit("client-7", { path: "/v1/x", cost: 2 })).toMatchObject({
-      allowed: false,
-      remaining: 1,
-    })
-    expect(await engine.checkRateLimit("client-8", { path: "/v1/x" })).toMatchObject({ remaining: 1 })
-    expect(await engine.checkRateLimit("client-7", { path: "/v2" })).toMatchObject({
-      allowed: true,
-      limit: Number.POSITIVE_INFINITY,
-    })
-  })
-
-  it("decides at the timestamp it is given", async () => {
-    const { clock, engine } = start({ rules: [rule("a", 1)] })
-    const at = clock.now()
-    await engine.checkRateLimit("user:1", {}, at)
-    expect((await engine.checkRateLimit("user:1", {}, at + 59_999)).allowed).toBe(false)
-    expect((await engine.checkRateLimit("user:1", {}, at + 60_000)).allowed).toBe(true)
-    await expect(engine.checkRateLimit("user:1", {}, -1)).rejects.toThrow("TIME_INVALID")
-  })
-
-  it("reads the prefixes ip:, user: and apiKey:, and checks one rule by its id", async () => {
-    const { engine } = start({
-      rules: [rule("a", 1, { keyBy: "ip", deny: ["user:bad"] }), rule("b", 5, { match: { path: "/b" } })],
-    })
-    expect((await engine.checkRateLimit("ip:1.1.1.1")).allowed).toBe(true)
-    expect((await engine.check(from("1.1.1.1"))).allowed).toBe(false)
-    expect((await engine.checkRateLimit("user:bad")).allowed).toBe(false)
-    expect(await engine.checkRateLimit("anyone", { rule: "b" })).toMatchObject({ limit: 5, remaining: 4 })
-  })
-
-  it.each([
-    ["apiKey:sk-secret", { apiKey: "sk-secret" }],
-    ["ip:2001:db8:1:2:3::4", { ip: "2001:db8:1:2:ffff::1" }],
-    ["ip:::ffff:203.0.113.7", { ip: "203.0.113.7" }],
-    ["user:42", { user: "42" }],
-  ])("counts %s by one rule under the key that a request of it has", async (client, request) => {
-    const keys: unknown[] = []
-    const { engine } = start(
-      { rules: [rule("a", 1, { keyBy: client.split(":")[0] as string })] },
-      { onDecision: ({ decision }) => keys.push(decision.rules[0]?.key) },
-    )
-    expect((await engine.checkRateLimit(client, { rule: "a" })).allowed).toBe(true)
-    expect((await engine.check(request)).allowed).toBe(false)
-    expect(keys[0]).toBe(keys[1])
-    expect(keys.join()).not.toContain("secret")
-  })
-})
-
 describe("an engine", () => {
   it("checks many requests in order, also with keys on several servers", async () => {
     const nodes = ["one", "two", "three"].map((name) => ({ name, store: memoryStore() }))

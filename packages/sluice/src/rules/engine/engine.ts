@@ -4,11 +4,11 @@ import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { notify } from "../../notify.js"
-import { checkType } from "../../options.js"
 import { giveBack } from "../../refund.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Charge, Store } from "../../stores/store.js"
 import { DEFAULT_PREFIX } from "../../stores/store.js"
+import { parseKeyPart } from "../language/key-part.js"
 import { checkRuleSet, parseRuleSet } from "../language/parse.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { finish, type Steps } from "../language/steps.js"
@@ -19,6 +19,7 @@ import type { CompiledRule } from "./compile-rule.js"
 import { Decider, type PlannedCheck } from "./decider.js"
 import {
   checkEngineOptions,
+  checkRuleContext,
   isSource,
   type KeyCheckOptions,
   type RateLimitResult,
@@ -28,12 +29,16 @@ import {
 } from "./engine-options.js"
 import { type Explanation, explain } from "./explain.js"
 import { Identity } from "./identity.js"
+import { keyOf } from "./key.js"
 import { chargesOfStep, defaultOnStoreFailure, matchesUnlimited, planOf, planOfKey, setTier } from "./plan.js"
 import { type AnsweredRequest, applyResponse } from "./response-charge.js"
 import type { RuleDecision } from "./rule-decision.js"
 import type { RuleRequest } from "./rule-request.js"
 import { RuleSet } from "./rule-set.js"
 import { SetFollower } from "./set-follower.js"
+
+const BY_USER = [parseKeyPart("user", "keyBy")]
+const UNMATCHED = { index: -1, params: undefined, pattern: undefined }
 
 /** Creates a rule engine. Most programs create one and check every request with it. */
 export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
@@ -188,8 +193,9 @@ export class RuleEngine {
 
   /**
    * Checks a request of a client that the application names: the shortest way to ask. `"ip:…"`, `"user:…"` and `"apiKey:…"`
-   * are read as that kind of client, any other text is a name. `ruleContext` describes the request, or names the one rule to
-   * check. `timestamp` is in milliseconds since 1970; the default is now.
+   * are read as that kind of client, a bare address is an `"ip:…"`, and any other text is a `"user:…"`. `ruleContext` describes
+   * the request, or names the one rule to check; the counters are the same. `timestamp` is in milliseconds since 1970; the
+   * default is now.
    */
   async checkRateLimit(
     clientIdentifier: string,
@@ -197,16 +203,17 @@ export class RuleEngine {
     timestamp?: number,
   ): Promise<RateLimitResult> {
     checkKey(clientIdentifier)
-    checkType(ruleContext, "ruleContext", "an object", (value) => typeof value === "object" && value !== null)
-    const { rule, cost, ...request } = ruleContext
+    checkRuleContext(ruleContext, timestamp)
+    const { rule, cost, ...context } = ruleContext
+    const request = { ...context, ...identified(clientIdentifier) }
     const options = {
       ...(cost === undefined ? {} : { cost }),
       ...(timestamp === undefined ? {} : { at: timestamp }),
     }
     const decision =
       rule === undefined
-        ? await this.check({ ...request, ...identified(clientIdentifier) }, options)
-        : await this.checkKey(rule, this.#keyNamed(clientIdentifier), tierOption(options, request.tier))
+        ? await this.check(request, options)
+        : await this.checkKey(rule, this.#keyUnder(rule, request), tierOption(options, request.tier))
     const { allowed, limit, remaining, resetAt } = decision
     return { allowed, limit, remaining, resetTime: resetAt }
   }
@@ -293,11 +300,17 @@ export class RuleEngine {
     return set
   }
 
-  /** The key that a client has: the subnet of an address, the hash of an API key. */
-  #keyNamed(client: string): string {
-    const { apiKey, ipKey } = new Identity(identified(client), this.#set.identity, this.#hasher)
-    if (apiKey !== undefined) return `apiKey:${apiKey}`
-    return ipKey === undefined ? client : `ip:${ipKey}`
+  /** The key that a request of a named client has under a rule, whether it matches or not. Without one, its client is the key. */
+  #keyUnder(id: string, request: RuleRequest): string {
+    const set = this.#set
+    const { keyParts } = ruleOf(set, id)
+    const identity = new Identity(request, set.identity, this.#hasher)
+    const matched = set.match(identity).find(({ index }) => set.rules[index]?.id === id) ?? UNMATCHED
+    return (
+      keyOf(keyParts, identity, matched, "skip") ??
+      keyOf(BY_USER, identity, matched, "skip") ??
+      `apiKey:${identity.apiKey}`
+    )
   }
 
   /** Reads a request by the rules of a set. `tier` is what `tierOf` has found. */

@@ -28,10 +28,8 @@ export function keyOf(
   for (const part of parts) {
     let text = part.text
     let value = partOf(part, identity, matched)
-    if (value === undefined && isClient(part) && identity.client !== undefined) {
-      text = "client"
-      value = identity.client
-    }
+    if (value === undefined && isClient(part) && identity.client !== undefined)
+      [text, value] = namedClient(identity.client, identity)
     if (value === undefined && onMissing === "ip") {
       text = "ip"
       value = identity.ipKey
@@ -98,6 +96,13 @@ function escaped(text: string): string {
 
 function isClient({ kind }: KeyPart): boolean {
   return kind === "ip" || kind === "user" || kind === "apiKey"
+}
+
+/** The key part of a client that the application names: `user:42` is the same counter whatever the rule counts by. */
+function namedClient(client: string, identity: Identity): [text: string, value: string] {
+  if (client.startsWith("user:")) return ["user", client.slice("user:".length)]
+  if (client.startsWith("ip:") && identity.ipKey !== undefined) return ["ip", identity.ipKey]
+  return ["client", client]
 }
 
 /** Hashes a value that is long, or that starts like a hash: no client can choose a value that equals another one's hash. */

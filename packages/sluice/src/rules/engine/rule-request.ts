@@ -27,7 +27,7 @@ export interface RuleRequest {
   /** The API key in clear text; it is hashed at once. Default: the header or query parameter that the rule set names. */
   readonly apiKey?: string | undefined
   readonly tier?: string | undefined
-  /** Another name of the client. It replaces the address, user or API key in a key if that is not known. */
+  /** The name of the client, such as `user:42`. It replaces the address, user or API key in a key if that is not known. */
   readonly client?: string | undefined
   /** The domain of an Envoy rate limit request. Each of its descriptors is matched by itself. */
   readonly domain?: string | undefined
