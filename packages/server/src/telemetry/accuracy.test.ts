@@ -1,3 +1,4 @@
+import { memoryStore } from "sluice"
 import { createRuleEngine, parseRuleSet } from "sluice/rules"
 import { ManualClock } from "sluice/testing"
 import { expect, it } from "vitest"
@@ -64,6 +65,51 @@ it("finds no difference on traffic far from the limit", () => {
   pick()
   play(Array.from({ length: 60 }, (_, i) => i * 10_000))
   expect(monitor.take()).toMatchObject({ compared: 48, allowedTooMany: 0, deniedTooMany: 0 })
+})
+
+it("finds no difference where the estimate and the exact log agree, whatever other instances admit", () => {
+  const rules = parseRuleSet("version: 1\nrules:\n  - { id: api, limits: [{ limit: 20, window: 1m }] }\n")
+  const clock = new ManualClock()
+  const store = memoryStore({ clock })
+  const instances = [0, 1].map(() => {
+    const monitor = new AccuracyMonitor({ keys: 10, now: () => clock.now() })
+    monitor.follow(rules)
+    return { engine: createRuleEngine({ rules, store }), monitor }
+  })
+  // The two instances get turns. Each of them sees half of what the store counts, and the limit is reached.
+  let denied = 0
+  for (let i = 0; i < 600; i++) {
+    const { engine, monitor } = instances[i % 2] as (typeof instances)[0]
+    const decision = engine.checkSync({ ip: "203.0.113.1" })
+    if (!decision.allowed) denied++
+    monitor.decided(decision)
+    clock.advance(1_000)
+  }
+  expect(denied).toBeGreaterThan(300)
+  for (const { monitor } of instances) {
+    const { compared, error, ...differing } = monitor.take()
+    expect(differing).toEqual({ allowedTooMany: 0, deniedTooMany: 0 })
+    expect(compared).toBeGreaterThan(50)
+    expect(error / compared).toBeLessThan(0.1)
+  }
+})
+
+it.each([1, 2, 6])("estimates like the limiter itself, with %i bucket(s)", (buckets) => {
+  const limit = `{ limit: 10, window: 1m, buckets: ${buckets}, algorithm: sliding-window-counter }`
+  const { play, pick, monitor } = watching(limit)
+  pick()
+  const times = Array.from({ length: 300 }, (_, i) => 3 * MINUTE + i * 1_370 + ((i * i * 7_919) % 1_300))
+  const exact: number[] = []
+  let differing = 0
+  for (const [i, allowed] of play(times).entries()) {
+    const now = times[i] as number
+    const used = exact.filter((time) => now - time < MINUTE).length
+    if (allowed !== used < 10) differing++
+    if (allowed) exact.push(now)
+  }
+  const { allowedTooMany, deniedTooMany, compared } = monitor.take()
+  expect(compared).toBe(300)
+  expect(allowedTooMany + deniedTooMany).toBe(differing)
 })
 
 it("compares a key only after it was watched for as long as its estimate looks back", () => {

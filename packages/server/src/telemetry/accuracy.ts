@@ -1,5 +1,7 @@
-// Compares an approximate algorithm with the exact one on live traffic. For a sample of keys it keeps the exact log of what was
-// admitted. The log records the decisions that were really made, so a difference concerns one decision and not those before it.
+// Compares an approximate algorithm with the exact one on live traffic. For a sample of keys it logs the requests that this
+// instance admitted, and computes both the estimate and the exact usage from that log. The counters in the store would not do:
+// they also count the requests of other instances, which are not in the log. The log records the decisions that were really made,
+// so a difference concerns one decision and not those before it.
 
 import { parseDuration } from "sluice"
 import type { RuleDecision, RuleOutcome, RuleSetDocument } from "sluice/rules"
@@ -7,9 +9,9 @@ import type { RuleDecision, RuleOutcome, RuleSetDocument } from "sluice/rules"
 export interface AccuracyReport {
   /** How many decisions were compared. */
   readonly compared: number
-  /** Allowed, although the exact log would have denied. */
+  /** The estimate has room, although the exact log has none. */
   readonly allowedTooMany: number
-  /** Denied, although the exact log would have allowed. */
+  /** The estimate has no room, although the exact log has. */
   readonly deniedTooMany: number
   /** The sum of all errors of the estimate, each as a share of the limit. */
   readonly error: number
@@ -25,15 +27,15 @@ export interface AccuracyOptions {
 /** A key that is watched for one rule. */
 interface Watched {
   /** By the name of the limit. Only approximate limits have a log. */
-  readonly logs: ReadonlyMap<string, ExactLog>
+  readonly logs: ReadonlyMap<string, AdmittedLog>
   /** From this time on the logs cover everything that the estimates know. */
   readonly ripeAt: number
   readonly until: number
 }
 
 interface WatchedRule {
-  /** The approximate limits, as `limit/windowMs`. */
-  readonly limits: ReadonlySet<string>
+  /** The number of buckets of each approximate limit, by `limit/windowMs`. */
+  readonly limits: ReadonlyMap<string, number>
   readonly keys: Map<string, Watched>
 }
 
@@ -80,19 +82,20 @@ export class AccuracyMonitor {
   #compare(rule: WatchedRule, watched: Watched, outcome: RuleOutcome, allowed: boolean): void {
     const now = this.#now()
     let isFull = false
-    for (const { name, limit, remaining, allowed: hasRoom } of outcome.limits) {
+    for (const { name, limit } of outcome.limits) {
       const log = watched.logs.get(name)
       if (log === undefined) continue
-      const before = log.usedAt(now)
+      const exact = log.usedAt(now)
+      const estimate = log.estimateAt(now)
       if (allowed) log.add(now)
       isFull ||= log.isFull
       // A tier or an override may have other numbers under the same limit name.
       if (now < watched.ripeAt || limit !== log.limit) continue
       const total = this.#total
       total.compared++
-      if (hasRoom && before + 1 > limit) total.allowedTooMany++
-      if (!hasRoom && before + 1 <= limit) total.deniedTooMany++
-      total.error += Math.abs(limit - remaining - (allowed ? before + 1 : before)) / limit
+      if (estimate < limit && exact >= limit) total.allowedTooMany++
+      if (estimate >= limit && exact < limit) total.deniedTooMany++
+      total.error += Math.abs(estimate - exact) / limit
     }
     if (now < watched.until && !isFull) return
     rule.keys.delete(outcome.key)
@@ -102,11 +105,12 @@ export class AccuracyMonitor {
   #pick(rule: WatchedRule, { key, limits }: RuleOutcome, allowed: boolean): void {
     const now = this.#now()
     if (this.#watching >= this.#mostKeys && !this.#makeRoom(now)) return
-    const logs = new Map<string, ExactLog>()
+    const logs = new Map<string, AdmittedLog>()
     let longest = 0
     for (const { name, limit, windowMs } of limits) {
-      if (windowMs > MAX_WINDOW_MS || !rule.limits.has(`${limit}/${windowMs}`)) continue
-      const log = new ExactLog(limit, windowMs)
+      const buckets = rule.limits.get(`${limit}/${windowMs}`)
+      if (windowMs > MAX_WINDOW_MS || buckets === undefined) continue
+      const log = new AdmittedLog(limit, windowMs, buckets)
       if (allowed) log.add(now)
       logs.set(name, log)
       longest = Math.max(longest, windowMs)
@@ -142,54 +146,63 @@ export class AccuracyMonitor {
   }
 }
 
-/** The approximate limits of each rule, as `limit/windowMs`. */
-function approximateLimits(document: RuleSetDocument): Map<string, Set<string>> {
+/** The number of buckets of the approximate limits of each rule, by `limit/windowMs`. */
+function approximateLimits(document: RuleSetDocument): Map<string, Map<string, number>> {
   const byDefault = document.defaults?.algorithm ?? "sliding-window-counter"
-  const found = new Map<string, Set<string>>()
+  const found = new Map<string, Map<string, number>>()
   for (const rule of document.rules) {
     if (rule.cost !== undefined && rule.cost !== 1) continue
     const lists = [
       rule.limits,
       ...Object.values(rule.tiers ?? {}).map((tier) => (tier === "unlimited" ? tier : tier.limits)),
     ]
-    const names = new Set<string>()
+    const names = new Map<string, number>()
     for (const limits of lists) {
       if (limits === "unlimited") continue
-      for (const { algorithm = byDefault, limit, window } of limits)
-        if (algorithm === "sliding-window-counter") names.add(`${limit}/${parseDuration(window, "")}`)
+      for (const { algorithm = byDefault, limit, window, buckets = 1 } of limits)
+        if (algorithm === "sliding-window-counter")
+          names.set(`${limit}/${parseDuration(window, "")}`, buckets)
     }
     if (names.size > 0) found.set(rule.id, names)
   }
   return found
 }
 
-/** A key with more entries in a window is no longer watched. */
-const MAX_ENTRIES = 10_000
-/** Entries that have left the window are removed once there are more of them than this, and more than others. */
+/** A key with more entries than this is no longer watched. */
+const MAX_ENTRIES = 20_000
+/** Entries that no longer count are removed once there are more of them than this, and more than others. */
 const MAX_EXPIRED = 1_000
 
-/** The exact log of one key under one limit: when its requests of cost 1 were admitted. */
-class ExactLog {
+/** When the requests of cost 1 of one key were admitted under one limit. */
+class AdmittedLog {
   readonly limit: number
   readonly #windowMs: number
+  readonly #bucketMs: number
   readonly #times: number[] = []
-  /** The index of the first entry inside the window. */
-  #from = 0
 
-  constructor(limit: number, windowMs: number) {
+  constructor(limit: number, windowMs: number, buckets: number) {
     this.limit = limit
     this.#windowMs = windowMs
+    this.#bucketMs = windowMs / buckets
   }
 
   /** How many requests were admitted less than a window ago. */
   usedAt(nowMs: number): number {
-    const times = this.#times
-    while (this.#from < times.length && nowMs - (times[this.#from] as number) >= this.#windowMs) this.#from++
-    if (this.#from > MAX_EXPIRED && this.#from * 2 > times.length) {
-      times.splice(0, this.#from)
-      this.#from = 0
-    }
-    return times.length - this.#from
+    this.#forget(nowMs - this.#windowMs - this.#bucketMs)
+    return this.#times.length - this.#countUntil(nowMs - this.#windowMs)
+  }
+
+  /**
+   * How many that are by the estimate of a sliding window counter: the whole newer buckets, and of the oldest bucket the part that
+   * is still inside the window.
+   */
+  estimateAt(nowMs: number): number {
+    const size = this.#bucketMs
+    const newest = Math.floor(nowMs / size) * size
+    const newer = newest - this.#windowMs + size
+    const beforeNewer = this.#countBefore(newer)
+    const oldest = beforeNewer - this.#countBefore(newer - size)
+    return Math.floor((oldest * (size - (nowMs - newest))) / size) + this.#times.length - beforeNewer
   }
 
   add(nowMs: number): void {
@@ -197,6 +210,32 @@ class ExactLog {
   }
 
   get isFull(): boolean {
-    return this.#times.length - this.#from >= MAX_ENTRIES
+    return this.#times.length >= MAX_ENTRIES
   }
+
+  #forget(timeMs: number): void {
+    const expired = this.#countUntil(timeMs)
+    if (expired > MAX_EXPIRED && expired * 2 > this.#times.length) this.#times.splice(0, expired)
+  }
+
+  /** How many entries are at or before a time. */
+  #countUntil(timeMs: number): number {
+    return countWhile(this.#times, (time) => time <= timeMs)
+  }
+
+  #countBefore(timeMs: number): number {
+    return countWhile(this.#times, (time) => time < timeMs)
+  }
+}
+
+/** How many of the first entries hold, found by halving: entries that hold come before those that do not. */
+function countWhile(times: readonly number[], holds: (time: number) => boolean): number {
+  let from = 0
+  let to = times.length
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (holds(times[middle] as number)) from = middle + 1
+    else to = middle
+  }
+  return from
 }

@@ -132,26 +132,26 @@ function accuracyMetrics(text: Exposition, accuracy: MetricsInput["accuracy"]): 
   text.single(
     "sluice_accuracy_compared_total",
     "counter",
-    "Decisions that were compared with the exact log.",
+    "Estimates that were compared with the exact log, both of the requests that this instance admitted.",
     compared,
   )
   text.metric(
     "sluice_accuracy_differing_total",
     "counter",
-    "Compared decisions that differ from the exact log, by the decision that was made.",
+    "Compared estimates that decide unlike the exact log of the same requests, by the decision of the estimate.",
   )
   text.sample("sluice_accuracy_differing_total", allowedTooMany, { decision: "allowed" })
   text.sample("sluice_accuracy_differing_total", deniedTooMany, { decision: "denied" })
   text.single(
     "sluice_accuracy_differing_ratio",
     "gauge",
-    "The share of compared decisions that differ, since the start.",
+    "The share of compared estimates that decide unlike the exact log, since the start.",
     compared === 0 ? 0 : (allowedTooMany + deniedTooMany) / compared,
   )
   text.single(
     "sluice_accuracy_mean_error_ratio",
     "gauge",
-    "The mean difference between estimated and exact usage, as a share of the limit.",
+    "The mean difference between estimated and exact usage by the requests of this instance, as a share of the limit.",
     compared === 0 ? 0 : error / compared,
   )
 }
