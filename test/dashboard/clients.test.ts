@@ -12,6 +12,10 @@ rules:
     match: { path: /login }
     keyBy: ip
     limits: [{ algorithm: fixed-window, limit: 5, window: 1h }]
+  - id: log
+    match: { path: /log }
+    keyBy: ip
+    limits: [{ algorithm: sliding-window-log, limit: 9, window: 1m }]
   - id: everybody
     match: { path: /all }
     keyBy: global
@@ -77,6 +81,8 @@ describe("a key", () => {
     await server.check(SIGN_IN, 2)
     const page = await lookAtKey()
     await page.getByText("2 of 5 used").waitFor()
+    await page.getByText("window 1 h").waitFor()
+    await page.getByText("units by bucket of 1 h, newest first: 2").waitFor()
     await page.getByText("allowed", { exact: true }).waitFor()
     await server.check(SIGN_IN, 3)
     await page.getByText("5 of 5 used").waitFor()
@@ -89,6 +95,14 @@ describe("a key", () => {
       await page.keyboard.press("ArrowLeft")
       return (await chart.getAttribute("aria-valuetext"))?.includes("40%")
     })
+  })
+
+  it("shows when the oldest and the newest charge of a log were made", async () => {
+    await server.check({ path: "/log", ip: "192.0.2.1" }, 2)
+    const { page } = await openPage(`${server.url}/#/clients/log/${encodeURIComponent(KEY)}`)
+    await page.getByText("2 of 9 used").waitFor()
+    await page.getByText(/^oldest charge: (now|\d+ seconds? ago); newest: (now|\d+ seconds? ago)$/).waitFor()
+    expect(await violations(page)).toEqual([])
   })
 
   it("is reset with one click", async () => {

@@ -16,6 +16,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 const RULES = `version: 1
 rules:
   - { id: login, match: { method: POST, path: /login }, keyBy: ip, limits: [{ algorithm: sliding-window-log, limit: 2, window: 15m }] }
+  - { id: search, keyBy: user, match: { path: /search }, limits: [{ algorithm: fixed-window, limit: 20, window: 1h }] }
   - { id: per-user, match: { path: /v1/** }, keyBy: user, limits: [{ algorithm: token-bucket, limit: 100, window: 1m }] }
 `
 
@@ -104,7 +105,7 @@ describe("explain", () => {
         "● per-user: the path matches /v1/**\n  key user:11, cost 1\n  100/1m: 100 of 100 left\n",
       )
       expect(stdout).not.toContain("login")
-      expect(stderr).toContain("1 rule does not apply (shown with --all)")
+      expect(stderr).toContain("2 rules do not apply (shown with --all)")
     }
   })
 
@@ -123,8 +124,9 @@ describe("keys", () => {
     const used = await run("keys", "get", ...key)
     expect(used.code).toBe(1)
     expect(used.stdout).toMatch(
-      /^key ip:198\.51\.100\.9 of rule login: denied\nLIMIT {2}USED {2}LEFT {2}RESETS IN\n2\/15m +2 +0 +1[45]m/,
+      /^key ip:198\.51\.100\.9 of rule login: denied\nLIMIT {2}USED {2}OF {2}LEFT {2}WINDOW {2}RESETS IN\n2\/15m +2 +2 +0 +15m +1[45]m/,
     )
+    expect(used.stdout).toMatch(/\n2\/15m: oldest charge [\d.]+m?s ago, newest [\d.]+m?s ago\n$/)
     const reset = await run("keys", "reset", ...key)
     expect(reset.code).toBe(0)
     expect(reset.stdout).toContain("allowed")
@@ -133,6 +135,14 @@ describe("keys", () => {
         allowed: true,
       },
     )
+  })
+
+  it("are shown with the units of each bucket", async () => {
+    await run("check", "user:3", "--rule", "search", "--cost", "7")
+    const { code, stdout } = await run("keys", "get", "search", "user:3")
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/\n20\/1h +7 +20 +13 +1h /)
+    expect(stdout).toMatch(/\n20\/1h: by bucket of 1h, newest first: 7 \(since [\dms. ]+ ago\)\n$/)
   })
 
   it("are blocked and unblocked", async () => {

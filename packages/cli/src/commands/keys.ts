@@ -48,6 +48,16 @@ interface KeyLimit {
   readonly limit: number | null
   readonly remaining: number | null
   readonly resetAfterMs: number
+  readonly resetAt: number
+  readonly windowMs: number
+  readonly used: number | null
+  readonly oldestAt?: number
+  readonly newestAt?: number
+  readonly buckets?: readonly {
+    readonly startsAt: number
+    readonly lengthMs: number
+    readonly units: number
+  }[]
 }
 
 interface KeyState {
@@ -112,8 +122,10 @@ function show(
       state.limits,
       [
         { title: "LIMIT", text: ({ name }) => name },
-        { title: "USED", text: ({ limit, remaining }) => used(limit, remaining), right: true },
+        { title: "USED", text: ({ used }) => (used ?? "–").toLocaleString("en"), right: true },
+        { title: "OF", text: ({ limit }) => (limit ?? "∞").toLocaleString("en"), right: true },
         { title: "LEFT", text: ({ remaining }) => (remaining ?? "∞").toLocaleString("en"), right: true },
+        { title: "WINDOW", text: ({ windowMs }) => durationText(windowMs), right: true },
         {
           title: "RESETS IN",
           text: ({ resetAfterMs }) => (resetAfterMs === 0 ? "–" : durationText(resetAfterMs)),
@@ -123,10 +135,24 @@ function show(
       style,
     ),
   )
+  for (const line of state.limits.flatMap(detailOf)) terminal.print(line)
 }
 
-function used(limit: number | null, remaining: number | null): string {
-  return limit === null || remaining === null ? "–" : (limit - remaining).toLocaleString("en")
+const MAX_BUCKETS = 12
+
+/** When the units of a limit were charged, as far as its algorithm keeps that. */
+function detailOf({ name, oldestAt, newestAt, buckets = [], resetAt, resetAfterMs }: KeyLimit): string[] {
+  // By the clock of the service, which may differ from that of this machine.
+  const ago = (ms: number) => `${durationText(Math.max(0, resetAt - resetAfterMs - ms))} ago`
+  if (oldestAt !== undefined && newestAt !== undefined)
+    return [`${name}: oldest charge ${ago(oldestAt)}, newest ${ago(newestAt)}`]
+  const [newest] = buckets
+  if (newest === undefined) return []
+  const shown = buckets
+    .slice(0, MAX_BUCKETS)
+    .map(({ units, startsAt }) => `${units.toLocaleString("en")} (since ${ago(startsAt)})`)
+  const more = buckets.length > MAX_BUCKETS ? ` and ${buckets.length - MAX_BUCKETS} more` : ""
+  return [`${name}: by bucket of ${durationText(newest.lengthMs)}, newest first: ${shown.join(", ")}${more}`]
 }
 
 function verdict({ allowed, blockedForMs, mode, tier, degraded }: KeyState, { style }: Terminal): string {

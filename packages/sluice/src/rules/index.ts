@@ -37,6 +37,7 @@ export type {
   RuleEngineOptions,
 } from "./engine/engine-options.js"
 export type { Explanation, RuleExplanation } from "./engine/explain.js"
+export type { LimitUsage } from "./engine/key-usage.js"
 export type { AnsweredRequest } from "./engine/response-charge.js"
 export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./engine/rule-decision.js"
 export type { RuleRequest } from "./engine/rule-request.js"

@@ -54,6 +54,17 @@ export interface Outcome {
   degraded: Degraded | undefined
 }
 
+/** What a key is charged under one limit. Times and lengths are in microseconds. */
+export interface Usage {
+  /** Units that count now, rounded up. After a charge without a decision they may exceed the limit. */
+  readonly used: number
+  /** Sliding window log: when the oldest and the newest unit that count were charged. */
+  readonly oldest?: number
+  readonly newest?: number
+  /** Fixed window and sliding window counter: the buckets with units, newest first. The oldest may count in part only. */
+  readonly buckets?: readonly { readonly start: number; readonly length: number; readonly units: number }[]
+}
+
 /** The outcome of a check without charges: allowed. Stores answer it without a call. */
 export function outcomeOfNothing(now: number): Outcome {
   return { allowed: true, now, verdicts: [], degraded: undefined }
@@ -83,6 +94,8 @@ export interface Store {
   reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void>
   /** False if no key of this namespace of blocks is blocked, so that a check need not include the block of its key. */
   mayBlock(namespace: Namespace): boolean
+  /** What the key of each charge is charged now, for people to read. Undefined if the store cannot tell. Charges nothing. */
+  usage?(charges: readonly Charge[], at?: number): Promise<readonly Usage[] | undefined>
   /** How many instances share the store, as last known. Undefined if only this process uses it. */
   readonly instances?: number
   /** Releases timers, connections and files. Later calls fail with STORE_CLOSED. */

@@ -1,4 +1,4 @@
-import { span, whole } from "../../browser/format.js"
+import { ago, span, waitText, whole } from "../../browser/format.js"
 import { t } from "../../browser/i18n.js"
 import { href } from "../../browser/router.js"
 import { Badge } from "../../parts/badge.js"
@@ -107,10 +107,11 @@ function Limits({ state: { limits } }: { readonly state: KeyState }) {
   )
 }
 
-function Limit({ limit: { name, limit, remaining, resetAfterMs } }: { readonly limit: LimitState }) {
+function Limit({ limit: state }: { readonly limit: LimitState }) {
   const text = t(texts)
+  const { name, limit, remaining, resetAfterMs, windowMs } = state
   if (limit === null || remaining === null) return null
-  const used = limit - remaining
+  const used = state.used ?? limit - remaining
   const usedText = text.usedOf(whole(used), whole(limit))
   return (
     <li>
@@ -127,9 +128,30 @@ function Limit({ limit: { name, limit, remaining, resetAfterMs } }: { readonly l
           {text.left(whole(remaining))} ·{" "}
           {resetAfterMs === 0 || resetAfterMs === "never"
             ? text.fresh
-            : text.resets(span(resetAfterMs, "up"))}
+            : text.resets(span(resetAfterMs, "up"))}{" "}
+          · {text.window(waitText(windowMs))}
         </span>
       </span>
+      <ChargeTimes limit={state} />
     </li>
   )
+}
+
+/** As many buckets as fit a line or two. */
+const MAX_BUCKETS = 12
+
+/** When the units were charged, as far as the algorithm keeps that. */
+function ChargeTimes({ limit }: { readonly limit: LimitState }) {
+  const text = t(texts)
+  const { oldestAt, newestAt, buckets = [], resetAt, resetAfterMs } = limit
+  if (resetAfterMs === "never") return null
+  // By the clock of the service, which may differ from that of the browser.
+  const since = (ms: number) => ago(Math.max(0, resetAt - resetAfterMs - ms))
+  if (oldestAt !== undefined && newestAt !== undefined)
+    return <p class="limit-detail soft">{text.charges(since(oldestAt), since(newestAt))}</p>
+  const [newest] = buckets
+  if (newest === undefined) return null
+  const shown = buckets.slice(0, MAX_BUCKETS).map(({ units }) => whole(units))
+  if (buckets.length > MAX_BUCKETS) shown.push("…")
+  return <p class="limit-detail soft">{text.buckets(waitText(newest.lengthMs), shown.join(", "))}</p>
 }

@@ -4,7 +4,8 @@ import { clientOf, type KeyState, SAMPLES, type Sample, withSample } from "./key
 const NOW = 1_767_225_600_000
 
 function stateWith(remaining: number | null, limit: number | null = 10): KeyState {
-  const limits = [{ name: "10/1m", limit, remaining, resetAfterMs: 0, windowMs: 60_000 }]
+  const used = limit === null || remaining === null ? null : limit - remaining
+  const limits = [{ name: "10/1m", limit, remaining, used, resetAfterMs: 0, resetAt: NOW, windowMs: 60_000 }]
   return { rule: "login", key: "ip:192.0.2.1", mode: "enforce", allowed: true, limits }
 }
 

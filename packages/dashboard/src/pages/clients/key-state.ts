@@ -9,7 +9,19 @@ export interface LimitState {
   readonly limit: number | null
   readonly remaining: number | null
   readonly resetAfterMs: number | "never"
+  readonly resetAt: number
   readonly windowMs: number
+  /** Units that count now. They may exceed the limit. */
+  readonly used: number | null
+  /** Sliding log: when the oldest and the newest unit that count were charged. */
+  readonly oldestAt?: number
+  readonly newestAt?: number
+  /** Fixed window and sliding counter: the buckets with units, newest first. */
+  readonly buckets?: readonly {
+    readonly startsAt: number
+    readonly lengthMs: number
+    readonly units: number
+  }[]
 }
 
 export interface KeyState {

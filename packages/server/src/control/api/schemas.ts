@@ -72,6 +72,13 @@ const limit = z.object({
   resetAfterMs: z.number().describe("How long until the key has its full limit again."),
   resetAt: z.number(),
   windowMs: z.number(),
+  used: z.number().nullable().describe("Units that count now. They may exceed the limit."),
+  oldestAt: z.number().optional().describe("Sliding log: when the oldest unit that counts was charged."),
+  newestAt: z.number().optional().describe("Sliding log: when the newest unit that counts was charged."),
+  buckets: z
+    .array(z.object({ startsAt: z.number(), lengthMs: z.number(), units: z.number() }))
+    .optional()
+    .describe("Fixed window and sliding counter: the buckets with units, newest first."),
 })
 
 export const keyState = z

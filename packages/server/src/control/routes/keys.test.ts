@@ -35,11 +35,40 @@ describe("GET /keys/:rule/:key", () => {
             resetAfterMs: expect.any(Number),
             resetAt: expect.any(Number),
             windowMs: 60_000,
+            used: 1,
+            buckets: [{ startsAt: expect.any(Number), lengthMs: 60_000, units: 1 }],
           },
         ],
         revision: 1,
       })
     }
+  })
+
+  it("answers the times of a log, and the counts of a counter by bucket", async () => {
+    const both = await startControl(
+      {},
+      testCore(`
+version: 1
+rules:
+  - id: both
+    keyBy: ip
+    limits:
+      - { name: log, algorithm: sliding-window-log, limit: 5, window: 1m }
+      - { name: counter, algorithm: sliding-window-counter, limit: 9, window: 1h }
+`),
+    )
+    const { engine, clock } = both.core
+    const start = clock.now()
+    await engine.check({ ip: "192.0.2.1" })
+    clock.advance(1_500)
+    await engine.check({ ip: "192.0.2.1" }, { cost: 2 })
+    const { json } = await both.ask("GET", "/keys/both/ip%3A192.0.2.1")
+    expect(json.limits).toMatchObject([
+      { name: "log", limit: 5, used: 3, oldestAt: start, newestAt: start + 1_500 },
+      { name: "counter", limit: 9, used: 3, buckets: [{ lengthMs: 3_600_000, units: 3 }] },
+    ])
+    expect(json.limits[0]).not.toHaveProperty("buckets")
+    await both.close()
   })
 
   it("reports that the next request would be denied", async () => {

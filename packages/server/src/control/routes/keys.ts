@@ -1,6 +1,6 @@
 // Keys: reading their usage, resetting and blocking them.
 
-import type { Mode, RuleDecision } from "sluice/rules"
+import type { LimitUsage, Mode, RuleDecision } from "sluice/rules"
 import type { z } from "zod"
 import type { Core } from "../../core.js"
 import { jsonBody } from "../api/body.js"
@@ -21,8 +21,10 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
     const { rule, key } = named(params)
     const tier = query.tier === undefined ? {} : { tier: query.tier }
     const decision = await engine.checkKey(rule, key, { cost: 0, ...tier })
+    // The counters of this instance alone would be misread as those of the fleet.
+    const usage = decision.degraded === undefined ? await engine.keyUsage(rule, key, tier) : undefined
     const mode = engine.rules.rules.find(({ id }) => id === rule)?.mode ?? "enforce"
-    return { json: shown({ rule, key, mode }, decision) }
+    return { json: shown({ rule, key, mode }, decision, usage) }
   }
   const target = ({ params }: Pick<Asked, "params">) => `${params.rule}/${params.key}`
   const answer = { description: "The usage of the key.", schema: keyState }
@@ -90,6 +92,19 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
   ]
 }
 
+function inWholeMs(usage: LimitUsage | undefined): Partial<KeyState["limits"][number]> {
+  if (usage === undefined) return {}
+  const { used, oldestAt, newestAt, buckets } = usage
+  return {
+    used,
+    ...(oldestAt === undefined ? {} : { oldestAt: Math.floor(oldestAt) }),
+    ...(newestAt === undefined ? {} : { newestAt: Math.floor(newestAt) }),
+    ...(buckets === undefined
+      ? {}
+      : { buckets: buckets.map((bucket) => ({ ...bucket, startsAt: Math.floor(bucket.startsAt) })) }),
+  }
+}
+
 interface Shown {
   readonly rule: string
   readonly key: string
@@ -100,16 +115,22 @@ function named(params: Asked["params"]): { readonly rule: string; readonly key: 
   return { rule: String(params.rule), key: String(params.key) }
 }
 
-function shown({ rule, key, mode }: Shown, decision: RuleDecision): KeyState {
+function shown(
+  { rule, key, mode }: Shown,
+  decision: RuleDecision,
+  usage: readonly LimitUsage[] = [],
+): KeyState {
   const { reason, allowed, retryAfterMs, degraded, revision } = decision
   const outcome = decision.rules.find((found) => found.rule === rule && found.candidate !== true)
   const limits = (outcome?.limits ?? []).map(
     ({ name, limit, remaining, resetAfterMs, resetAt, windowMs }) => {
-      return { name, limit, remaining, resetAfterMs, resetAt, windowMs }
+      const used = limit === Number.POSITIVE_INFINITY ? null : limit - remaining
+      const counted = { name, limit, remaining, resetAfterMs, resetAt, windowMs, used }
+      return { ...counted, ...inWholeMs(usage.find((found) => found.name === name)) }
     },
   )
   // A peek is allowed even if the limit is used up.
-  const hasRoom = mode !== "enforce" || limits.every(({ remaining }) => remaining > 0)
+  const hasRoom = mode !== "enforce" || (outcome?.limits ?? []).every(({ remaining }) => remaining > 0)
   return {
     rule,
     key,

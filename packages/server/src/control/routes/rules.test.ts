@@ -201,6 +201,14 @@ describe("a rule", () => {
 })
 
 describe("POST /rules/validate", () => {
+  it("names the guard rail that a rule set exceeds", async () => {
+    const bounded = await startControl({ guardRails: { maxLimit: 5 } })
+    const rules = [{ id: "a", limits: [{ limit: 6, window: "1m" }] }]
+    const { json } = await bounded.ask("POST", "/rules/validate", { body: { version: 1, rules } })
+    expect(json).toMatchObject({ valid: false, problems: [{ path: "rules[0].limits[0].limit" }] })
+    await bounded.close()
+  })
+
   it("reports what would change, and changes nothing", async () => {
     const { json } = await control.ask("POST", "/rules/validate", {
       body: { version: 1, rules: [search] },

@@ -30,6 +30,7 @@ import {
 import { type Explanation, explain } from "./explain.js"
 import { Identity } from "./identity.js"
 import { keyOf } from "./key.js"
+import { type LimitUsage, usageOfStep } from "./key-usage.js"
 import { chargesOfStep, defaultOnStoreFailure, matchesUnlimited, planOf, planOfKey, setTier } from "./plan.js"
 import { type AnsweredRequest, applyResponse } from "./response-charge.js"
 import type { RuleDecision } from "./rule-decision.js"
@@ -256,6 +257,16 @@ export class RuleEngine {
   async refundKey(rule: string, key: string, cost = 1, options?: { tier?: string }): Promise<void> {
     const charges = this.#chargesOfKey(rule, key, { ...options, cost: costOf(cost) })
     await this.#store.refund(charges, this.#decider.at(undefined), defaultOnStoreFailure(charges))
+  }
+
+  /**
+   * What a key is charged under each limit of a rule, in detail: times of a log, counts by bucket. Undefined if the store cannot
+   * tell, as while Redis is away. Charges nothing.
+   */
+  async keyUsage(rule: string, key: string, options?: { tier?: string }): Promise<LimitUsage[] | undefined> {
+    const { enforced, shadows } = this.#planKey(rule, key, { ...options, cost: 0 }).plan
+    const step = [...enforced, ...shadows].find(({ from }) => from !== "candidate")
+    return step === undefined ? [] : await usageOfStep(step, this.#store, this.#decider.at(undefined))
   }
 
   /** Forgets what a rule has charged a key. A block of the key stays. */

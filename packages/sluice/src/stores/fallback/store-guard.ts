@@ -7,7 +7,7 @@
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { SluiceError } from "../../errors.js"
 import { messageOf, notify } from "../../notify.js"
-import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "../store.js"
+import type { Charge, Check, Degraded, Namespace, Outcome, Store, Usage } from "../store.js"
 import { checkInWaves } from "../waves.js"
 import { allowedOutcome, deniedOutcome } from "./canned-outcomes.js"
 import { LocalFallback } from "./local-fallback.js"
@@ -183,6 +183,16 @@ export class StoreGuard implements Store {
     }
     // Forget the last usage of the key, so that it does not count when the store fails later.
     await this.#local.reset(charges)
+  }
+
+  /** Undefined while the store fails: the local counters hold a share of the limit, which would be misread as the whole. */
+  async usage(charges: readonly Charge[], at?: number): Promise<readonly Usage[] | undefined> {
+    try {
+      return await this.#store.usage?.(charges, at)
+    } catch (error) {
+      if (error instanceof StoreFailure) return undefined
+      throw error
+    }
   }
 
   mayBlock(namespace: Namespace): boolean {

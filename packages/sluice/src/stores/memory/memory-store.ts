@@ -6,7 +6,16 @@ import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkFunction, checkOneOf, checkType, hasMethods } from "../../options.js"
-import type { Charge, Check, Degraded, Namespace, Outcome, SingleVerdict, SyncStore } from "../store.js"
+import type {
+  Charge,
+  Check,
+  Degraded,
+  Namespace,
+  Outcome,
+  SingleVerdict,
+  SyncStore,
+  Usage,
+} from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import type { Snapshot } from "./snapshot.js"
 import type { Table } from "./table.js"
@@ -228,6 +237,13 @@ export class MemoryStore implements SyncStore {
   async reset(charges: readonly Charge[]): Promise<void> {
     this.#assertOpen()
     for (const charge of charges) this.#find(charge)?.remove()
+  }
+
+  async usage(charges: readonly Charge[], at?: number): Promise<Usage[]> {
+    const { usageIn } = await import("./usage.js")
+    this.#assertOpen()
+    const now = at ?? this.#now()
+    return charges.map((charge) => usageIn(this.#find(charge), charge.policy, now))
   }
 
   mayBlock(namespace: Namespace): boolean {

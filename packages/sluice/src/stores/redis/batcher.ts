@@ -72,9 +72,10 @@ export class Batcher {
     charges: readonly Charge[],
     keys: readonly string[],
     at: number | undefined,
+    onState?: Request["onState"],
   ): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.push({ operation, charges, keys, at, resolve, reject })
+      const waiting = this.#waiting.push({ operation, charges, keys, at, onState, resolve, reject })
       if (waiting === 1) process.nextTick(this.#flush)
       else if (waiting === MAX_CHECKS && this.connection.keepsOrder) this.#flush()
     })

@@ -19,6 +19,8 @@ export interface Request {
   readonly keys: readonly string[]
   /** Whole microseconds; undefined for the server's clock. */
   readonly at: number | undefined
+  /** Called with a copy of the state that each charge is decided on, and the time. Only for operations other than `CHECK`. */
+  readonly onState?: ((state: Float64Array, now: number) => void) | undefined
 }
 
 /** The keys and the argument of one run of the script. */
@@ -175,6 +177,7 @@ function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcom
         policy.algorithm.name === "sliding-window-log" ? LOG_REPLY_CELLS : policy.algorithm.cells(policy)
       if (cells.length < count) cells = new Float64Array(count * 2)
       for (let c = 0; c < count; c++) cells[c] = next()
+      request.onState?.(cells.slice(0, count), now)
       judge(policy, cost, now, verdict)
       // Another charge of the check was denied, so this one was not charged either: show the state as it is.
       if (!isCharged && verdict.allowed && cost > 0) judge(policy, 0, now, verdict)

@@ -10,18 +10,19 @@ import type { StoreFailureEvent } from "../fallback/store-guard.js"
 import { StoreGuard } from "../fallback/store-guard.js"
 import type { Group, Place } from "../sharded/across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../sharded/across.js"
-import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
+import type { Charge, Check, Namespace, Outcome, Store, Usage } from "../store.js"
 import { outcomeOfNothing } from "../store.js"
 import { checkInWaves, indexWaves } from "../waves.js"
 import { Batcher } from "./batcher.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
-import type { Operation } from "./codec.js"
+import type { Operation, Request } from "./codec.js"
 import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
 import { DenyCache } from "./deny-cache.js"
 import { Fleets } from "./fleet.js"
 import { encodeKey, keyslot, storageKey } from "./keys.js"
 import { warnAboutServer } from "./server-warnings.js"
+import { usageInRedis } from "./usage.js"
 
 export interface RawRedisStoreOptions {
   /** How long a check waits for Redis before the limiter decides without it. Default: 50 ms. */
@@ -215,6 +216,18 @@ export class RawRedisStore implements Store {
     this.#denials?.clear()
   }
 
+  async usage(charges: readonly Charge[], at?: number): Promise<Usage[]> {
+    this.#start(charges)
+    const read = async (charge: Charge, time?: number) => {
+      let state: Float64Array = new Float64Array(0)
+      const { now } = await this.#run(DECIDE, [charge], time ?? at, (cells) => {
+        state = cells
+      })
+      return { state, now }
+    }
+    return await Promise.all(charges.map((charge) => usageInRedis(charge, read)))
+  }
+
   mayBlock(namespace: Namespace): boolean {
     return this.#fleets.of(namespace).anyBlocks
   }
@@ -227,11 +240,16 @@ export class RawRedisStore implements Store {
     this.#onClose?.()
   }
 
-  #run(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
+  #run(
+    operation: Operation,
+    charges: readonly Charge[],
+    at: number | undefined,
+    onState?: Request["onState"],
+  ): Promise<Outcome> {
     this.#start(charges)
     const time = at ?? (this.#clock === undefined ? undefined : microsOf(this.#clock.now()))
     if (charges.length === 0) return Promise.resolve(outcomeOfNothing(time ?? Date.now() * 1000))
-    return this.#batcher.submit(operation, charges, charges.map(storageKey), time)
+    return this.#batcher.submit(operation, charges, charges.map(storageKey), time, onState)
   }
 
   /** The charges by slot of a Cluster, when they are in several slots: a script may touch one slot only. */

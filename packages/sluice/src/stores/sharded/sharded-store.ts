@@ -1,7 +1,7 @@
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkType, hasMethods } from "../../options.js"
 import type { BreakerState } from "../fallback/breaker.js"
-import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "../store.js"
+import type { Charge, Check, Degraded, Namespace, Outcome, Store, Usage } from "../store.js"
 import { indexWaves, planWaves } from "../waves.js"
 import type { Group } from "./across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
@@ -112,6 +112,15 @@ export class ShardedStore implements Store {
 
   async reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void> {
     await this.#onEach(charges, (store, own) => store.reset(own, onStoreFailure))
+  }
+
+  async usage(charges: readonly Charge[], at?: number): Promise<readonly Usage[] | undefined> {
+    const found = await Promise.all(
+      charges.map(async (charge) => {
+        return (await this.#storeAt(this.#ring.locate(charge.key)).usage?.([charge], at))?.[0]
+      }),
+    )
+    return found.every((usage) => usage !== undefined) ? found : undefined
   }
 
   mayBlock(namespace: Namespace): boolean {

@@ -9,6 +9,7 @@ import { givingBack } from "./giving-back.js"
 import { keys } from "./keys.js"
 import { severalCharges } from "./several-charges.js"
 import { tracesOfEveryAlgorithm } from "./traces.js"
+import { usage } from "./usage.js"
 
 export interface StoreContractOptions {
   /** The name of the suite in the report, usually that of the store. */
@@ -53,5 +54,6 @@ export function describeStoreContract({ name, open, describe, it }: StoreContrac
     describe("changes", () => changes(test))
     describe("concurrency", () => concurrency(test))
     describe("blocks", () => blocking(test))
+    describe("usage", () => usage(test))
   })
 }
