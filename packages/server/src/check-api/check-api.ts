@@ -12,6 +12,7 @@ import { Access, type AccessOptions } from "./access.js"
 import { authRoute } from "./auth.js"
 import { batchRoute } from "./batch.js"
 import { checkRoute, explainRoute, peekRoute, refundRoute, resetRoute } from "./check.js"
+import { checkApiDescription } from "./openapi.js"
 import type { Asked, JsonRoute, RequestRoute } from "./route.js"
 
 export interface CheckApiOptions {
@@ -182,6 +183,10 @@ function routesOf(core: Core, options: CheckApiOptions): Map<string, Route> {
   routes.set(
     "/readyz",
     look(() => readinessAnswer(core, readiness)),
+  )
+  routes.set(
+    "/openapi.json",
+    look(() => jsonAnswer(JSON.stringify(checkApiDescription))),
   )
   if (json !== undefined)
     routes.set("/json", { methods: POST, admit: mayAsk, readsBody: true, answer: ({ body }) => json(body) })

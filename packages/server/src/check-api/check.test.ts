@@ -105,6 +105,29 @@ describe.each([
     expect((await plane.post("/v1/check?status=429", item)).status).toBe(200)
   })
 
+  it("answers five fields and no headers about limits, if the caller asks for a small answer", async () => {
+    await start(options())
+    for (const path of ["/v1/check?answer=small", "/v1/check?answer=small&status=429"]) {
+      const { status, text, headers } = await plane.post(path, item)
+      expect(status).toBe(200)
+      expect(text).toMatch(
+        /^\{"allowed":true,"limit":2,"remaining":[01],"retryAfterMs":0,"resetAfterMs":10000\}$/,
+      )
+      expect([...headers.keys()].filter((name) => name.includes("ratelimit"))).toEqual([])
+    }
+    const denied = await plane.post("/v1/check?status=429&answer=small", item)
+    expect(denied.status).toBe(429)
+    expect(denied.json).toEqual({
+      allowed: false,
+      limit: 2,
+      remaining: 0,
+      retryAfterMs: 10_000,
+      resetAfterMs: 10_000,
+    })
+    const nothing = await plane.post("/v1/peek?answer=small", { path: "/nowhere" })
+    expect(nothing.json).toMatchObject({ allowed: true, limit: null, remaining: null })
+  })
+
   it("sends rate limit headers, with the wait rounded up to whole seconds", async () => {
     await start(options())
     const { headers } = await plane.post("/v1/check", { ...item, cost: 2 })
@@ -242,14 +265,19 @@ describe("POST /v1/check", () => {
     expect(await response.json()).toMatchObject({ status: 400, code: "BODY_INVALID_JSON" })
   })
 
-  it.each(["status=200", "status=abc", "status=600", "status=", "stauts=429", "status=429&x=1"])(
-    "refuses the query %s",
-    async (query) => {
-      await start()
-      const { status, json } = await plane.post(`/v1/check?${query}`, item)
-      expect({ status, code: json.code }).toEqual({ status: 400, code: "QUERY_INVALID" })
-    },
-  )
+  it.each([
+    "status=200",
+    "status=abc",
+    "status=600",
+    "status=",
+    "stauts=429",
+    "status=429&x=1",
+    "answer=tiny",
+  ])("refuses the query %s", async (query) => {
+    await start()
+    const { status, json } = await plane.post(`/v1/check?${query}`, item)
+    expect({ status, code: json.code }).toEqual({ status: 400, code: "QUERY_INVALID" })
+  })
 })
 
 describe("POST /v1/check with values that are too large", () => {

@@ -3,7 +3,7 @@
 import type { RuleDecision } from "sluice/rules"
 import type { Core } from "../core.js"
 import { type Answer, decisionHeaders, jsonAnswer } from "../http/answer.js"
-import { decisionJson, explanationJson } from "./decision-json.js"
+import { decisionJson, explanationJson, smallDecisionJson } from "./decision-json.js"
 import {
   type AskedKey,
   decide,
@@ -13,21 +13,21 @@ import {
   readQuestion,
   readRequest,
 } from "./question.js"
-import { type JsonRoute, noParameters, statusParameter } from "./route.js"
+import { type CheckParameters, checkParameters, type JsonRoute, noParameters } from "./route.js"
 
 /** `POST /v1/check`: decides, and charges if allowed. */
 export function checkRoute(core: Core): JsonRoute {
   return (query, body) => {
-    const status = statusParameter(query, "status")
-    return answer(core, readQuestion(body, ""), status)
+    const parameters = checkParameters(query)
+    return answer(core, readQuestion(body, ""), parameters)
   }
 }
 
 /** `POST /v1/peek`: decides, and charges nothing. */
 export function peekRoute(core: Core): JsonRoute {
   return (query, body) => {
-    const status = statusParameter(query, "status")
-    return answer(core, { ...readLook(body, ""), cost: 0 }, status)
+    const parameters = checkParameters(query)
+    return answer(core, { ...readLook(body, ""), cost: 0 }, parameters)
   }
 }
 
@@ -60,19 +60,20 @@ export function explainRoute(core: Core): JsonRoute {
   }
 }
 
-function answer(core: Core, question: Question, deniedStatus: number | undefined): Answer | Promise<Answer> {
+function answer(core: Core, question: Question, parameters: CheckParameters): Answer | Promise<Answer> {
   const decision = decide(core, "http", question)
-  if (decision instanceof Promise) return decision.then((made) => decisionAnswer(made, deniedStatus))
-  return decisionAnswer(decision, deniedStatus)
+  if (decision instanceof Promise) return decision.then((made) => decisionAnswer(made, parameters))
+  return decisionAnswer(decision, parameters)
 }
 
 async function answerState(core: Core, asked: AskedKey): Promise<Answer> {
   const { rule, key, ...options } = asked
-  return decisionAnswer(await core.engine.checkKey(rule, key, { ...options, cost: 0 }), undefined)
+  return decisionAnswer(await core.engine.checkKey(rule, key, { ...options, cost: 0 }), {})
 }
 
-function decisionAnswer(decision: RuleDecision, deniedStatus: number | undefined): Answer {
-  const status = decision.allowed ? 200 : (deniedStatus ?? 200)
+function decisionAnswer(decision: RuleDecision, parameters: CheckParameters): Answer {
+  const status = decision.allowed ? 200 : (parameters.status ?? 200)
+  if (parameters.isSmall === true) return jsonAnswer(smallDecisionJson(decision), status)
   return {
     status,
     type: "application/json",

@@ -9,7 +9,7 @@ import type { Explanation, RuleDecision, RuleLimit, RuleOutcome } from "sluice/r
 export function decisionJson(decision: RuleDecision): string {
   const { rules, limits, rule, limitName, deniedBy, ambiguous, degraded, tier, shadowDenied } = decision
   const only = rules.length === 1 && limits === undefined ? rules[0] : undefined
-  let json = `{"allowed":${decision.allowed},"limit":${amount(decision.limit)},"remaining":${amount(decision.remaining)},"retryAfterMs":${wait(decision.retryAfterMs)},"resetAfterMs":${wait(decision.resetAfterMs)},"resetAt":${millis(decision.resetAt)},"delayMs":${millis(decision.delayMs)},"reason":"${decision.reason}"`
+  let json = `${firstFive(decision)},"resetAt":${millis(decision.resetAt)},"delayMs":${millis(decision.delayMs)},"reason":"${decision.reason}"`
   if (rule !== undefined) json += `,"rule":${quoted(rule)}`
   if (limitName !== undefined) json += `,"limitName":${quoted(limitName)}`
   // For one limit of one rule, all that is not said above is the key.
@@ -22,6 +22,15 @@ export function decisionJson(decision: RuleDecision): string {
   if (tier !== undefined) json += `,"tier":${quoted(tier)}`
   if (shadowDenied.length > 0) json += `,"shadowDenied":${JSON.stringify(shadowDenied)}`
   return `${json},"revision":${decision.revision}}`
+}
+
+/** The five fields that most callers use. */
+export function smallDecisionJson(decision: RuleDecision): string {
+  return `${firstFive(decision)}}`
+}
+
+function firstFive({ allowed, limit, remaining, retryAfterMs, resetAfterMs }: RuleDecision): string {
+  return `{"allowed":${allowed},"limit":${amount(limit)},"remaining":${amount(remaining)},"retryAfterMs":${wait(retryAfterMs)},"resetAfterMs":${wait(resetAfterMs)}`
 }
 
 function outcomeJson({ rule, mode, candidate, descriptor, allowed, key, tier, limits }: RuleOutcome): string {

@@ -8,7 +8,8 @@ export type AskedRequest = RuleRequest & RuleCheckOptions
 export type AskedKey = KeyCheckOptions & { readonly rule: string; readonly key: string }
 export type Question = AskedRequest | AskedKey
 
-const REQUEST_FIELDS = [
+/** The fields of a body that describes a request. */
+export const REQUEST_FIELDS = [
   "method",
   "host",
   "path",
@@ -22,8 +23,10 @@ const REQUEST_FIELDS = [
   "headers",
   "descriptors",
 ]
-const KEY_FIELDS = ["rule", "key", "tier"]
-const CHARGE_FIELDS = ["cost", "at"]
+/** The fields of a body that names a rule and a key. */
+export const KEY_FIELDS = ["rule", "key", "tier"]
+/** The fields of every check. */
+export const CHARGE_FIELDS = ["cost", "at"]
 
 /** As long as the head of a request may be. It took 18 ms to make a path of 240,000 characters canonical. */
 const MAX_TEXT_LENGTH = 16_384
