@@ -26,7 +26,7 @@ export async function printedMetrics(): Promise<PrintedMetrics> {
   const nobody = await reservePort()
   try {
     const texts = [
-      await metricsOf({ ...ON_FREE_PORTS }, "sluice_denied_total{"),
+      await metricsOf({ ...ON_FREE_PORTS }, "sluice_window_units_bucket{"),
       await metricsOf(
         { ...ON_FREE_PORTS, store: { url: `redis://127.0.0.1:${nobody.port}` } },
         'sluice_store_failures_total{kind="breaker-open"}',

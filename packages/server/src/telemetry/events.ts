@@ -1,4 +1,4 @@
-import { BOUNDS, type Durations } from "./durations.js"
+import { DURATION_BOUNDS, type Histogram } from "./histogram.js"
 import type { StoreState } from "./store-state.js"
 import type { Tally } from "./tally.js"
 
@@ -65,7 +65,7 @@ export function decisionsEvent(
   at: number,
 ): Extract<WatchEvent, { readonly type: "decisions" }> {
   const { rules, durations } = tally
-  const { count, sumMs } = durations
+  const { count, sum } = durations
   return {
     type: "decisions",
     at,
@@ -74,7 +74,7 @@ export function decisionsEvent(
     // Decisions that were only counted have no duration.
     durations: {
       count,
-      meanMs: count === 0 ? 0 : sumMs / count,
+      meanMs: count === 0 ? 0 : sum / count,
       p50Ms: boundOf(durations, 0.5),
       p99Ms: boundOf(durations, 0.99),
     },
@@ -82,6 +82,6 @@ export function decisionsEvent(
 }
 
 /** JSON has no infinity, so durations beyond the last bound are reported as that bound. */
-function boundOf(durations: Durations, share: number): number {
-  return Math.min(durations.quantile(share) ?? 0, BOUNDS.at(-1) as number)
+function boundOf(durations: Histogram, share: number): number {
+  return Math.min(durations.quantile(share) ?? 0, DURATION_BOUNDS.at(-1) as number)
 }

@@ -1,6 +1,6 @@
 // Writes the text format of Prometheus.
 
-import type { Durations } from "./durations.js"
+import type { Histogram } from "./histogram.js"
 
 export type MetricType = "counter" | "gauge" | "histogram"
 
@@ -23,15 +23,20 @@ export class Exposition {
     return this
   }
 
-  /** Writes the samples of a histogram, in seconds. */
-  histogram(name: string, { bounds, counts, count, sumMs }: Durations, labels: Labels = {}): this {
+  /** Writes the samples of a histogram of durations, in seconds. */
+  durations(name: string, durations: Histogram, labels: Labels = {}): this {
+    return this.histogram(name, durations, labels, 1000)
+  }
+
+  /** Writes the samples of a histogram. Bounds and sum are divided by `divisor`. */
+  histogram(name: string, { bounds, counts, count, sum }: Histogram, labels: Labels, divisor = 1): this {
     let below = 0
     bounds.forEach((bound, i) => {
       below += counts[i] as number
-      this.sample(`${name}_bucket`, below, { ...labels, le: bound / 1000 })
+      this.sample(`${name}_bucket`, below, { ...labels, le: bound / divisor })
     })
     this.sample(`${name}_bucket`, count, { ...labels, le: "+Inf" })
-    return this.sample(`${name}_sum`, sumMs / 1000, labels).sample(`${name}_count`, count, labels)
+    return this.sample(`${name}_sum`, sum / divisor, labels).sample(`${name}_count`, count, labels)
   }
 
   /** Writes a metric with one sample and no labels. */

@@ -34,14 +34,14 @@ export function gatewayMetrics(text: Exposition, { routes }: RouteTally, state: 
     "histogram",
     "How long a request took, from its headers to the last byte of the response.",
   )
-  for (const [route, counts] of routes) text.histogram(durations, counts.durations, { route })
+  for (const [route, counts] of routes) text.durations(durations, counts.durations, { route })
   const queued = "sluice_gateway_queue_duration_seconds"
   text.metric(
     queued,
     "histogram",
     "How long a queueing limit delayed a request. Requests without a delay are not counted.",
   )
-  for (const [route, counts] of routes) text.histogram(queued, counts.queued, { route })
+  for (const [route, counts] of routes) text.durations(queued, counts.queued, { route })
   text.metric("sluice_gateway_target_up", "gauge", "1 while the target receives requests, otherwise 0.")
   for (const { upstream, target, isUp } of state.targets)
     text.sample("sluice_gateway_target_up", Number(isUp), { upstream, target })

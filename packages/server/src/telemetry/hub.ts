@@ -19,6 +19,7 @@ import { type RouteReport, RouteTally } from "./route-tally.js"
 import { type StoreState, stateOfStore } from "./store-state.js"
 import type { Tally } from "./tally.js"
 import { type TopKey, TopKeys } from "./top-keys.js"
+import { WindowUnits, type WindowUnitsReport } from "./window-units.js"
 import { WorkerStates } from "./worker-states.js"
 
 export interface WatchOptions {
@@ -39,6 +40,7 @@ export interface WatchOptions {
 export interface WatchReport extends CountersReport {
   readonly accuracy: AccuracyReport
   readonly watching: number
+  readonly units: WindowUnitsReport
   readonly denied: readonly TopKey[]
   readonly used: readonly TopKey[]
   readonly breakers: StoreState["breakers"]
@@ -83,6 +85,7 @@ export class WatchHub implements Watch {
   readonly #history = new History()
   readonly #denied = new TopKeys()
   readonly #used = new TopKeys()
+  readonly #units = new WindowUnits()
   readonly #accuracy: AccuracyMonitor
   readonly #accuracyTotal = { compared: 0, allowedTooMany: 0, deniedTooMany: 0, error: 0 }
   readonly #workers = new WorkerStates()
@@ -148,6 +151,7 @@ export class WatchHub implements Watch {
     // A peek allows and denies nothing.
     if (event.cost === 0) return
     this.#counters.tally.count(decision, event.protocol, event.durationMs)
+    this.#units.decided(decision)
     const first = decision.rules[0]
     if (!decision.allowed) {
       this.#denials.denied(event)
@@ -186,6 +190,7 @@ export class WatchHub implements Watch {
     const { tally, report } = this.#counters.take()
     const accuracy = this.#accuracy.take()
     this.#addAccuracy(accuracy)
+    const units = this.#units.take()
     this.#denials.tick()
     if (tally.rules.size > 0) this.#tellDecisions(tally)
     const { breakers } = this.#storeState()
@@ -198,7 +203,16 @@ export class WatchHub implements Watch {
     const { watching } = this.#accuracy
     const keys = { denied: this.#denied.take(), used: this.#used.take() }
     const gateway = this.#gateway?.()
-    this.#onReport({ ...report, ...keys, accuracy, watching, breakers, routes: this.routes.take(), gateway })
+    this.#onReport({
+      ...report,
+      ...keys,
+      accuracy,
+      watching,
+      units,
+      breakers,
+      routes: this.routes.take(),
+      gateway,
+    })
   }
 
   /** Sends each second to the primary, as a worker does. */
@@ -210,6 +224,7 @@ export class WatchHub implements Watch {
   absorb(worker: number, report: WatchReport): void {
     this.#counters.merge(report)
     this.#addAccuracy(report.accuracy)
+    this.#units.merge(report.units)
     this.#workers.set(worker, report)
     this.routes.merge(report.routes)
     for (const { rule, key, count } of report.denied) this.#denied.add(rule, key, count)
@@ -233,6 +248,7 @@ export class WatchHub implements Watch {
       store: this.#storeState(),
       rules: current && { revision: current.revision, stale, count: current.document.rules.length },
       accuracy: { ...this.#accuracyTotal, watching: this.#workers.watching(this.#accuracy.watching) },
+      units: this.#units.histograms(),
       version: this.#version,
       workers: this.#workerCount,
       gateway: gateway && { routes: this.routes, state: gateway },

@@ -6,6 +6,7 @@ import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"
 import type { RouteTally } from "./route-tally.js"
 import type { StoreState } from "./store-state.js"
 import type { RuleTally, Tally } from "./tally.js"
+import type { WindowUnits } from "./window-units.js"
 
 export interface MetricsInput {
   readonly totals: Tally
@@ -20,6 +21,8 @@ export interface MetricsInput {
     error: number
     watching: number
   }
+  /** The sampled usage of each limit. */
+  readonly units: ReturnType<WindowUnits["histograms"]>
   readonly version: string
   readonly workers: number
   readonly gateway?: { readonly routes: RouteTally; readonly state: GatewayState } | undefined
@@ -59,7 +62,14 @@ export function metricsText(input: MetricsInput): string {
   }
   const durations = "sluice_decision_duration_seconds"
   text.metric(durations, "histogram", "How long a decision took, including the call to the store.")
-  text.histogram(durations, totals.durations)
+  text.durations(durations, totals.durations)
+  text.metric(
+    "sluice_window_units",
+    "histogram",
+    "Units that a key has used of a limit, of sampled keys, once a second for each.",
+  )
+  for (const { rule, limit, histogram } of input.units)
+    text.histogram("sluice_window_units", histogram, { rule, limit })
   text.metric("sluice_store_failures_total", "counter", "Failed calls to the store, by kind of failure.")
   for (const [kind, count] of failures) text.sample("sluice_store_failures_total", count, { kind })
   text.single(

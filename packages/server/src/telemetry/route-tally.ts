@@ -1,6 +1,6 @@
 // Counts the gateway's requests by route. Routes come from the configuration and are few, so they can be metric labels.
 
-import { Durations } from "./durations.js"
+import { Histogram } from "./histogram.js"
 
 /** Upper bounds in milliseconds. A small answer takes one or two, a report may take a minute. */
 export const ROUTE_BOUNDS: readonly number[] = [
@@ -12,9 +12,9 @@ export const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const
 export interface RouteCounts {
   /** Counts by status class. */
   readonly statuses: Float64Array
-  readonly durations: Durations
+  readonly durations: Histogram
   /** Requests that a queueing limit delayed. */
-  readonly queued: Durations
+  readonly queued: Histogram
   /** Counts by the kind of upstream failure. */
   readonly errors: Map<string, number>
 }
@@ -60,9 +60,9 @@ export class RouteTally {
       route,
       statuses: [...statuses],
       durations: [...durations.counts],
-      durationSumMs: durations.sumMs,
+      durationSumMs: durations.sum,
       queued: [...queued.counts],
-      queuedSumMs: queued.sumMs,
+      queuedSumMs: queued.sum,
       errors: [...errors],
     }))
     this.routes.clear()
@@ -74,8 +74,8 @@ export class RouteTally {
     if (counts === undefined) {
       counts = {
         statuses: new Float64Array(STATUS_CLASSES.length),
-        durations: new Durations(ROUTE_BOUNDS),
-        queued: new Durations(ROUTE_BOUNDS),
+        durations: new Histogram(ROUTE_BOUNDS),
+        queued: new Histogram(ROUTE_BOUNDS),
         errors: new Map(),
       }
       this.routes.set(route, counts)

@@ -3,7 +3,7 @@
 
 import type { RuleDecision } from "sluice/rules"
 import type { Counted, Protocol } from "../core.js"
-import { Durations } from "./durations.js"
+import { Histogram } from "./histogram.js"
 
 /** Stands for decisions without a rule. It cannot be a rule id, because those begin with a letter or a digit. */
 export const NO_RULE = "_none"
@@ -32,7 +32,7 @@ const NEAR = 0.2
 export class Tally {
   readonly rules = new Map<string, RuleTally>()
   readonly requests = new Map<Protocol, { allowed: number; denied: number }>()
-  readonly durations = new Durations()
+  readonly durations = new Histogram()
   readonly #mostRules: number
 
   constructor(mostRules: number) {
@@ -133,7 +133,7 @@ export class Tally {
         ([protocol, { allowed, denied }]) => [protocol, allowed, denied] as const,
       ),
       durations: [...this.durations.counts],
-      durationSumMs: this.durations.sumMs,
+      durationSumMs: this.durations.sum,
     }
   }
 }
