@@ -63,6 +63,8 @@ export interface ErrorDetails {
   readonly expected: string
   readonly found?: unknown
   readonly cause?: unknown
+  /** Further mistakes that were found together with this one. */
+  readonly others?: readonly SluiceError[]
 }
 
 /** A class, as far as its own `instanceof` needs it. */
@@ -99,14 +101,19 @@ export class SluiceError extends Error {
   readonly place: string
   readonly expected: string
   readonly found: unknown
+  /** Further mistakes that were found together with this one. The message tells all of them, each in a line. */
+  readonly others: readonly SluiceError[]
 
   constructor(code: ErrorCode, details: ErrorDetails) {
+    const { others = [] } = details
     const got = "found" in details ? `, got ${show(details.found)}` : ""
-    super(`${details.place}: ${details.expected}${got} [${code}]`, { cause: details.cause })
+    const first = `${details.place}: ${details.expected}${got} [${code}]`
+    super([first, ...others.map(({ message }) => message)].join("\n"), { cause: details.cause })
     this.code = code
     this.place = details.place
     this.expected = details.expected
     this.found = details.found
+    this.others = others
     markInstance(this, MARK)
   }
 
@@ -115,6 +122,52 @@ export class SluiceError extends Error {
     // biome-ignore lint/complexity/noThisInStatic: `this` may be a class that extends this one.
     return isInstance(this, value, SluiceError, MARK)
   }
+}
+
+/** The same error with another place, for each mistake in it. */
+export function relocate(error: SluiceError, placeOf: (place: string) => string): SluiceError {
+  const { code, expected, found, cause } = error
+  const others = error.others.map((other) => relocate(other, placeOf))
+  const details = { place: placeOf(error.place), expected, cause, others }
+  return new SluiceError(code, found === undefined ? details : { ...details, found })
+}
+
+/** Collects the mistakes in options, so that users hear of all of them at once. */
+export class Mistakes {
+  readonly #found: SluiceError[] = []
+
+  add(error: SluiceError): void {
+    this.#found.push(error)
+  }
+
+  /** Returns what `read` returns. Keeps the mistake that it throws, and then returns undefined. */
+  try<T>(read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error
+      this.#found.push(error)
+      return undefined
+    }
+  }
+
+  /** Throws one error with every mistake, if there is any. */
+  throwAll(): void {
+    const [first, ...others] = this.#found.flatMap((error) => [error, ...error.others])
+    if (first === undefined) return
+    if (others.length === 0) throw first
+    const { code, place, expected, found, cause } = first
+    const details = { place, expected, cause, others: others.map(alone) }
+    throw new SluiceError(code, found === undefined ? details : { ...details, found })
+  }
+}
+
+/** The error without those that were found with it. */
+function alone({ code, place, expected, found, cause }: SluiceError): SluiceError {
+  return new SluiceError(
+    code,
+    found === undefined ? { place, expected, cause } : { place, expected, found, cause },
+  )
 }
 
 /** Formats a value as the user wrote it, short enough for a log line. */

@@ -1,8 +1,9 @@
 import type { Policy } from "./algorithms/algorithm.js"
 import type { Clock } from "./clock.js"
 import { formatDuration } from "./duration.js"
-import { SluiceError } from "./errors.js"
-import { checkFields, checkOneOf, checkType, hasMethods, isFilledText } from "./options.js"
+import { Mistakes, SluiceError } from "./errors.js"
+import { isThenable } from "./notify.js"
+import { checkFields, checkObject, checkOneOf, checkType, hasMethods, isFilledText } from "./options.js"
 import type { LimitOptions } from "./policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "./policy.js"
 import type { Degraded, Store } from "./stores/store.js"
@@ -55,6 +56,8 @@ const CODES = {
   gcra: "gcra",
   block: "block",
 } as const
+/** A client of ioredis or node-redis. */
+const isClient = hasMethods("connect", "once")
 export const isStore = hasMethods(
   "check",
   "decide",
@@ -66,13 +69,47 @@ export const isStore = hasMethods(
   "close",
 )
 
+/** Throws if the value is defined and no store. Names the fix of what people pass instead. */
+export function checkStore(store: unknown, place: string): void {
+  if (store === undefined || isStore(store)) return
+  const expected = `must be a store${storeHint(store)}`
+  // A URL is not shown, because it may contain a password.
+  const isUrl = typeof store === "string" && store.includes("//")
+  throw new SluiceError("OPTION_TYPE", isUrl ? { place, expected } : { place, expected, found: store })
+}
+
+function storeHint(store: unknown): string {
+  if (typeof store === "function") return ": call the function, as in memoryStore()"
+  if (typeof store === "string") return ": open one, as in await connectRedis(url)"
+  if (isThenable(store)) return ": await the promise, as in await connectRedis(url)"
+  return isClient(store) ? ": wrap the client, as in redisStore(client)" : ""
+}
+
+export function checkClock(clock: unknown, place: string): void {
+  checkType(clock, place, "a clock with now()", hasMethods("now"))
+}
+
+function checkText(text: unknown, place: string): void {
+  checkType(text, place, "a string that is not empty", isFilledText)
+}
+
 export function compileLimits(options: LimiterOptions): CompiledLimits {
-  checkFields(options, [...LIMIT_FIELDS, ...COMMON_FIELDS, "limits"], "createLimiter")
-  checkType(options.store, "createLimiter.store", "a store", isStore)
-  checkType(options.clock, "createLimiter.clock", "a clock with now()", hasMethods("now"))
-  checkType(options.prefix, "createLimiter.prefix", "a string that is not empty", isFilledText)
-  checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure")
-  const prefix = options.prefix ?? DEFAULT_PREFIX
+  checkObject(options, "createLimiter")
+  const mistakes = new Mistakes()
+  mistakes.try(() => checkFields(options, [...LIMIT_FIELDS, ...COMMON_FIELDS, "limits"], "createLimiter"))
+  mistakes.try(() => checkStore(options.store, "createLimiter.store"))
+  mistakes.try(() => checkClock(options.clock, "createLimiter.clock"))
+  mistakes.try(() => checkText(options.prefix, "createLimiter.prefix"))
+  mistakes.try(() =>
+    checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure"),
+  )
+  const compiled = mistakes.try(() => compileLimitsOf(options))
+  mistakes.throwAll()
+  return compiled as CompiledLimits
+}
+
+function compileLimitsOf(options: LimiterOptions): CompiledLimits {
+  const { prefix = DEFAULT_PREFIX } = options
   if (options.limits === undefined)
     return identify([options], [compileLimit(options, "createLimiter", prefix)], options)
   const single = LIMIT_FIELDS.find((field) => options[field] !== undefined)
@@ -85,10 +122,17 @@ export function compileLimits(options: LimiterOptions): CompiledLimits {
   checkType(options.limits, "createLimiter.limits", "a list of at least one limit", (list) => {
     return Array.isArray(list) && list.length > 0
   })
-  const limits = options.limits.map((limit, i) => {
-    checkFields(limit, LIMIT_FIELDS, `limits[${i}]`)
-    return compileLimit(limit, `limits[${i}]`, prefix)
+  const mistakes = new Mistakes()
+  const compiled = Array.from(options.limits, (limit, i) => {
+    const place = `limits[${i}]`
+    return mistakes.try(() => {
+      checkObject(limit, place)
+      mistakes.try(() => checkFields(limit, LIMIT_FIELDS, place))
+      return compileLimit(limit, place, prefix)
+    })
   })
+  mistakes.throwAll()
+  const limits = compiled as CompiledLimit[]
   checkDistinct(limits, "limits")
   return identify(options.limits, limits, options)
 }
@@ -138,8 +182,10 @@ export function checkDistinct(limits: readonly CompiledLimit[], place: string): 
 
 /** Compiles one limit. Without a name its namespace is that of its window, which stays the same when the limit is raised. */
 export function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {
-  checkType(options.name, `${place}.name`, "a string that is not empty", isFilledText)
-  const policy = compilePolicy(options, place)
+  const mistakes = new Mistakes()
+  mistakes.try(() => checkText(options.name, `${place}.name`))
+  const policy = mistakes.try(() => compilePolicy(options, place)) as Policy
+  mistakes.throwAll()
   const id = options.name ?? formatDuration(policy.window / 1000)
   return {
     name: options.name ?? defaultName(policy),

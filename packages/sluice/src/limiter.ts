@@ -11,7 +11,7 @@ import { SluiceError } from "./errors.js"
 import { getOrCache } from "./get-or-add.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits } from "./limiter-options.js"
-import { checkFields } from "./options.js"
+import { checkFields, checkList, checkObject } from "./options.js"
 import { overridePolicy } from "./policy.js"
 import { giveBack } from "./refund.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
@@ -141,6 +141,8 @@ class StoreLimiter {
 
   /** Decides several requests with one call to the store, in order. Each request is all-or-nothing by itself. */
   async checkMany(requests: readonly CheckRequest[]): Promise<Decision[]> {
+    checkList(requests, "checkMany")
+    for (const [i, request] of requests.entries()) checkObject(request, `checkMany[${i}]`)
     const options = requests.map(({ key: _key, ...rest }) => rest)
     const checks = requests.map((request, i) => ({
       charges: this.#charges(request.key, options[i]),
@@ -167,6 +169,7 @@ class StoreLimiter {
   async refund(key: string, cost = 1, decision?: Decision): Promise<Decision> {
     const charges = this.#limitCharges(key, { cost })
     const at = this.#at(undefined)
+    if (decision !== undefined) checkObject(decision, "refund.decision")
     if (decision === undefined) await this.#store.refund(charges, at, this.#onStoreFailure)
     else {
       const given = charges.map((charge, i) => {

@@ -1,19 +1,34 @@
-import { SluiceError } from "./errors.js"
+import { Mistakes, SluiceError } from "./errors.js"
 
 /** Throws unless `options` is an object with no other fields than these. Suggests the field that a misspelt one resembles. */
 export function checkFields(options: unknown, fields: readonly string[], place: string): void {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new SluiceError("OPTION_TYPE", { place, expected: "must be an object", found: options })
-  }
-  for (const field of Object.keys(options)) {
-    if (fields.includes(field)) continue
-    const guess = nearest(field, fields)
-    throw new SluiceError("OPTION_UNKNOWN", {
-      place: `${place}.${field}`,
-      expected:
-        guess === undefined ? `is not one of ${fields.join(", ")}` : `does not exist; did you mean ${guess}?`,
-    })
-  }
+  checkObject(options, place)
+  const unknown = Object.keys(options as object).filter((field) => !fields.includes(field))
+  if (unknown.length === 0) return
+  const mistakes = new Mistakes()
+  for (const field of unknown) mistakes.add(unknownField(field, fields, place))
+  mistakes.throwAll()
+}
+
+/** Throws unless the value is an object that is no list. */
+export function checkObject(value: unknown, place: string): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new SluiceError("OPTION_TYPE", { place, expected: "must be an object", found: value })
+}
+
+/** Throws unless the value is a list. */
+export function checkList(value: unknown, place: string): void {
+  if (!Array.isArray(value))
+    throw new SluiceError("OPTION_TYPE", { place, expected: "must be a list", found: value })
+}
+
+function unknownField(field: string, fields: readonly string[], place: string): SluiceError {
+  const guess = nearest(field, fields)
+  return new SluiceError("OPTION_UNKNOWN", {
+    place: `${place}.${field}`,
+    expected:
+      guess === undefined ? `is not one of ${fields.join(", ")}` : `does not exist; did you mean ${guess}?`,
+  })
 }
 
 /** Throws if the value is defined and `ok` returns false for it. */

@@ -7,7 +7,7 @@ import { slidingWindowCounter } from "./algorithms/sliding-window-counter.js"
 import { slidingWindowLog } from "./algorithms/sliding-window-log.js"
 import type { Duration } from "./duration.js"
 import { formatDuration, parseDuration } from "./duration.js"
-import { SluiceError } from "./errors.js"
+import { Mistakes, SluiceError } from "./errors.js"
 import { checkOneOf } from "./options.js"
 
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
@@ -69,38 +69,15 @@ const ALGORITHMS_OF_OPTION: Record<string, readonly AlgorithmName[]> = {
 /** Checks the options of one limit and computes its policy. `place` is where errors say the mistake is. */
 export function compilePolicy(options: LimitOptions, place: string): Policy {
   const name = options.algorithm ?? "sliding-window-counter"
-  const algorithm = Object.hasOwn(algorithms, name) ? algorithms[name] : undefined
-  if (algorithm === undefined) {
-    throw new SluiceError("ALGORITHM_UNKNOWN", {
-      place: at(place, "algorithm"),
-      expected: `must be one of ${Object.keys(algorithms).join(", ")}`,
-      found: name,
-    })
-  }
-  for (const [option, takers] of Object.entries(ALGORITHMS_OF_OPTION)) {
-    if (options[option as keyof LimitOptions] !== undefined && !takers.includes(name)) {
-      throw new SluiceError("OPTION_CONFLICT", {
-        place: at(place, option),
-        expected: `is an option of ${takers.join(" and ")} only`,
-        found: name,
-      })
-    }
-  }
-  const limit = wholeNumber(options.limit, at(place, "limit"), 1)
-  const window = windowOf(options.window, at(place, "window"))
-  checkOneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor"))
-  checkOneOf(options.overflow, ["reject", "queue"], at(place, "overflow"))
-  const buckets = options.buckets === undefined ? 1 : wholeNumber(options.buckets, at(place, "buckets"), 1)
-  if (buckets > MAX_BUCKETS || window % buckets !== 0) {
-    throw new SluiceError("WINDOW_INVALID", {
-      place: at(place, "buckets"),
-      expected: `must be at most ${MAX_BUCKETS} and cut the window into whole microseconds`,
-      found: buckets,
-    })
-  }
-  let capacity = limit
-  if (options.burst !== undefined) capacity = wholeNumber(options.burst, at(place, "burst"), 1)
-  if (options.maxBurst !== undefined) capacity = wholeNumber(options.maxBurst, at(place, "maxBurst"), 0) + 1
+  const mistakes = new Mistakes()
+  mistakes.try(() => checkAlgorithm(name, options, place))
+  const limit = mistakes.try(() => wholeNumber(options.limit, at(place, "limit"), 1)) as number
+  const window = mistakes.try(() => windowOf(options.window, at(place, "window"))) as number
+  mistakes.try(() => checkOneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor")))
+  mistakes.try(() => checkOneOf(options.overflow, ["reject", "queue"], at(place, "overflow")))
+  const buckets = mistakes.try(() => bucketsOf(options.buckets, window, at(place, "buckets"))) as number
+  const capacity = mistakes.try(() => capacityOf(options, limit, place)) as number
+  mistakes.throwAll()
   const anchored = options.anchor === "first-request"
   const queue = options.overflow === "queue"
   const widest = options.burst !== undefined ? "burst" : options.maxBurst !== undefined ? "maxBurst" : "limit"
@@ -109,6 +86,49 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
     at(place, widest),
     options[widest],
   )
+}
+
+/** Throws if the algorithm does not exist, or does not take one of the options. */
+function checkAlgorithm(name: AlgorithmName, options: LimitOptions, place: string): void {
+  checkAlgorithmName(name, at(place, "algorithm"))
+  const mistakes = new Mistakes()
+  for (const [option, takers] of Object.entries(ALGORITHMS_OF_OPTION)) {
+    if (options[option as keyof LimitOptions] === undefined || takers.includes(name)) continue
+    mistakes.add(
+      new SluiceError("OPTION_CONFLICT", {
+        place: at(place, option),
+        expected: `is an option of ${takers.join(" and ")} only`,
+        found: name,
+      }),
+    )
+  }
+  mistakes.throwAll()
+}
+
+function checkAlgorithmName(name: unknown, place: string): void {
+  if (typeof name === "string" && Object.hasOwn(algorithms, name)) return
+  throw new SluiceError("ALGORITHM_UNKNOWN", {
+    place,
+    expected: `must be one of ${Object.keys(algorithms).join(", ")}`,
+    found: name,
+  })
+}
+
+function bucketsOf(value: unknown, window: number | undefined, place: string): number {
+  const buckets = value === undefined ? 1 : wholeNumber(value, place, 1)
+  if (buckets > MAX_BUCKETS || (window !== undefined && window % buckets !== 0)) {
+    throw new SluiceError("WINDOW_INVALID", {
+      place,
+      expected: `must be at most ${MAX_BUCKETS} and cut the window into whole microseconds`,
+      found: buckets,
+    })
+  }
+  return buckets
+}
+
+function capacityOf({ burst, maxBurst }: LimitOptions, limit: number, place: string): number {
+  if (maxBurst !== undefined) return wholeNumber(maxBurst, at(place, "maxBurst"), 0) + 1
+  return burst === undefined ? limit : wholeNumber(burst, at(place, "burst"), 1)
 }
 
 /** The policy with another limit or burst, for one call. */

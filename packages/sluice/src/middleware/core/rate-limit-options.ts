@@ -2,7 +2,7 @@
 
 import type { Decision } from "../../decision.js"
 import { formatDuration } from "../../duration.js"
-import { SluiceError } from "../../errors.js"
+import { relocate, SluiceError } from "../../errors.js"
 import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
 import { createLimiter, type Limiter } from "../../limiter.js"
 import type { LimiterOptions } from "../../limiter-options.js"
@@ -217,13 +217,8 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
     return createLimiter(own as unknown as LimiterOptions)
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
-    throw movedTo(error, error.place.replace("createLimiter", "rateLimit"))
+    throw relocate(error, (place) => place.replace("createLimiter", "rateLimit"))
   }
-}
-
-/** The same error with another place. */
-export function movedTo({ code, expected, found }: SluiceError, place: string): SluiceError {
-  return new SluiceError(code, found === undefined ? { place, expected } : { place, expected, found })
 }
 
 function place(name: string): string {

@@ -1,12 +1,12 @@
 // Limits of an application and of its routes, for frameworks where a route has options of its own.
 
 import type { Clock } from "../../clock.js"
-import { SluiceError } from "../../errors.js"
+import { relocate, SluiceError } from "../../errors.js"
 import { checkFields } from "../../options.js"
 import { LIMIT_FIELDS, type LimitOptions } from "../../policy.js"
 import { type MemoryStore, memoryStore } from "../../stores/memory/memory-store.js"
 import type { Store } from "../../stores/store.js"
-import { type AnyRateLimitOptions, movedTo, RATE_LIMIT_FIELDS } from "./rate-limit-options.js"
+import { type AnyRateLimitOptions, RATE_LIMIT_FIELDS } from "./rate-limit-options.js"
 
 /** The options of a route. It inherits the others from the application. */
 export type RouteLimitOptions<Request> = AnyRateLimitOptions<Request> &
@@ -56,7 +56,7 @@ export class RouteLimits<Made> {
       this.#own.set(route, { options, made })
       return made
     } catch (error) {
-      throw error instanceof SluiceError ? movedTo(error, `${error.place} of ${route}`) : error
+      throw error instanceof SluiceError ? relocate(error, (place) => `${place} of ${route}`) : error
     }
   }
 

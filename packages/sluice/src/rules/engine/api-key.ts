@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto"
+import { SluiceError } from "../../errors.js"
 import { getOrCache } from "../../get-or-add.js"
+import { checkType, isFilledText } from "../../options.js"
 
 /** Hashes kept in memory: an HMAC takes about 2 µs, as much as the rest of a check. */
 const MAX_KEPT = 4_096
@@ -19,6 +21,9 @@ export class ApiKeyHasher {
 
   /** 128 bits in base64url: 22 characters. */
   hash(apiKey: string): string {
+    // The message does not show the value: it may contain an API key.
+    if (typeof apiKey !== "string")
+      throw new SluiceError("OPTION_TYPE", { place: "apiKey", expected: "must be a text" })
     return getOrCache(this.#kept, apiKey, MAX_KEPT, () =>
       createHmac("sha256", this.#secretKey()).update(apiKey).digest().subarray(0, 16).toString("base64url"),
     )
@@ -32,5 +37,10 @@ export class ApiKeyHasher {
 
 /** The keyed hash of an API key, as rule sets name it: `apiKey:${hashApiKey(secret, key)}`. */
 export function hashApiKey(secret: string | Uint8Array, apiKey: string): string {
+  checkType(secret ?? null, "hashApiKey.secret", "text or bytes, not empty", isSecret)
   return new ApiKeyHasher(secret).hash(apiKey)
+}
+
+export function isSecret(value: unknown): boolean {
+  return isFilledText(value) || (value instanceof Uint8Array && value.length > 0)
 }

@@ -1,10 +1,12 @@
 import type { Clock } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
-import { isStore } from "../../limiter-options.js"
-import { checkFields, checkFunction, checkType, hasMethods, isFilledText } from "../../options.js"
+import { checkClock, checkStore } from "../../limiter-options.js"
+import { isThenable } from "../../notify.js"
+import { checkFields, checkFunction, checkType, isFilledText } from "../../options.js"
 import type { Store } from "../../stores/store.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import type { RuleSetDocument } from "../language/schema.js"
+import { isSecret } from "./api-key.js"
 import type { RuleDecision } from "./rule-decision.js"
 import type { RuleRequest } from "./rule-request.js"
 import type { RuleSource } from "./rule-source.js"
@@ -80,6 +82,8 @@ const CONTEXT_FIELDS: readonly (keyof RuleContext)[] = [
   "descriptors",
   "route",
 ]
+/** One word that ends like the name of a file: no text of rules is that short. */
+const FILE_NAME = /^\S+\.(ya?ml|json)$/i
 /** In milliseconds these are days in 1970 to 1973; in seconds, every time from 2001 to the year 5138. */
 const SECONDS = { from: 1e9, to: 1e11 }
 
@@ -97,8 +101,8 @@ const FIELDS = [
 
 export function checkEngineOptions(options: RuleEngineOptions): void {
   checkFields(options, FIELDS, "createRuleEngine")
-  checkType(options.store, "createRuleEngine.store", "a store", isStore)
-  checkType(options.clock, "createRuleEngine.clock", "a clock with now()", hasMethods("now"))
+  checkStore(options.store, "createRuleEngine.store")
+  checkClock(options.clock, "createRuleEngine.clock")
   checkType(options.prefix, "createRuleEngine.prefix", "a string that is not empty", isFilledText)
   checkType(options.secret, "createRuleEngine.secret", "text or bytes, not empty", isSecret)
   for (const hook of ["tierOf", "onDecision", "onRefused"] as const)
@@ -106,6 +110,21 @@ export function checkEngineOptions(options: RuleEngineOptions): void {
   if (options.rules === undefined) {
     throw new SluiceError("OPTION_MISSING", { place: "createRuleEngine.rules", expected: "is required" })
   }
+  const hint = rulesHint(options.rules)
+  if (hint === undefined) return
+  throw new SluiceError("OPTION_TYPE", {
+    place: "createRuleEngine.rules",
+    expected: `must be a rule set as an object, its text, or a source${hint}`,
+    found: options.rules,
+  })
+}
+
+/** What to write instead of a value that cannot be rules; undefined for a value that may be. */
+function rulesHint(rules: unknown): string | undefined {
+  if (typeof rules === "string")
+    return FILE_NAME.test(rules) ? `: for a file write await fileRules(path)` : undefined
+  if (isThenable(rules)) return ": await the promise, as in await fileRules(path)"
+  return typeof rules === "object" && rules !== null ? undefined : ""
 }
 
 /** Checks what `checkRateLimit` is told. The engine checks the values. */
@@ -118,10 +137,6 @@ export function checkRuleContext(context: RuleContext, timestamp: unknown): void
       found: timestamp,
     })
   }
-}
-
-function isSecret(value: unknown): boolean {
-  return isFilledText(value) || (value instanceof Uint8Array && value.length > 0)
 }
 
 export function isSource(rules: RuleEngineOptions["rules"]): rules is RuleSource {

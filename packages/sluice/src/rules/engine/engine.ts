@@ -4,6 +4,7 @@ import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { notify } from "../../notify.js"
+import { checkList, checkObject } from "../../options.js"
 import { giveBack } from "../../refund.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Charge, Store } from "../../stores/store.js"
@@ -133,6 +134,8 @@ export class RuleEngine {
    * with it. Requests without a common key may be decided in another order if their counters are on several servers or slots.
    */
   async checkMany(requests: readonly (RuleRequest & RuleCheckOptions)[]): Promise<RuleDecision[]> {
+    checkList(requests, "checkMany")
+    for (const [i, request] of requests.entries()) checkObject(request, `checkMany[${i}]`)
     const checks = await Promise.all(
       requests.map(async (request) => {
         const tier = this.#tierOf === undefined ? undefined : await this.#tierOf(request)
@@ -224,6 +227,7 @@ export class RuleEngine {
    * alone. Rules in shadow mode keep their counts.
    */
   async refund(decision: RuleDecision, cost?: number): Promise<void> {
+    checkObject(decision, "refund")
     const charges = (decision as ChargedDecision)[CHARGED]
     if (charges === undefined) return
     const units = cost === undefined ? undefined : costOf(cost)
@@ -238,6 +242,7 @@ export class RuleEngine {
 
   /** Whether the response to this request may change what it was charged. */
   mustSettle(decision: RuleDecision): boolean {
+    checkObject(decision, "mustSettle")
     return (decision as ChargedDecision)[PENDING] !== undefined
   }
 
@@ -246,9 +251,11 @@ export class RuleEngine {
    * call for a decision has an effect.
    */
   async settle(decision: RuleDecision, answer: AnsweredRequest): Promise<void> {
+    checkObject(decision, "settle")
     const charged = decision as ChargedDecision
     const pending = charged[PENDING]
     if (pending === undefined) return
+    checkObject(answer, "settle.answer")
     charged[PENDING] = undefined
     await applyResponse(pending, answer, { store: this.#store, at: this.#decider.at(undefined) })
   }

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto"
 import { SluiceError } from "../../errors.js"
 import { getOrAdd } from "../../get-or-add.js"
-import { checkFields } from "../../options.js"
+import { checkFields, checkType } from "../../options.js"
 import { boundsOf, type GuardRails } from "../language/guard-rails.js"
 import { checkRuleSet } from "../language/parse.js"
 import { RuleSetError } from "../language/rule-set-error.js"
@@ -64,6 +64,7 @@ export function importEnvoyConfig(
 ): EnvoyImport {
   checkFields(options, ["name", "mergeDomains", "guardRails"], "importEnvoyConfig")
   const list = typeof texts === "string" ? [texts] : texts
+  checkType(list ?? null, "importEnvoyConfig", "the text of a file, or a list of texts", isTextList)
   const { name = "envoy", mergeDomains = false, guardRails } = options
   const { maxBytes } = boundsOf(guardRails)
   const sources = list.map((text, i): Source => {
@@ -296,4 +297,8 @@ function hashedId(readable: string, parts: readonly string[], suffix: string): s
     .slice(0, ID_HASH_LENGTH)
   const start = readable.slice(0, MAX_ID_LENGTH - ID_HASH_LENGTH - 1).replace(/[._-]+$/, "")
   return start === "" ? `envoy-${digest}` : `${start}-${digest}`
+}
+
+function isTextList(list: unknown): boolean {
+  return Array.isArray(list) && list.every((text) => typeof text === "string")
 }

@@ -1,3 +1,5 @@
+import { SluiceError } from "../../errors.js"
+import { checkFields, checkObject } from "../../options.js"
 import { checkRules } from "./check-rules.js"
 import { type Bounds, boundsOf, type GuardRails } from "./guard-rails.js"
 import { type FoundProblem, problemAt, problemsOf } from "./problems.js"
@@ -20,9 +22,12 @@ export interface ParseOptions {
 }
 
 const MAX_PROBLEMS = 1_000
+const FIELDS = ["guardRails", "name", "maxAliases", "maxProblems"]
 
 /** Reads a rule set from YAML or JSON. Throws one RuleSetError with every problem, each with its line and column. */
 export function parseRuleSet(text: string, options: ParseOptions = {}): RuleSetDocument {
+  checkFields(options, FIELDS, "parseRuleSet")
+  checkText(text, "parseRuleSet", "; checkRuleSet checks an object")
   const { name = "rules" } = options
   const bounds = boundsOf(options.guardRails)
   const { value, positionOf } = readText(text, name, options, bounds)
@@ -46,7 +51,11 @@ export interface RuleParseOptions extends ParseOptions {
 
 /** Reads one rule and checks it as a part of its set. Lines and columns are those of the rule's own text. */
 export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
+  checkFields(options, [...FIELDS, "within", "id"], "parseRule")
+  checkText(text, "parseRule", "")
   const { name = "rule", within, id } = options
+  checkObject(within, "parseRule.within")
+  if (!Array.isArray(within.rules)) throw wrongType("parseRule.within.rules", "a list", within.rules)
   const bounds = boundsOf(options.guardRails)
   const { value, positionOf } = readText(text, name, options, bounds)
   const taken = within.rules.findIndex((rule) => rule.id === id)
@@ -64,9 +73,18 @@ export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
 
 /** Checks a rule set that is an object. Throws one RuleSetError with every problem. */
 export function checkRuleSet(set: unknown, options: ParseOptions = {}): RuleSetDocument {
+  checkFields(options, FIELDS, "checkRuleSet")
   const problems = problemsIn(set, boundsOf(options.guardRails), options.maxProblems)
   if (problems.length > 0) throw new RuleSetError(options.name ?? "rules", problems.map(toProblem))
   return set as RuleSetDocument
+}
+
+function checkText(text: unknown, place: string, hint: string): void {
+  if (typeof text !== "string") throw wrongType(place, `the text of YAML or JSON${hint}`, text)
+}
+
+function wrongType(place: string, expected: string, found: unknown): SluiceError {
+  return new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found })
 }
 
 function readText(text: string, name: string, options: ParseOptions, { maxBytes }: Bounds): YamlText {

@@ -41,10 +41,13 @@ export class ProblemList {
       check()
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
-      // The error names its place relative to what was checked, like `burst` of a limit.
-      const inner = error.place === "" ? [] : innerPath(error.place)
-      const message = error.message.slice(error.place.length + 2).replace(/ \[[A-Z_]+\]$/, "")
-      this.add(error.code, [...at, ...inner], message)
+      for (const mistake of [error, ...error.others]) {
+        // The error names its place relative to what was checked, like `burst` of a limit.
+        const { code, place } = mistake
+        const [line = ""] = mistake.message.split("\n")
+        const message = line.slice(place.length + 2).replace(/ \[[A-Z_]+\]$/, "")
+        this.add(code, [...at, ...innerPath(place)], message)
+      }
     }
   }
 

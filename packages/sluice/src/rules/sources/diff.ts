@@ -1,3 +1,4 @@
+import { checkList, checkObject } from "../../options.js"
 import type { RuleSetDocument } from "../language/schema.js"
 
 /** The differences between two rule sets. */
@@ -12,6 +13,8 @@ export interface RuleSetChanges {
 
 /** The differences from one rule set to the next. Without `before`, all rules are added. */
 export function diffRuleSets(before: RuleSetDocument | undefined, after: RuleSetDocument): RuleSetChanges {
+  if (before !== undefined) checkRuleList(before, "before")
+  checkRuleList(after, "after")
   const old = new Map(before?.rules.map((rule) => [rule.id, rule]))
   const ids = new Set(after.rules.map((rule) => rule.id))
   const stayed = after.rules.filter((rule) => old.has(rule.id))
@@ -24,6 +27,12 @@ export function diffRuleSets(before: RuleSetDocument | undefined, after: RuleSet
     changed: stayed.filter((rule) => !isSame(old.get(rule.id), rule)).map((rule) => rule.id),
     sections: [...otherSections(before, after), ...(moved ? ["rules"] : [])],
   }
+}
+
+function checkRuleList(set: RuleSetDocument, name: string): void {
+  checkObject(set, `diffRuleSets.${name}`)
+  checkList(set.rules, `diffRuleSets.${name}.rules`)
+  for (const [i, rule] of set.rules.entries()) checkObject(rule, `diffRuleSets.${name}.rules[${i}]`)
 }
 
 function otherSections(before: RuleSetDocument | undefined, after: RuleSetDocument): string[] {

@@ -2,6 +2,7 @@
 // client is recognised by its public methods.
 
 import { SluiceError } from "../../errors.js"
+import { isThenable } from "../../notify.js"
 import { hasMethods } from "../../options.js"
 import { StoreFailure } from "../fallback/store-failure.js"
 import { failureOf } from "./failure.js"
@@ -74,11 +75,18 @@ export function connectionOf(client: UserClient, place = "redisStore"): RedisCon
   const kind = clientKind(client)
   if (kind === "ioredis") return ioRedisConnection(client as IoRedis)
   if (kind === "node-redis") return nodeRedisConnection(client as NodeRedis)
-  throw new SluiceError("OPTION_TYPE", {
-    place,
-    expected: "must be a client of ioredis or node-redis (the package redis)",
-    found: client,
-  })
+  const open = place === "redisStore" ? "await connectRedis(url)" : "await openRedisClient(url)"
+  const hint = isThenable(client)
+    ? ": await the promise"
+    : typeof client === "string"
+      ? `; for a URL write ${open}`
+      : ""
+  const expected = `must be a client of ioredis or node-redis (the package redis)${hint}`
+  // A text is not shown, because a URL may contain a password.
+  throw new SluiceError(
+    "OPTION_TYPE",
+    typeof client === "string" ? { place, expected } : { place, expected, found: client },
+  )
 }
 
 /**

@@ -51,6 +51,9 @@ export function parseRedisUrl(url: string): RedisTarget {
 
 /** Removes the password from a URL so that it can be shown, even a password that is not encoded or in the wrong place. */
 export function redactUrl(url: string): string {
+  // The message does not show the value: it may contain a password.
+  if (typeof url !== "string")
+    throw new SluiceError("OPTION_TYPE", { place: "redactUrl", expected: "must be a text" })
   return url.replace(/^([a-z+]*:\/\/)?(?:.*[?#].*|.*(?=@))/is, "$1***")
 }
 

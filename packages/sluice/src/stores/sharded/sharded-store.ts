@@ -195,7 +195,7 @@ function readNodes(nodes: unknown): ShardedNode[] {
       expected: "needs at least one node",
     })
   }
-  const named = nodes.map((node: unknown, i) => {
+  const named = Array.from(nodes, (node: unknown, i) => {
     return isStore(node)
       ? { name: String(i), store: node as Store }
       : readNode(node, `shardedStore.nodes[${i}]`)
