@@ -13,6 +13,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       "get-or-add.ts",
       "header-style.ts",
       "notify.ts",
+      "foreign-options.ts",
       "options.ts",
       "policy.ts",
       "slot-queue.ts",

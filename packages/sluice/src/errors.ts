@@ -3,6 +3,7 @@ export const errorCodes = {
   OPTION_UNKNOWN: "The option does not exist; usually it is misspelt.",
   OPTION_TYPE: "The option has a value of the wrong type.",
   OPTION_CONFLICT: "Two options exclude each other, or the algorithm does not take the option.",
+  OPTION_DOUBTFUL: "A warning: the value of the option is allowed and almost certainly a mistake.",
   OPTION_MISSING: "A required option is missing.",
   ALGORITHM_UNKNOWN: "The algorithm does not exist.",
   LIMIT_INVALID: "A limit, burst or number of buckets is not a whole number in range.",

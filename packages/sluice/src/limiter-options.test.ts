@@ -26,7 +26,7 @@ describe("createLimiter refuses", () => {
     [
       "an option of another library",
       { ...minute, points: 5 },
-      { code: "OPTION_UNKNOWN", place: "createLimiter.points", says: "is not one of name, limit, window" },
+      { code: "OPTION_UNKNOWN", place: "createLimiter.points", says: "did you mean limit?" },
     ],
     [
       "no limit",

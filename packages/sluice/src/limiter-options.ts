@@ -2,7 +2,7 @@ import type { Policy } from "./algorithms/algorithm.js"
 import type { Clock } from "./clock.js"
 import { formatDuration } from "./duration.js"
 import { Mistakes, SluiceError } from "./errors.js"
-import { isThenable } from "./notify.js"
+import { isThenable, warn } from "./notify.js"
 import { checkFields, checkObject, checkOneOf, checkType, hasMethods, isFilledText } from "./options.js"
 import type { LimitOptions } from "./policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "./policy.js"
@@ -165,6 +165,20 @@ function numbersOf(policy: Policy): string {
 
 function shapeOf({ algorithm, buckets }: Policy): string {
   return CODES[algorithm.name] + (buckets > 1 ? buckets : "")
+}
+
+/** An hour, a day and a week in seconds. As milliseconds they are unlikely. */
+const ROUND_SECONDS: readonly unknown[] = [3_600, 86_400, 604_800]
+
+/** Warns of windows that are almost certainly meant in seconds. A window with a unit is what it says. */
+export function warnOfDoubtfulWindows({ window, limits }: LimiterOptions): void {
+  const windows = limits?.map((limit, i) => [`limits[${i}]`, limit.window] as const)
+  for (const [place, given] of windows ?? [["createLimiter", window] as const]) {
+    if (typeof given !== "number" || (given >= 1_000 && !ROUND_SECONDS.includes(given))) continue
+    const fix = `write "${given}s" for seconds, or "${given}ms" if you mean it`
+    const expected = `is ${given} milliseconds, which is probably a mistake; ${fix}`
+    warn(new SluiceError("OPTION_DOUBTFUL", { place: `${place}.window`, expected }))
+  }
 }
 
 /** Throws if two limits have the same name or would share a counter. */

@@ -10,7 +10,7 @@ import { parseDuration } from "./duration.js"
 import { SluiceError } from "./errors.js"
 import { getOrCache } from "./get-or-add.js"
 import type { LimiterOptions } from "./limiter-options.js"
-import { compileLimits } from "./limiter-options.js"
+import { compileLimits, warnOfDoubtfulWindows } from "./limiter-options.js"
 import { checkFields, checkList, checkObject } from "./options.js"
 import { overridePolicy } from "./policy.js"
 import { giveBack } from "./refund.js"
@@ -55,7 +55,9 @@ const MAX_OVERRIDES = 1_024
 
 /** Creates a limiter. Most programs create one per kind of request and keep it. */
 export function createLimiter(options: LimiterOptions): Limiter {
-  return new StoreLimiter(options)
+  const limiter = new StoreLimiter(options)
+  warnOfDoubtfulWindows(options)
+  return limiter
 }
 
 /** What a limiter offers, without the private parts of its class: TypeScript also accepts a limiter of another copy of the library. */

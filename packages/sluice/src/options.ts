@@ -1,12 +1,18 @@
 import { Mistakes, SluiceError } from "./errors.js"
+import { counterpartOf } from "./foreign-options.js"
 
-/** Throws unless `options` is an object with no other fields than these. Suggests the field that a misspelt one resembles. */
+/**
+ * Throws unless `options` is an object with no other fields than these. Suggests the field that a misspelt one resembles, or the
+ * counterpart of another rate limiter's option.
+ */
 export function checkFields(options: unknown, fields: readonly string[], place: string): void {
   checkObject(options, place)
   const unknown = Object.keys(options as object).filter((field) => !fields.includes(field))
   if (unknown.length === 0) return
   const mistakes = new Mistakes()
-  for (const field of unknown) mistakes.add(unknownField(field, fields, place))
+  for (const field of unknown) {
+    mistakes.add(unknownField(field, (options as Record<string, unknown>)[field], fields, place))
+  }
   mistakes.throwAll()
 }
 
@@ -22,12 +28,12 @@ export function checkList(value: unknown, place: string): void {
     throw new SluiceError("OPTION_TYPE", { place, expected: "must be a list", found: value })
 }
 
-function unknownField(field: string, fields: readonly string[], place: string): SluiceError {
-  const guess = nearest(field, fields)
+function unknownField(field: string, value: unknown, fields: readonly string[], place: string): SluiceError {
+  const near = nearest(field, fields)
+  const guess = counterpartOf(field, value, fields) ?? (near && `did you mean ${near}?`)
   return new SluiceError("OPTION_UNKNOWN", {
     place: `${place}.${field}`,
-    expected:
-      guess === undefined ? `is not one of ${fields.join(", ")}` : `does not exist; did you mean ${guess}?`,
+    expected: guess === undefined ? `is not one of ${fields.join(", ")}` : `does not exist; ${guess}`,
   })
 }
 
