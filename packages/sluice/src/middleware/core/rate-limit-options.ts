@@ -14,7 +14,8 @@ import type { ProxyHeader, TrustProxy } from "../../request/address/trust-proxy.
 import type { AnsweredRequest } from "../../rules/engine/response-charge.js"
 import type { RuleDecision } from "../../rules/engine/rule-decision.js"
 import type { RuleRequest } from "../../rules/engine/rule-request.js"
-import type { Degraded } from "../../stores/store.js"
+import type { Degraded, Store } from "../../stores/store.js"
+import { register } from "../../unnamed-limiters.js"
 import type { KeyBy } from "./request-key.js"
 
 /** The decision about a request. One by a rule engine also says which rule decided, and why. */
@@ -210,8 +211,11 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
   )
   if (isFunction(own.limit)) {
     // Each check gives the limit. The name, which is in headers, contains no limit then.
+    const name = typeof own.window === "number" ? formatDuration(own.window) : own.window
+    const isShared = options.store !== undefined && own.name === undefined && own.prefix === undefined
+    if (isShared) register(options.store as Store, `a function per ${String(name)}`)
     own.limit = 1
-    own.name ??= typeof own.window === "number" ? formatDuration(own.window) : own.window
+    own.name ??= name
   }
   try {
     return createLimiter(own as unknown as LimiterOptions)

@@ -337,3 +337,14 @@ it.each([0, 1.5, Number.NaN, "5", undefined])("throws when a limit function retu
   const limiter = limiterWith({ limit: () => found as number, window: "1m" })
   expect(() => limiter.admit({})).toThrow("rateLimit.limit: must return an integer ≥ 1")
 })
+
+it("warns of two limit functions without a name that share their counters", () => {
+  const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)
+  const options = { limit: () => 5, window: "1m", store: memoryStore() }
+  limiterWith({ ...options, name: "login" })
+  limiterWith({ ...options, prefix: "search" })
+  limiterWith(options)
+  expect(warned).not.toHaveBeenCalled()
+  limiterWith(options)
+  expect(String(warned.mock.calls[0]?.[0])).toContain("a function per 1m on this store")
+})
