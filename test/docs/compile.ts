@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fromRoot } from "./examples.js"
 
-/** Makes a folder for examples. Their modules find the packages that the repository, or another folder, has installed. */
-export function makeProject(folder: string, packages = fromRoot("node_modules")): string {
+/** Makes a folder for examples. Their modules find the packages of the repository. */
+export function makeProject(folder: string): string {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(strictSettings()))
-  symlinkSync(packages, join(folder, "node_modules"), "junction")
+  symlinkSync(fromRoot("node_modules"), join(folder, "node_modules"), "junction")
   return folder
 }
 

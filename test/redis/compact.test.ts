@@ -60,7 +60,7 @@ function general({ charges, at }: Check, namespace: Namespace): Check {
   return { charges: [{ ...charge, namespace }, block], at }
 }
 
-const seed = Number(process.env["SLUICE_SEED"] ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(process.env.SLUICE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 it(`decides ${STEPS} checks as memory does, in the compact form, in the general form and in both by turns (SLUICE_SEED=${seed})`, async () => {
   const pick = numbers(seed)
