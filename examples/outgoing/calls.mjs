@@ -26,7 +26,7 @@ const api = createServer((_request, response) => {
 await new Promise((resolve) => api.once("listening", resolve))
 const { port } = /** @type {import("node:net").AddressInfo} */ (api.address())
 
-const limiter = createLimiter({ algorithm: "sliding-window-log", limit: 5, window: 500 })
+const limiter = createLimiter({ algorithm: "sliding-window-log", limit: 5, window: "500ms" })
 const call = limitFetch(fetch, limiter, { retries: 2 })
 
 const started = performance.now()

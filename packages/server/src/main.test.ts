@@ -112,8 +112,10 @@ describe("an error at the start", () => {
   })
 
   it("is reported when the port is in use, with what to do", async () => {
-    const { url } = await start()
-    const ports = ["--grpc.port=0", "--control.port=0", "--http.port", new URL(url).port]
+    // Below the ports that the system gives to others, so that nobody takes the advised port in between.
+    const { port, release } = await reservePort()
+    const ports = ["--grpc.port=0", "--control.port=0", "--http.port", String(port)]
+    await start(["--http.port", String(port)])
     const { ended, stderr } = run(ports, { npm_lifecycle_event: "start" })
     expect(await ended).toEqual([1, null])
     expect(stderr()).toContain("is taken by another program")
@@ -121,6 +123,7 @@ describe("an error at the start", () => {
     expect(advice).toMatch(/^--grpc.port=0 --control.port=0 --http.port \d+$/)
     const again = run(advice.split(" "))
     await eventually(() => again.logged().some(({ msg }) => msg === "ready"))
+    await release()
   })
 })
 

@@ -12,7 +12,7 @@ import { Access, type AccessOptions } from "./access.js"
 import { authRoute } from "./auth.js"
 import { batchRoute } from "./batch.js"
 import { checkRoute, explainRoute, peekRoute, refundRoute, resetRoute } from "./check.js"
-import { checkApiDescription } from "./openapi.js"
+import { describeCheckApi } from "./openapi.js"
 import type { Asked, JsonRoute, RequestRoute } from "./route.js"
 
 export interface CheckApiOptions {
@@ -30,6 +30,8 @@ export interface CheckApiOptions {
   readonly maxBodyBytes?: number
   /** Checks in one batch. Default: 1,000. */
   readonly maxBatch?: number
+  /** The version that `/openapi.json` names. Default: 0.0.0. */
+  readonly version?: string
   /** Receives every failure that is not the caller's mistake. */
   readonly onError?: (error: unknown) => void
 }
@@ -153,7 +155,7 @@ function send(response: Http1Response, { status, type, body, headers }: Answer):
 }
 
 function routesOf(core: Core, options: CheckApiOptions): Map<string, Route> {
-  const { readiness, json, trustedProxies } = options
+  const { readiness, json, trustedProxies, version = "0.0.0" } = options
   const access = new Access(options.access ?? {})
   const mayAsk = (request: Http1Request) => access.admit(request)
   const mayChange = (request: Http1Request) => access.admitChange(request)
@@ -186,7 +188,7 @@ function routesOf(core: Core, options: CheckApiOptions): Map<string, Route> {
   )
   routes.set(
     "/openapi.json",
-    look(() => jsonAnswer(JSON.stringify(checkApiDescription))),
+    look(() => jsonAnswer(describeCheckApi(version))),
   )
   if (json !== undefined)
     routes.set("/json", { methods: POST, admit: mayAsk, readsBody: true, answer: ({ body }) => json(body) })

@@ -1,7 +1,5 @@
 // The description of the check API (OpenAPI 3.1), for programs: GET /openapi.json.
 
-import { VERSION } from "../version.js"
-
 type Schema = Readonly<Record<string, unknown>>
 
 const text: Schema = { type: "string" }
@@ -133,7 +131,8 @@ export const checkApiDescription = {
   openapi: "3.1.0",
   info: {
     title: "Sluice check API",
-    version: VERSION,
+    /** Replaced by the version of the service. */
+    version: "0.0.0",
     description: "Decides about requests. docs/service.md describes it for people.",
   },
   paths: {
@@ -165,4 +164,9 @@ export const checkApiDescription = {
     "/openapi.json": get("describe", "This description", { type: "object" }),
   },
   components: { schemas },
+}
+
+/** The description as JSON, with the version of the service. */
+export function describeCheckApi(version: string): string {
+  return JSON.stringify({ ...checkApiDescription, info: { ...checkApiDescription.info, version } })
 }

@@ -67,6 +67,7 @@ async function dataPlane({ config, core, watch, readiness }: PlaneContext): Prom
     refundAndReset: config.http.refundAndReset,
     maxBodyBytes: config.limits.bodyBytes,
     maxBatch: config.limits.batch,
+    version: VERSION,
     onError: logErrors(watch),
   })
   return {
