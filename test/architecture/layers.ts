@@ -4,7 +4,7 @@
 
 export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   sluice: [
-    ["algorithms", "errors.ts", "kind.ts"],
+    ["algorithms", "errors.ts"],
     [
       "atomic-file.ts",
       "call-options.ts",
@@ -16,12 +16,12 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       "foreign-options.ts",
       "options.ts",
       "policy.ts",
-      "slot-queue.ts",
       "timeouts.ts",
     ],
-    ["stores", "refund.ts", "decision.ts"],
-    ["limiter.ts", "limiter-options.ts", "unnamed-limiters.ts", "wait-queue.ts", "request"],
+    ["stores", "decision.ts"],
+    ["limiter", "request"],
     ["rules/language", "rules/match"],
+    ["rules/identity"],
     ["rules/engine", "rules/sources", "rules/import"],
     ["middleware/headers"],
     ["middleware/core"],

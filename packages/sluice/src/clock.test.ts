@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { systemClock } from "./clock.js"
-import { createLimiter } from "./limiter.js"
+import { createLimiter } from "./limiter/limiter.js"
 import { memoryStore } from "./stores/memory/memory-store.js"
 
 afterEach(() => {

@@ -1,8 +1,8 @@
 // Mistakes that people make in their first hour get an error that names the fix.
 
 import { describe, expect, it } from "vitest"
-import { createLimiter } from "./limiter.js"
-import type { LimiterOptions } from "./limiter-options.js"
+import { createLimiter } from "./limiter/limiter.js"
+import type { LimiterOptions } from "./limiter/limiter-options.js"
 import type { RuleEngineOptions } from "./rules/index.js"
 import { createRuleEngine, parseRuleSet } from "./rules/index.js"
 import { memoryStore } from "./stores/memory/memory-store.js"

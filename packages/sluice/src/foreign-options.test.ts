@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest"
-import { createLimiter } from "./limiter.js"
+import { createLimiter } from "./limiter/limiter.js"
 import { rateLimit } from "./middleware/express.js"
 
 afterEach(() => {

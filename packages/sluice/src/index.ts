@@ -29,8 +29,9 @@ export {
   createLimiter,
   type Limiter,
   type LimitPolicy,
-} from "./limiter.js"
-export type { LimiterOptions } from "./limiter-options.js"
+} from "./limiter/limiter.js"
+export type { LimiterOptions } from "./limiter/limiter-options.js"
+export type { WaitOptions } from "./limiter/wait-queue.js"
 export type { LimitOptions } from "./policy.js"
 export {
   type MemoryStore,
@@ -49,4 +50,3 @@ export type {
   Store,
   SyncStore,
 } from "./stores/store.js"
-export type { WaitOptions } from "./wait-queue.js"

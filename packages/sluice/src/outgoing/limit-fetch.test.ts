@@ -4,14 +4,14 @@ import { getEventListeners } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, describe, expect, it, vi } from "vitest"
-import { createLimiter } from "../limiter.js"
-import type { LimiterOptions } from "../limiter-options.js"
+import { createLimiter } from "../limiter/limiter.js"
+import type { LimiterOptions } from "../limiter/limiter-options.js"
 import { ManualClock } from "../testing/manual-clock.js"
 import type { LimitFetchOptions } from "./limit-fetch.js"
 import { limitFetch } from "./limit-fetch.js"
 
 // The first wait of a limiter imports this module; import it before, so that no test waits for it.
-await import("../wait-queue.js")
+await import("../limiter/wait-queue.js")
 
 async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))

@@ -2,7 +2,7 @@
 
 import { type Clock, schedulingClock } from "../clock.js"
 import type { Decision } from "../decision.js"
-import type { Limiter } from "../limiter.js"
+import type { Limiter } from "../limiter/limiter.js"
 import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody } from "../middleware/core/problem.js"
 import { sfInteger, wholeSeconds } from "../middleware/headers/structured-field.js"
 import { checkFields, checkType, hasMethods, isFilledText, isFunction } from "../options.js"

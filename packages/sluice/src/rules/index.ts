@@ -26,7 +26,6 @@
 
 export type { HeaderStyle } from "../header-style.js"
 export type { HeaderSource } from "../request/header-source.js"
-export { hashApiKey } from "./engine/api-key.js"
 export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
 export type {
   DecisionEvent,
@@ -40,7 +39,8 @@ export type { Explanation, RuleExplanation } from "./engine/explain.js"
 export type { LimitUsage } from "./engine/key-usage.js"
 export type { AnsweredRequest } from "./engine/response-charge.js"
 export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./engine/rule-decision.js"
-export type { RuleRequest } from "./engine/rule-request.js"
+export { hashApiKey } from "./identity/api-key.js"
+export type { RuleRequest } from "./identity/rule-request.js"
 export { type EnvoyImport, type EnvoyImportOptions, importEnvoyConfig } from "./import/envoy.js"
 export type { ImportNote } from "./import/findings.js"
 export type { GuardRails } from "./language/guard-rails.js"

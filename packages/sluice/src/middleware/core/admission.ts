@@ -1,6 +1,6 @@
 // One request that a middleware or the gateway has decided about: from its decision to the end of its response.
 
-import type { Limiter } from "../../limiter.js"
+import type { Limiter } from "../../limiter/limiter.js"
 import { warn } from "../../notify.js"
 import type { HeaderSource } from "../../request/header-source.js"
 import type { DelayQueue } from "./delay-queue.js"

@@ -1,5 +1,5 @@
 import { type Clock, schedulingClock } from "../../clock.js"
-import { SlotQueue } from "../../slot-queue.js"
+import { SlotQueue } from "../../limiter/slot-queue.js"
 import type { RequestDecision } from "./rate-limit-options.js"
 
 /** Holds the requests that queueing leaky buckets delay, up to a maximum number at once. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { SluiceError } from "../../errors.js"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { denialProblem, errorProblem, problemBody, problemOf } from "./problem.js"
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { createRuleEngine } from "../../rules/index.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import {

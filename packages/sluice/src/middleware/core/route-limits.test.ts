@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import type { Store } from "../../stores/store.js"
 import { joinOptions, RouteLimits } from "./route-limits.js"
 

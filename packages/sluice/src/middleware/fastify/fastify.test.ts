@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { afterEach, describe, expect, it } from "vitest"
 import { WebSocket } from "ws"
 import { eventually } from "../../../../../test/support/eventually.js"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import { type AdapterCase, describeAdapter, type RunningApp } from "../suite/adapter-suite.test-support.js"
 import { type FastifyRateLimitOptions, rateLimit } from "./fastify.js"

@@ -2,7 +2,7 @@ import { parseRateLimit } from "ratelimit-header-parser"
 import { parseList } from "structured-headers"
 import { describe, expect, it } from "vitest"
 import type { HeaderStyle } from "../../header-style.js"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { type HeaderDecision, type HeaderOptions, headerWriter } from "./headers.js"
 

@@ -1,5 +1,5 @@
 import type { AlgorithmName } from "../../algorithms/algorithm.js"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { checkOneOf } from "../../options.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import { type CounterOptions, checkCounterOptions, LimitersByWindow } from "./window-counter.js"

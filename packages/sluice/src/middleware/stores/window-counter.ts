@@ -4,7 +4,7 @@
 import type { Decision } from "../../decision.js"
 import { SluiceError } from "../../errors.js"
 import { getOrCache } from "../../get-or-add.js"
-import { createLimiter, type Limiter } from "../../limiter.js"
+import { createLimiter, type Limiter } from "../../limiter/limiter.js"
 import { checkFields, checkOneOf, checkType, hasMethods, isFilledText } from "../../options.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Degraded, Store } from "../../stores/store.js"

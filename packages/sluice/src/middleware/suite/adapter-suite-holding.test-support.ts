@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest"
 import { eventually } from "../../../../../test/support/eventually.js"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Store } from "../../stores/store.js"
 import { ManualClock } from "../../testing/manual-clock.js"

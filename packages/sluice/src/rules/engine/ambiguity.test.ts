@@ -2,10 +2,10 @@
 
 import { afterEach, describe, expect, it } from "vitest"
 import { ManualClock } from "../../testing/manual-clock.js"
+import { hashApiKey } from "../identity/api-key.js"
+import type { RuleRequest } from "../identity/rule-request.js"
 import type { RuleSetDocument, RuleSpec } from "../language/schema.js"
-import { hashApiKey } from "./api-key.js"
 import { createRuleEngine, type RuleEngine } from "./engine.js"
-import type { RuleRequest } from "./rule-request.js"
 
 const SECRET = "of the tests"
 const engines: RuleEngine[] = []

@@ -2,16 +2,16 @@
 
 import type { Policy } from "../../algorithms/algorithm.js"
 import type { HeaderStyle } from "../../header-style.js"
-import { checkDistinct, compileLimit } from "../../limiter-options.js"
+import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import type { LimitOptions } from "../../policy.js"
 import { type Degraded, Namespace } from "../../stores/store.js"
+import { type ClientMap, clientList } from "../identity/client.js"
+import type { Identity } from "../identity/identity.js"
+import type { MissingKey } from "../identity/key.js"
 import { type KeyPart, parseKeyPart } from "../language/key-part.js"
 import type { CostSpec, LimitSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
 import { matcherSteps } from "../match/index.js"
-import { type ClientMap, clientList } from "./client.js"
-import type { Identity } from "./identity.js"
-import type { MissingKey } from "./key.js"
 import type { Mode } from "./rule-decision.js"
 
 export interface CompiledRule {

@@ -1,14 +1,14 @@
 import type { Clock } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
-import { checkClock, checkStore } from "../../limiter-options.js"
+import { checkClock, checkStore } from "../../limiter/limiter-options.js"
 import { isThenable } from "../../notify.js"
 import { checkFields, checkFunction, checkType, isFilledText } from "../../options.js"
 import type { Store } from "../../stores/store.js"
+import { isSecret } from "../identity/api-key.js"
+import type { RuleRequest } from "../identity/rule-request.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import type { RuleSetDocument } from "../language/schema.js"
-import { isSecret } from "./api-key.js"
 import type { RuleDecision } from "./rule-decision.js"
-import type { RuleRequest } from "./rule-request.js"
 import type { RuleSource } from "./rule-source.js"
 
 export interface RuleEngineOptions {

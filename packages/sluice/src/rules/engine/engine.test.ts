@@ -2,10 +2,10 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import { shardedStore } from "../../stores/sharded/sharded-store.js"
 import { ManualClock } from "../../testing/manual-clock.js"
+import type { RuleRequest } from "../identity/rule-request.js"
 import type { RuleSetDocument, RuleSpec } from "../language/schema.js"
 import { createRuleEngine, type RuleEngine } from "./engine.js"
 import type { RuleEngineOptions } from "./engine-options.js"
-import type { RuleRequest } from "./rule-request.js"
 
 const engines: RuleEngine[] = []
 afterEach(async () => {

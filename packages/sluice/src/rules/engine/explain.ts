@@ -1,10 +1,10 @@
 // Explains a decision, rule by rule.
 
 import type { Charge, Outcome } from "../../stores/store.js"
+import type { WhyMatched } from "../identity/descriptor.js"
+import type { Identity } from "../identity/identity.js"
 import { ruleOutcome } from "./build-decision.js"
 import type { Applying, CompiledRule } from "./compile-rule.js"
-import type { WhyMatched } from "./descriptor.js"
-import type { Identity } from "./identity.js"
 import { activeRules, chargesOfStep, type Plan, type Step, stepOf } from "./plan.js"
 import type { Mode, RuleDecision, RuleLimit } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"

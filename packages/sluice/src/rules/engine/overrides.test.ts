@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest"
 import { ManualClock } from "../../testing/manual-clock.js"
+import type { RuleRequest } from "../identity/rule-request.js"
 import type { OverrideSpec } from "../language/schema.js"
 import { createRuleEngine, type RuleEngine } from "./engine.js"
-import type { RuleRequest } from "./rule-request.js"
 
 const engines: RuleEngine[] = []
 afterEach(async () => {

@@ -3,11 +3,11 @@
 import { getOrAdd } from "../../get-or-add.js"
 import { parseCidr } from "../../request/address/cidr.js"
 import { formatIp } from "../../request/address/ip-address.js"
+import { type Client, ClientMap } from "../identity/client.js"
 import { endOf } from "../language/check-rules.js"
 import { parseClientName } from "../language/client-name.js"
 import type { OverrideSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
-import { type Client, ClientMap } from "./client.js"
 import {
   type Applying,
   compileLimits,

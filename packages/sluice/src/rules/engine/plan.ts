@@ -2,12 +2,12 @@
 
 import { blockPolicy } from "../../algorithms/block.js"
 import type { Charge, Degraded, Store } from "../../stores/store.js"
+import { clientOf } from "../identity/client.js"
+import type { MatchedRule } from "../identity/descriptor.js"
+import type { Identity } from "../identity/identity.js"
+import { keyOf } from "../identity/key.js"
 import { parseKeyPart } from "../language/key-part.js"
-import { clientOf } from "./client.js"
 import type { Applying, CompiledRule, RuleLimitPolicy } from "./compile-rule.js"
-import type { MatchedRule } from "./descriptor.js"
-import type { Identity } from "./identity.js"
-import { keyOf } from "./key.js"
 import type { Reason } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
 

@@ -5,10 +5,10 @@ import { memoryStore } from "../../stores/memory/memory-store.js"
 import { redisStore } from "../../stores/redis/index.js"
 import type { Store } from "../../stores/store.js"
 import { ManualClock } from "../../testing/manual-clock.js"
+import type { RuleRequest } from "../identity/rule-request.js"
 import type { LimitSpec, RuleSpec } from "../language/schema.js"
 import { createRuleEngine, type RuleEngine } from "./engine.js"
 import type { RuleEngineOptions } from "./engine-options.js"
-import type { RuleRequest } from "./rule-request.js"
 
 const engines: RuleEngine[] = []
 afterEach(async () => {

@@ -1,7 +1,7 @@
 // How the response to a request changes what the request is charged: `refundOn` gives the charge back by status, and
 // `cost.responseHeader` replaces the estimate by the real cost.
 
-import { giveBack } from "../../refund.js"
+import { giveBack } from "../../limiter/refund.js"
 import { type HeaderSource, headerOf } from "../../request/header-source.js"
 import type { Charge, Store } from "../../stores/store.js"
 import type { ResponseCharge } from "./compile-rule.js"

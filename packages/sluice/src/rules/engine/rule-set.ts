@@ -1,11 +1,19 @@
 // A compiled rule set. It never changes: a new revision is a new `RuleSet`, and a decision uses one set from start to end.
 
 import { getOrAdd, getOrCache } from "../../get-or-add.js"
+import { type Client, ClientMap, clientList } from "../identity/client.js"
+import {
+  DescriptorIndex,
+  type DescriptorLimit,
+  type MatchedRule,
+  type WhyMatched,
+} from "../identity/descriptor.js"
+import type { Identity } from "../identity/identity.js"
+import { compileIdentity, type IdentityRules } from "../identity/identity.js"
 import { isCredential } from "../language/credential.js"
 import type { RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
 import { type Matcher, matcherSteps } from "../match/index.js"
-import { type Client, ClientMap, clientList } from "./client.js"
 import {
   type Applying,
   type CompiledRule,
@@ -15,9 +23,6 @@ import {
   type Override,
   type RuleSetContext,
 } from "./compile-rule.js"
-import { DescriptorIndex, type DescriptorLimit, type MatchedRule, type WhyMatched } from "./descriptor.js"
-import type { Identity } from "./identity.js"
-import { compileIdentity, type IdentityRules } from "./identity.js"
 import { compileOverrides, validOverride } from "./overrides.js"
 
 interface RuleSetParts extends Pick<RuleSet, "identity" | "allow" | "deny" | "tiers" | "rules"> {

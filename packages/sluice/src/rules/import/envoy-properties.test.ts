@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { expectProperty, isReplay, printSeed } from "../../algorithms/replay.test-support.js"
 import { ManualClock } from "../../testing/manual-clock.js"
-import type { Descriptor } from "../engine/descriptor.js"
 import { createRuleEngine } from "../engine/engine.js"
 import type { RuleDecision } from "../engine/rule-decision.js"
+import type { Descriptor } from "../identity/descriptor.js"
 import { importEnvoyConfig } from "./envoy.js"
 import {
   limitsMet,

@@ -1,7 +1,7 @@
 // What envoyproxy/ratelimit does with a request, as plainly as it can be said: a walk through nested maps, and counters
 // under joined texts. Nothing in it knows of rules.
 
-import type { Descriptor } from "../engine/descriptor.js"
+import type { Descriptor } from "../identity/descriptor.js"
 
 export interface WalkLimit {
   readonly unit?: string

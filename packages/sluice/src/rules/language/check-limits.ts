@@ -1,5 +1,5 @@
 import { parseDuration } from "../../duration.js"
-import { checkDistinct, compileLimit } from "../../limiter-options.js"
+import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import type { Bounds } from "./guard-rails.js"
 import { asList, asMap, type ProblemList } from "./problem-list.js"

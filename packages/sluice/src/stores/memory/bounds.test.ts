@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { type Charge, Namespace } from "../store.js"

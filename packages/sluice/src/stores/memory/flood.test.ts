@@ -1,7 +1,7 @@
 // Two million distinct keys through a store that may hold 100,000 (`npm run bench:memory` does it with ten million).
 
 import { expect, it } from "vitest"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { memoryStore } from "./memory-store.js"
 

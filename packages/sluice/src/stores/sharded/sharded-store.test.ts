@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { blockPolicy } from "../../algorithms/block.js"
 import { type ErrorCode, SluiceError } from "../../errors.js"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { compilePolicy } from "../../policy.js"
 import { describeStoreContract } from "../../testing/contract/store-contract.js"
 import { ManualClock } from "../../testing/manual-clock.js"

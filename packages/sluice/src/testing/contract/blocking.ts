@@ -1,7 +1,7 @@
 // Blocks, as a limiter keeps them in the store.
 
 import { blockPolicy } from "../../algorithms/block.js"
-import { createLimiter } from "../../limiter.js"
+import { createLimiter } from "../../limiter/limiter.js"
 import { Namespace, type Store } from "../../stores/store.js"
 import { ManualClock } from "../manual-clock.js"
 import { type DefineTest, freshName, second } from "./counter.js"

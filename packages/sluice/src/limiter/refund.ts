@@ -1,8 +1,8 @@
 // Refunds that come after the response of a request. By then the window of the charge may be over: a refund would then take
 // units of other requests, so it is left out.
 
-import type { Charge, Degraded, Store } from "./stores/store.js"
-import { isSyncStore } from "./stores/store.js"
+import type { Charge, Degraded, Store } from "../stores/store.js"
+import { isSyncStore } from "../stores/store.js"
 
 /** A charge, and when it stops counting: milliseconds since 1970 by the store's clock, the `resetAt` of its decision. */
 interface Given {

@@ -2,8 +2,8 @@
 // requests: the first request takes the first slot. When a request gives up, those behind it move up, and the last slot is free.
 // That is the slot that its refund gives back to the bucket, so that no new request gets a slot that is already taken.
 
-import type { Clock } from "./clock.js"
-import { getOrAdd } from "./get-or-add.js"
+import type { Clock } from "../clock.js"
+import { getOrAdd } from "../get-or-add.js"
 
 interface Line {
   /** Cancels the timer of a slot, the earliest slot first. There are as many slots as waiters. */

@@ -1,9 +1,9 @@
 // How a wait ends when the request is held by a queueing bucket or the limiter is closed.
 
 import { describe, expect, it } from "vitest"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
-import { memoryStore } from "./stores/memory/memory-store.js"
-import { ManualClock } from "./testing/manual-clock.js"
 import { settle, setUp } from "./wait-queue.test-support.js"
 
 describe("wait on a leaky bucket that queues", () => {

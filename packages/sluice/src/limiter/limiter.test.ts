@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest"
-import type { Decision } from "./decision.js"
+import type { Decision } from "../decision.js"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import type { Store } from "../stores/store.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
 import type { LimiterOptions } from "./limiter-options.js"
-import { memoryStore } from "./stores/memory/memory-store.js"
-import type { Store } from "./stores/store.js"
-import { ManualClock } from "./testing/manual-clock.js"
 
 function limiterWith(options: LimiterOptions) {
   const clock = new ManualClock()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { ManualClock } from "../../testing/manual-clock.js"
-import { createRuleEngine, type RuleEngine } from "./engine.js"
+import { createRuleEngine, type RuleEngine } from "../engine/engine.js"
 
 const RULES = `
 version: 1

@@ -1,8 +1,8 @@
 // A limiter whose waits are seen from outside. Time is a clock that is moved by hand; `settle` lets what it set off happen.
 
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
 import type { LimiterOptions } from "./limiter-options.js"
-import { ManualClock } from "./testing/manual-clock.js"
 
 export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))

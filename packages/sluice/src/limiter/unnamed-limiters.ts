@@ -1,10 +1,10 @@
 // Limiters without a name on a store that others may use. Two of them with the same limits share their counters, which is
 // seldom meant.
 
-import { SluiceError } from "./errors.js"
-import { getOrAdd } from "./get-or-add.js"
-import { warn } from "./notify.js"
-import type { Store } from "./stores/store.js"
+import { SluiceError } from "../errors.js"
+import { getOrAdd } from "../get-or-add.js"
+import { warn } from "../notify.js"
+import type { Store } from "../stores/store.js"
 
 export interface Registration {
   /** The limiter was closed. */

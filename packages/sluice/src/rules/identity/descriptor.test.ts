@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest"
 import { ManualClock } from "../../testing/manual-clock.js"
+import { createRuleEngine, type RuleEngine } from "../engine/engine.js"
 import { checkRuleSet } from "../language/parse.js"
 import type { RuleSpec } from "../language/schema.js"
 import type { Descriptor } from "./descriptor.js"
-import { createRuleEngine, type RuleEngine } from "./engine.js"
 
 type Entries = NonNullable<NonNullable<RuleSpec["match"]>["descriptor"]>
 

@@ -1,7 +1,7 @@
-import type { Clock } from "./clock.js"
-import type { Decision } from "./decision.js"
-import { SluiceError } from "./errors.js"
-import { checkFields, checkType } from "./options.js"
+import type { Clock } from "../clock.js"
+import type { Decision } from "../decision.js"
+import { SluiceError } from "../errors.js"
+import { checkFields, checkType } from "../options.js"
 import { SlotQueue } from "./slot-queue.js"
 
 export interface WaitOptions {

@@ -1,10 +1,10 @@
 // Every mistake in a call is a SluiceError with a code, the place, what was expected and what was found.
 
 import { describe, expect, it } from "vitest"
-import { SluiceError } from "./errors.js"
+import { SluiceError } from "../errors.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter, type Limiter } from "./limiter.js"
 import { expectMistake, type Mistake } from "./mistake.test-support.js"
-import { ManualClock } from "./testing/manual-clock.js"
 
 describe("a call refuses", () => {
   const keys: [what: string, key: unknown][] = [

@@ -1,11 +1,11 @@
 // What a limiter can do to a key besides checking it.
 
 import { describe, expect, it } from "vitest"
-import { SluiceError } from "./errors.js"
+import { SluiceError } from "../errors.js"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
 import type { LimiterOptions } from "./limiter-options.js"
-import { memoryStore } from "./stores/memory/memory-store.js"
-import { ManualClock } from "./testing/manual-clock.js"
 
 function limiterWith(options: LimiterOptions) {
   const clock = new ManualClock()

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest"
-import type { AlgorithmName } from "./algorithms/algorithm.js"
-import type { Clock } from "./clock.js"
+import type { AlgorithmName } from "../algorithms/algorithm.js"
+import type { Clock } from "../clock.js"
+import { RequestLimiter } from "../middleware/core/request-limiter.js"
+import type { RequestReader } from "../middleware/core/request-reader.js"
+import { createRuleEngine } from "../rules/index.js"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import type { Store } from "../stores/store.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
-import { RequestLimiter } from "./middleware/core/request-limiter.js"
-import type { RequestReader } from "./middleware/core/request-reader.js"
-import { createRuleEngine } from "./rules/index.js"
-import { memoryStore } from "./stores/memory/memory-store.js"
-import type { Store } from "./stores/store.js"
-import { ManualClock } from "./testing/manual-clock.js"
 
 const ALGORITHMS = [
   "fixed-window",

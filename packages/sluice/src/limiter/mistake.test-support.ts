@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import type { ErrorCode } from "./errors.js"
-import { SluiceError } from "./errors.js"
+import type { ErrorCode } from "../errors.js"
+import { SluiceError } from "../errors.js"
 
 export interface Mistake {
   code: ErrorCode

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
 import { SlotQueue } from "./slot-queue.js"
-import { memoryStore } from "./stores/memory/memory-store.js"
-import { ManualClock } from "./testing/manual-clock.js"
 
 /** A generator that returns the same numbers for the same seed. */
 function randomOf(seed: number): () => number {

@@ -2,11 +2,11 @@
 
 import { getEventListeners } from "node:events"
 import { describe, expect, it, vi } from "vitest"
-import { MAX_TIMEOUT_MS } from "./clock.js"
-import type { Decision } from "./decision.js"
+import { MAX_TIMEOUT_MS } from "../clock.js"
+import type { Decision } from "../decision.js"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
-import { memoryStore } from "./stores/memory/memory-store.js"
-import { ManualClock } from "./testing/manual-clock.js"
 import { settle, setUp } from "./wait-queue.test-support.js"
 
 const DAY_MS = 86_400_000

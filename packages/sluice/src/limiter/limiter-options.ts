@@ -1,13 +1,13 @@
-import type { Policy } from "./algorithms/algorithm.js"
-import type { Clock } from "./clock.js"
-import { formatDuration } from "./duration.js"
-import { Mistakes, SluiceError } from "./errors.js"
-import { isThenable, warn } from "./notify.js"
-import { checkFields, checkObject, checkOneOf, checkType, hasMethods, isFilledText } from "./options.js"
-import type { LimitOptions } from "./policy.js"
-import { compilePolicy, defaultName, LIMIT_FIELDS } from "./policy.js"
-import type { Degraded, Store } from "./stores/store.js"
-import { DEFAULT_PREFIX } from "./stores/store.js"
+import type { Policy } from "../algorithms/algorithm.js"
+import type { Clock } from "../clock.js"
+import { formatDuration } from "../duration.js"
+import { Mistakes, SluiceError } from "../errors.js"
+import { isThenable, warn } from "../notify.js"
+import { checkFields, checkObject, checkOneOf, checkType, hasMethods, isFilledText } from "../options.js"
+import type { LimitOptions } from "../policy.js"
+import { compilePolicy, defaultName, LIMIT_FIELDS } from "../policy.js"
+import type { Degraded, Store } from "../stores/store.js"
+import { DEFAULT_PREFIX } from "../stores/store.js"
 
 interface CommonOptions {
   /** Where the counters are kept. Default: a memory store that only this limiter uses. */

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, type MockInstance, vi } from "vitest"
+import { memoryStore } from "../stores/memory/memory-store.js"
+import { ManualClock } from "../testing/manual-clock.js"
 import { createLimiter } from "./limiter.js"
 import type { LimiterOptions } from "./limiter-options.js"
-import { memoryStore } from "./stores/memory/memory-store.js"
-import { ManualClock } from "./testing/manual-clock.js"
 
 let warned: MockInstance
 
