@@ -168,7 +168,7 @@ describe("CL.THROTTLE on Redis", () => {
           "*5\r\n:1\r\n:2\r\n:0\r\n:60\r\n:120\r\n" +
           "-ERR usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]\r\n+OK\r\n",
       )
-      expect((await redis.cli("KEYS", "*")) as string[]).toContain("s1:sluice:cl:{k}")
+      expect((await redis.cli("KEYS", "*")) as string[]).toContain("s1::cl:{k}")
     } finally {
       await store.close()
       client.destroy()

@@ -35,7 +35,8 @@ const oddText = fc
 
 describe("a storage key", () => {
   it.each([
-    ["sluice:gcra:60000000us", "user:42", "s1:sluice:gcra:60000000us:{user:42}"],
+    ["sluice:gcra:60000000us", "user:42", "s1::gcra:60000000us:{user:42}"],
+    ["sluices:gcra:1m", "user:42", "s1:sluices:gcra:1m:{user:42}"],
     ["login", "2001:db8::/64", "s1:login:{2001:db8::/64}"],
     ["login", "{a}", "s1:login:{%7ba%7d}"],
     ["login", "a b\n\0%#", "s1:login:{a%20b%0a%00%25%23}"],

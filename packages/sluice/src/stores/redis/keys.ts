@@ -1,7 +1,7 @@
 // Storage keys: `s1:` + namespace + `:{` + the caller's key + `}`. The version comes first, so that another layout can live
 // beside it. The braces make the caller's key the hash tag: all limits of one key share a slot of a Cluster.
 
-import type { Charge, Namespace } from "../store.js"
+import { type Charge, DEFAULT_PREFIX, type Namespace } from "../store.js"
 
 /** Longer keys are stored by their SHA-256, so that a client cannot fill Redis with long header values. */
 const MAX_KEY_LENGTH = 128
@@ -26,10 +26,18 @@ export function storageKey(charge: Charge): string {
 function prefixOf(namespace: Namespace): string {
   let prefix = prefixes.get(namespace)
   if (prefix === undefined) {
-    prefix = `s1:${percentEncode(namespace.name)}:{`
+    prefix = `s1:${percentEncode(shortName(namespace))}:{`
     prefixes.set(namespace, prefix)
   }
   return prefix
+}
+
+/**
+ * Leaves out the default prefix: a key of at most 30 characters takes 16 bytes less in Redis. The colon behind the prefix
+ * stays: only a prefix that starts with a colon could give the same key.
+ */
+function shortName({ name }: Namespace): string {
+  return name.startsWith(`${DEFAULT_PREFIX}:`) ? name.slice(DEFAULT_PREFIX.length) : name
 }
 
 /** The caller's key as it stands between the braces. */
