@@ -4,8 +4,9 @@
 import { memoryStore, type Outcome } from "sluice"
 import type { Policy, Verdict } from "../../packages/sluice/src/algorithms/algorithm.js"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
+import { costOf, LATEST, timeAfter } from "../../packages/sluice/src/algorithms/scenario.test-support.js"
 import { type Answer, Counters, call, describe } from "./play.js"
-import { LATEST, type Part, type Scenario, type Step } from "./scenario.js"
+import type { Part, Scenario, Step } from "./scenario.js"
 import type { Call, Trace, TraceCharge, TraceStep } from "./trace.js"
 
 export interface Recording {
@@ -152,22 +153,9 @@ class Recorder implements Recording {
   }
 
   #costOf(part: Part, capacity: number, far: number): number {
-    switch (part.cost) {
-      case "none":
-        return 0
-      case "one":
-        return 1
-      case "few":
-        return 1 + part.more
-      case "part":
-        return Math.floor((capacity / 1_000) * far)
-      case "rest":
-        return this.#remaining(part) + (part.more % 2)
-      case "all":
-        return capacity + part.more
-      case "huge":
-        return [2 ** 31, 2 ** 52, Number.MAX_SAFE_INTEGER][part.more] as number
-    }
+    const { cost, more } = part
+    if (cost === "huge") return [2 ** 31, 2 ** 52, Number.MAX_SAFE_INTEGER][more] as number
+    return costOf({ cost, more }, far, capacity, () => this.#remaining(part))
   }
 
   /** What would just fit now. */
@@ -178,29 +166,10 @@ class Recorder implements Recording {
   }
 
   #next(step: Step, policy: Policy): number {
-    const { window, bucketSize } = policy
-    const { shift, far } = step
-    const now = this.#now
     const waits = this.#last.map(({ retryAfter }) => retryAfter).filter(Number.isFinite)
-    switch (step.pause) {
-      case "none":
-        return now
-      case "short":
-        return now + 1 + (far % 3)
-      case "edge":
-        return (Math.floor(now / bucketSize) + 1) * bucketSize + shift
-      case "retry":
-        return now + Math.max(0, ...waits) + shift
-      case "reset":
-        return now + Math.max(0, ...this.#last.map(({ resetAfter }) => resetAfter)) + shift
-      case "windows":
-        return now + (1 + (far % 3)) * window + shift
-      case "part":
-        return now + Math.floor((window / 500) * far)
-      case "back":
-        return now - Math.floor((window / 1_000) * far) + shift
-      case "far-back":
-        return now - (1 + (far % 4)) * window + shift
-    }
+    return timeAfter(step, this.#now, policy, {
+      retryAfter: Math.max(0, ...waits),
+      resetAfter: Math.max(0, ...this.#last.map(({ resetAfter }) => resetAfter)),
+    })
   }
 }

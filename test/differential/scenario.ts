@@ -1,28 +1,29 @@
-// Random traffic for a few counters at once: steps that know where the interesting moments are (edges, retryAfter,
-// resetAfter, whole windows, each give or take a microsecond) instead of hoping to hit them.
+// Random traffic for a few counters at once. Policies, pauses and costs are those of the property tests.
 
 import fc from "fast-check"
 import type { AlgorithmName, LimitOptions } from "sluice"
 import type { Policy } from "../../packages/sluice/src/algorithms/algorithm.js"
-import { gcd, MAX_EXACT } from "../../packages/sluice/src/algorithms/exact.js"
-import { compilePolicy } from "../../packages/sluice/src/policy.js"
+import {
+  type Cost,
+  type Pause,
+  pauseFields,
+  policyDraws,
+  policyOf,
+  startTimes,
+  weighted,
+} from "../../packages/sluice/src/algorithms/scenario.test-support.js"
 import type { Manner } from "./trace.js"
 
 /** One charge of a step: on which counter, and how much of what. */
 export interface Part {
   readonly counter: number
   readonly key: number
-  readonly cost: "none" | "one" | "few" | "part" | "rest" | "all" | "huge"
+  readonly cost: Cost["cost"] | "huge"
   readonly more: number
 }
 
-export interface Step {
+export interface Step extends Pause {
   readonly act: "check" | "decide" | "charge" | "refund" | "reset" | "change" | "block"
-  readonly pause: "none" | "short" | "edge" | "retry" | "reset" | "windows" | "part" | "back" | "far-back"
-  /** Give or take. */
-  readonly shift: -1 | 0 | 1
-  /** How far, in thousandths, where the pause leaves it open. */
-  readonly far: number
   /** The same counter may come twice. */
   readonly parts: readonly Part[]
   /** The same check again, at the same time. */
@@ -66,30 +67,6 @@ export const shapes: readonly Shape[] = [
   { title: "gcra", algorithm: "gcra" },
 ]
 
-/** The year 2160. Later times plus ten years come near the end of exact numbers. */
-export const LATEST = 6e15
-const DAY = 86_400_000_000
-
-const limits = fc.oneof(
-  { arbitrary: fc.constantFrom(1, 2, 3, 7, 10, 100), weight: 4 },
-  { arbitrary: fc.integer({ min: 1, max: 1_000 }), weight: 3 },
-  { arbitrary: fc.integer({ min: 2 ** 27, max: 2 ** 31 - 1 }), weight: 2 },
-  { arbitrary: fc.integer({ min: 2 ** 50 - 1_000, max: 2 ** 50 }), weight: 2 },
-)
-
-const windows = fc.oneof(
-  fc.constantFrom(1_000_000, 60_000_000, 3_600_000_000, DAY, 30 * DAY, 3_650 * DAY),
-  fc.integer({ min: 1, max: 50 }),
-  fc.integer({ min: 1, max: 5_000_000 }),
-  fc.maxSafeNat().map((n) => 1 + (n % (3_000 * DAY))),
-)
-
-const draws = fc.record({
-  limit: limits,
-  window: windows,
-  burst: fc.option(fc.integer({ min: 1, max: 4_000 })),
-})
-
 const parts = fc.record<Part>({
   counter: fc.nat(5),
   key: fc.nat(5),
@@ -107,19 +84,7 @@ const steps = fc.record<Step>({
     ["change", 3],
     ["block", 1],
   ),
-  pause: weighted(
-    ["none", 4],
-    ["short", 2],
-    ["edge", 3],
-    ["retry", 3],
-    ["reset", 3],
-    ["windows", 1],
-    ["part", 4],
-    ["back", 1],
-    ["far-back", 1],
-  ),
-  shift: fc.constantFrom(-1, 0, 0, 1),
-  far: fc.nat(1_000),
+  ...pauseFields,
   parts: fc.oneof(fc.tuple(parts), fc.array(parts, { minLength: 1, maxLength: 3 })),
   repeats: fc.constantFrom(0, 0, 0, 0, 1, 2),
 })
@@ -129,7 +94,7 @@ export function scenarios(among: readonly Shape[]): fc.Arbitrary<Scenario> {
   const counter = fc
     .record({
       shape: fc.constantFrom(...among),
-      draws: fc.array(draws, { minLength: 1, maxLength: 3 }),
+      draws: fc.array(policyDraws, { minLength: 1, maxLength: 3 }),
       cut: fc.nat(),
     })
     .map(({ shape, draws, cut }) => {
@@ -141,36 +106,7 @@ export function scenarios(among: readonly Shape[]): fc.Arbitrary<Scenario> {
     keys: fc.constantFrom(1, 2, 3),
     blocks: fc.boolean(),
     counters: fc.array(counter, { minLength: 1, maxLength: 3 }),
-    start: fc.oneof(fc.constantFrom(0, 1_704_067_200_000_000), fc.integer({ min: 0, max: LATEST / 2 })),
+    start: startTimes,
     steps: fc.array(steps, { minLength: 1, maxLength: 80, size: "max" }),
   })
-}
-
-/** The nearest policy that exact arithmetic takes. A burst is given in hundredths of the limit. */
-function policyOf(
-  shape: Shape,
-  draw: { limit: number; window: number; burst: number | null },
-  buckets: number,
-): Policy {
-  const { limit, burst } = draw
-  const drains = ["token-bucket", "leaky-bucket", "gcra"].includes(shape.algorithm)
-  const hasBurst = drains && burst !== null
-  const capacity = hasBurst ? Math.min(Math.max(1, Math.floor((limit / 100) * burst)), 2 ** 50) : limit
-  let { window } = draw
-  while (drains && (capacity * window) / gcd(limit, window) > MAX_EXACT) window = Math.ceil(window / 10)
-  const size = Math.ceil(window / buckets)
-  const options: LimitOptions = {
-    ...shape.options,
-    algorithm: shape.algorithm,
-    limit,
-    window: (size * buckets) / 1000,
-  }
-  if (hasBurst && shape.algorithm === "gcra") options.maxBurst = capacity - 1
-  else if (hasBurst) options.burst = capacity
-  if (buckets > 1) options.buckets = buckets
-  return compilePolicy(options, "scenario")
-}
-
-function weighted<T extends string>(...choices: [T, number][]): fc.Arbitrary<T> {
-  return fc.oneof(...choices.map(([value, weight]) => ({ arbitrary: fc.constant(value), weight })))
 }

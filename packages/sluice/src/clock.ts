@@ -54,6 +54,31 @@ export function schedulingClock(clock: Clock = systemClock): Required<Clock> {
   return { now: () => clock.now(), schedule: (ms, callback) => schedule.call(clock, ms, callback) }
 }
 
+/**
+ * Resolves to true if `until` settles within `ms`, else to false. Rejects with the signal's reason if it aborts. Leaves no timer
+ * and no listener behind.
+ */
+export function sleep(
+  clock: Required<Clock>,
+  ms: number,
+  signal?: AbortSignal,
+  until?: Promise<unknown>,
+): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const end = (settle: () => void) => () => {
+      cancel?.()
+      signal?.removeEventListener("abort", onAbort)
+      settle()
+    }
+    const onAbort = end(() => reject(signal?.reason))
+    const onTime = end(() => resolve(false))
+    const cancel = ms === Number.POSITIVE_INFINITY ? undefined : clock.schedule(ms, onTime)
+    signal?.addEventListener("abort", onAbort)
+    void until?.then(end(() => resolve(true)))
+  })
+}
+
 /** The system's clock. Checks of a burst may share one reading; see docs/memory-store.md. */
 export const systemClock: Required<Clock> = {
   now: () => systemMicros() / 1000,

@@ -8,15 +8,23 @@ import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
 import { gcd, MAX_EXACT } from "./exact.js"
 import { Key } from "./key.test-support.js"
 
-export interface Step {
-  readonly act: "check" | "refund" | "change"
+/** The time between two steps. */
+export interface Pause {
   readonly pause: "none" | "short" | "edge" | "retry" | "reset" | "windows" | "part" | "back" | "far-back"
-  /** Give or take. */
+  /** Give or take, in microseconds. */
   readonly shift: -1 | 0 | 1
   /** How far, in thousandths, where the pause leaves it open. */
   readonly far: number
+}
+
+/** What a charge costs, relative to the limit. */
+export interface Cost {
   readonly cost: "none" | "one" | "few" | "part" | "rest" | "all"
   readonly more: number
+}
+
+export interface Step extends Pause, Cost {
+  readonly act: "check" | "refund" | "change"
 }
 
 export interface Scenario {
@@ -37,14 +45,14 @@ export interface Shape {
 }
 
 /** The year 2160. Later times plus ten years come near the end of exact numbers. */
-const LATEST = 6e15
+export const LATEST = 6e15
 const DAY = 86_400_000_000
 
 const limits = fc.oneof(
-  fc.constantFrom(1, 2, 3, 7, 10, 100),
-  fc.integer({ min: 1, max: 1_000 }),
-  fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-  fc.integer({ min: 2 ** 50 - 1_000, max: 2 ** 50 }),
+  { arbitrary: fc.constantFrom(1, 2, 3, 7, 10, 100), weight: 4 },
+  { arbitrary: fc.integer({ min: 1, max: 1_000 }), weight: 3 },
+  { arbitrary: fc.integer({ min: 1, max: 2 ** 31 - 1 }), weight: 2 },
+  { arbitrary: fc.integer({ min: 2 ** 50 - 1_000, max: 2 ** 50 }), weight: 2 },
 )
 
 const windows = fc.oneof(
@@ -54,27 +62,44 @@ const windows = fc.oneof(
   fc.maxSafeNat().map((n) => 1 + (n % (3_000 * DAY))),
 )
 
-const draws = fc.record({
+/** The numbers of a policy, which `policyOf` fits to an algorithm. */
+interface Draw {
+  readonly limit: number
+  readonly window: number
+  /** In hundredths of the limit. */
+  readonly burst: number | null
+}
+
+export const policyDraws: fc.Arbitrary<Draw> = fc.record({
   limit: limits,
   window: windows,
   burst: fc.option(fc.integer({ min: 1, max: 4_000 })),
 })
 
-const steps = fc.record<Step>({
-  act: weighted(["check", 12], ["refund", 2], ["change", 1]),
-  pause: weighted(
+export const startTimes: fc.Arbitrary<number> = fc.oneof(
+  fc.constantFrom(0, 1_704_067_200_000_000),
+  fc.integer({ min: 0, max: LATEST / 2 }),
+)
+
+export const pauseFields = {
+  pause: weighted<Pause["pause"]>(
     ["none", 4],
     ["short", 2],
     ["edge", 3],
     ["retry", 3],
-    ["reset", 2],
+    ["reset", 3],
     ["windows", 1],
     ["part", 4],
     ["back", 1],
     ["far-back", 1],
   ),
-  shift: fc.constantFrom(-1, 0, 1),
+  shift: fc.constantFrom<Pause["shift"]>(-1, 0, 0, 1),
   far: fc.nat(1_000),
+}
+
+const steps = fc.record<Step>({
+  act: weighted(["check", 12], ["refund", 2], ["change", 1]),
+  ...pauseFields,
   cost: weighted(["none", 1], ["one", 4], ["few", 2], ["part", 3], ["rest", 3], ["all", 2]),
   more: fc.nat(2),
 })
@@ -82,12 +107,12 @@ const steps = fc.record<Step>({
 export function scenarios(shape: Shape): fc.Arbitrary<Scenario> {
   return fc
     .record({
-      draws: fc.array(draws, { minLength: 1, maxLength: 3 }),
+      draws: fc.array(policyDraws, { minLength: 1, maxLength: 3 }),
       buckets: fc.integer({
         min: shape.buckets === undefined ? 1 : Math.min(2, shape.buckets),
         max: shape.buckets ?? 1,
       }),
-      start: fc.oneof(fc.constantFrom(0, 1_704_067_200_000_000), fc.integer({ min: 0, max: LATEST / 2 })),
+      start: startTimes,
       steps: fc.array(steps, { minLength: 1, maxLength: 80, size: "max" }),
     })
     .map(({ draws, buckets, start, steps }) => {
@@ -95,12 +120,8 @@ export function scenarios(shape: Shape): fc.Arbitrary<Scenario> {
     })
 }
 
-/** The nearest policy that exact arithmetic takes. A burst is given in hundredths of the limit. */
-function policyOf(
-  shape: Shape,
-  draw: { limit: number; window: number; burst: number | null },
-  buckets: number,
-): Policy {
+/** The nearest policy that exact arithmetic takes. */
+export function policyOf(shape: Shape, draw: Draw, buckets: number): Policy {
   const { burst } = draw
   const limit = Math.min(draw.limit, shape.twin?.mostUnits ?? draw.limit)
   const drains = ["token-bucket", "leaky-bucket", "gcra"].includes(shape.algorithm)
@@ -140,8 +161,9 @@ export function play(scenario: Scenario, after: (key: Key, event: Event, step: S
   let changes = 0
   let last = key.decide(0, now)
   for (const step of scenario.steps) {
-    now = Math.min(Math.max(0, next(key.policy, last, now, step)), LATEST)
-    const cost = costOf(key.policy, last, step)
+    now = Math.min(Math.max(0, timeAfter(step, now, key.policy, last)), LATEST)
+    const { remaining } = last
+    const cost = costOf(step, step.far, key.policy.capacity, () => remaining)
     if (step.act === "check") {
       last = key.check(cost, now)
     } else {
@@ -154,10 +176,14 @@ export function play(scenario: Scenario, after: (key: Key, event: Event, step: S
   return scenario.steps.length
 }
 
-function next(policy: Policy, last: Verdict, now: number, step: Step): number {
-  const { window, bucketSize } = policy
-  const { shift, far } = step
-  switch (step.pause) {
+/** The time of the next step. `last` is what the last step was told. */
+export function timeAfter(
+  { pause, shift, far }: Pause,
+  now: number,
+  { window, bucketSize }: Policy,
+  last: Pick<Verdict, "retryAfter" | "resetAfter">,
+): number {
+  switch (pause) {
     case "none":
       return now
     case "short":
@@ -179,20 +205,21 @@ function next(policy: Policy, last: Verdict, now: number, step: Step): number {
   }
 }
 
-function costOf(policy: Policy, last: Verdict, step: Step): number {
-  switch (step.cost) {
+/** `far` is in thousandths, `remaining` what would just fit. */
+export function costOf({ cost, more }: Cost, far: number, capacity: number, remaining: () => number): number {
+  switch (cost) {
     case "none":
       return 0
     case "one":
       return 1
     case "few":
-      return 1 + step.more
+      return 1 + more
     case "part":
-      return Math.floor((policy.capacity / 1_000) * step.far)
+      return Math.floor((capacity / 1_000) * far)
     case "rest":
-      return last.remaining + (step.more % 2)
+      return remaining() + (more % 2)
     case "all":
-      return policy.capacity + step.more
+      return capacity + more
   }
 }
 
@@ -218,6 +245,6 @@ export function showScenario(scenario: Scenario): string {
   return lines.join("\n")
 }
 
-function weighted<T extends string>(...choices: [T, number][]): fc.Arbitrary<T> {
+export function weighted<T extends string>(...choices: [T, number][]): fc.Arbitrary<T> {
   return fc.oneof(...choices.map(([value, weight]) => ({ arbitrary: fc.constant(value), weight })))
 }

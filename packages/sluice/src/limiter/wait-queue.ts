@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js"
+import { type Clock, sleep } from "../clock.js"
 import type { Decision } from "../decision.js"
 import { SluiceError } from "../errors.js"
 import { checkFields, checkType } from "../options.js"
@@ -92,7 +92,7 @@ export class WaitQueue {
     stop: AbortSignal,
     deadline: number,
   ): Promise<Decision> {
-    if (ahead !== undefined && !(await this.#sleep(deadline - this.#clock.now(), stop, ahead))) {
+    if (ahead !== undefined && !(await sleep(this.#clock, deadline - this.#clock.now(), stop, ahead))) {
       const state = await question.peek()
       return { ...state, allowed: false, retryAfterMs: state.resetAfterMs || 1, deniedBy: "wait" }
     }
@@ -105,7 +105,7 @@ export class WaitQueue {
       const isInTime =
         this.#clock.now() + retryAfterMs <= deadline && retryAfterMs !== Number.POSITIVE_INFINITY
       if (decision.allowed || !isInTime) return decision
-      await this.#sleep(retryAfterMs, stop)
+      await sleep(this.#clock, retryAfterMs, stop)
     }
   }
 
@@ -127,27 +127,6 @@ export class WaitQueue {
     // The refund fails if the store has been closed.
     await question.refund().catch(() => {})
     throw stop.reason
-  }
-
-  /** Resolves to true if `until` settles within `ms`, else to false. Rejects if `stop` aborts. Removes its timer and listener. */
-  #sleep(ms: number, stop: AbortSignal, until?: Promise<unknown>): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const end = (settle: () => void) => () => {
-        cancel?.()
-        stop.removeEventListener("abort", onAbort)
-        settle()
-      }
-      const onAbort = end(() => reject(stop.reason))
-      const cancel =
-        ms === Number.POSITIVE_INFINITY
-          ? undefined
-          : this.#clock.schedule(
-              ms,
-              end(() => resolve(false)),
-            )
-      stop.addEventListener("abort", onAbort)
-      void until?.then(end(() => resolve(true)))
-    })
   }
 }
 

@@ -1,6 +1,6 @@
 // How long an API asks its clients to pause, and which keys are paused because of it.
 
-import type { Clock } from "../clock.js"
+import { type Clock, sleep } from "../clock.js"
 import type { HeaderSource } from "../request/header-source.js"
 
 /** Ended pauses are removed once there are this many, and then each time the number has doubled. */
@@ -45,28 +45,9 @@ export class Pauses {
   async wait(key: string, deadline: number, signal: AbortSignal | undefined): Promise<boolean> {
     for (let left = this.leftMs(key); left > 0; left = this.leftMs(key)) {
       if (this.#clock.now() + left > deadline) return false
-      await this.#sleep(left, signal)
+      await sleep(this.#clock, left, signal)
     }
     return true
-  }
-
-  /** Leaves no timer and no listener behind, however it ends. */
-  #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(signal.reason)
-        return
-      }
-      const cancel = this.#clock.schedule(ms, () => {
-        signal?.removeEventListener("abort", onAbort)
-        resolve()
-      })
-      const onAbort = (): void => {
-        cancel()
-        reject(signal?.reason)
-      }
-      signal?.addEventListener("abort", onAbort, { once: true })
-    })
   }
 
   #cleanUp(): void {
