@@ -32,10 +32,7 @@ export interface Counted {
   readonly degraded: number
 }
 
-/**
- * Observes decisions: metrics, live events, the most denied keys, the decision log. Every decision waits for it. record/ wraps
- * the observer and passes each method on: add a new method there too.
- */
+/** Observes decisions: metrics, live events, the most denied keys. Every decision waits for it. */
 export interface Watch {
   /** The caller may reuse the event and its decision afterwards: copy what you keep. */
   decided(event: Decided): void
@@ -48,6 +45,8 @@ export interface Core {
   readonly rules: EditableRuleSource
   readonly store: Store
   readonly watch: Watch
+  /** Writes the decision log. */
+  readonly record?: (event: Decided) => void
 }
 
 /**
@@ -94,13 +93,15 @@ export function askKey(
 }
 
 function notified(
-  { watch }: Core,
+  { watch, record }: Core,
   decision: RuleDecision,
   protocol: Protocol,
   request: RuleRequest | undefined,
   cost: number | undefined,
   started: number,
 ): RuleDecision {
-  watch.decided({ decision, protocol, request, durationMs: performance.now() - started, cost })
+  const event = { decision, protocol, request, durationMs: performance.now() - started, cost }
+  record?.(event)
+  watch.decided(event)
   return decision
 }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "sluice"
 import type { RuleEngine } from "sluice/rules"
 import type { Config } from "../config/schema.js"
-import type { Decided, Watch } from "../core.js"
+import type { Decided } from "../core.js"
 import { RECORD_HEADER } from "../replay/log/record.js"
 import type { Log } from "../telemetry/index.js"
 import { RecordFile } from "./record-file.js"
@@ -14,20 +14,19 @@ export interface RecordOptions {
 }
 
 export interface OpenRecord {
-  /** Records decisions and passes them on to the next observer. */
-  readonly watch: Watch
+  /** Records a decision that has a request. */
+  record(event: Decided): void
   /** Writes the remaining lines and closes the file. */
   close(): Promise<void>
 }
 
-/** Opens the configured decision log, which `sluice replay` can read. Without a file it records nothing. */
+/** Opens the configured decision log, which `sluice replay` can read. Returns undefined if none is configured. */
 export function openRecord(
-  watch: Watch,
   { file, maxBytes, files, headers }: Config["record"],
   { engine, log, clock = systemClock }: RecordOptions,
-): OpenRecord {
-  if (file === undefined) return { watch, close: async () => {} }
-  const record = new RecordFile({
+): OpenRecord | undefined {
+  if (file === undefined) return undefined
+  const output = new RecordFile({
     file,
     maxBytes,
     files,
@@ -37,18 +36,14 @@ export function openRecord(
   })
   const options = { engine, headers: headers.map((name) => name.toLowerCase()) }
   return {
-    watch: {
-      decided(event: Decided) {
-        const line = recordedLine(event, clock.now(), options)
-        if (line !== undefined) record.write(line)
-        watch.decided(event)
-      },
-      counted: (event) => watch.counted?.(event),
+    record(event) {
+      const line = recordedLine(event, clock.now(), options)
+      if (line !== undefined) output.write(line)
     },
     async close() {
-      await record.close()
-      if (record.dropped > 0)
-        log.warn({ file, dropped: record.dropped }, "some decisions are missing in the decision log")
+      await output.close()
+      if (output.dropped > 0)
+        log.warn({ file, dropped: output.dropped }, "some decisions are missing in the decision log")
     },
   }
 }

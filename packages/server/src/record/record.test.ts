@@ -32,11 +32,11 @@ const NOTHING = { maxBytes: 67_108_864, files: 8, headers: [] }
 
 function recording(
   core: TestCore,
-  settings: Partial<Parameters<typeof openRecord>[1]> = {},
+  settings: Partial<Parameters<typeof openRecord>[0]> = {},
 ): OpenRecord & { core: Core } {
   const log = createLog({ level: "silent" })
-  const record = openRecord(core.watch, { ...NOTHING, file, ...settings }, { ...core, log })
-  return { ...record, core: { ...core, watch: record.watch } }
+  const record = openRecord({ ...NOTHING, file, ...settings }, { ...core, log }) as OpenRecord
+  return { ...record, core: { ...core, record: record.record } }
 }
 
 describe("the record of a service", () => {
@@ -117,8 +117,10 @@ describe("the record of a service", () => {
   })
 
   it("does not exist without a file", () => {
-    const core = testCore(RULES)
-    expect(recording(core, { file: undefined }).watch).toBe(core.watch)
+    const { engine } = testCore(RULES)
+    expect(openRecord({ ...NOTHING, file: undefined }, { engine, log: createLog({ level: "silent" }) })).toBe(
+      undefined,
+    )
   })
 })
 

@@ -49,8 +49,9 @@ export function openCore(parts: CoreParts, closers: Closers): Core {
   })
   closers.add(() => engine.close())
   watch.attach({ store, rules })
-  const settings = records ? config.record : { ...config.record, file: undefined }
-  const record = openRecord(watch, settings, { engine, log: watch.log })
-  closers.add(() => record.close())
-  return { engine, rules, store, watch: record.watch }
+  const core = { engine, rules, store, watch }
+  const log = records ? openRecord(config.record, { engine, log: watch.log }) : undefined
+  if (log === undefined) return core
+  closers.add(() => log.close())
+  return { ...core, record: log.record }
 }
