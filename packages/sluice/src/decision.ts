@@ -3,6 +3,12 @@ import type { Policy, Verdict } from "./algorithms/algorithm.js"
 /** How a decision was made when the store could not make it: everything allowed, everything denied, or counted locally. */
 export type Degraded = "allow" | "deny" | "local"
 
+/**
+ * Who made a decision on a limit with leases: the store, this instance from units that it holds (`lease`) or from a denial of
+ * the store that still holds, or this instance because the store failed (`local`).
+ */
+export type DecisionSource = "store" | "lease" | "local"
+
 /** What one of several limits decided. Durations are in milliseconds, exact to a microsecond. */
 export interface LimitDecision {
   name: string
@@ -35,6 +41,8 @@ export interface Decision {
   deniedBy?: string | undefined
   /** Set if the store could not decide: how the decision was made instead. */
   degraded?: Degraded | undefined
+  /** With leases: who made the decision. */
+  source?: DecisionSource | undefined
   /** One entry per limit, if there are several. */
   limits?: readonly LimitDecision[] | undefined
   /**
@@ -54,6 +62,7 @@ export interface NamedPolicy {
 interface VerdictSource {
   readonly now: number
   readonly degraded: Degraded | undefined
+  readonly source?: DecisionSource | undefined
 }
 
 /** The decision of a limiter with a single limit. Fields that say nothing (`deniedBy`, `degraded`) are left out. */
@@ -65,7 +74,7 @@ export function decisionOfOne(
 ): Decision {
   const decision: Decision = {
     allowed: verdict.allowed,
-    limit: policy.capacity,
+    limit: policy.promisedCapacity,
     remaining: verdict.remaining,
     retryAfterMs: verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,
@@ -74,6 +83,7 @@ export function decisionOfOne(
   }
   if (!verdict.allowed) decision.deniedBy = name
   if (source.degraded !== undefined) decision.degraded = source.degraded
+  if (source.source !== undefined) decision.source = source.source
   return decision
 }
 
@@ -86,7 +96,7 @@ export function decisionOfMany(
 ): Decision {
   const { allowed, degraded, now } = source
   const entries = limits.map((limit, i) =>
-    limitDecision(limit.name, limit.policy.capacity, verdicts[i] as Verdict, now),
+    limitDecision(limit.name, limit.policy.promisedCapacity, verdicts[i] as Verdict, now),
   )
   const isBlocked = blocked !== undefined && !blocked.allowed
   const waits = isBlocked ? [...entries, limitDecision("block", 0, blocked, now)] : entries
@@ -103,6 +113,7 @@ export function decisionOfMany(
     delayMs: allowed ? Math.max(...verdicts.map((verdict) => verdict.delay)) / 1000 : 0,
     deniedBy: allowed ? undefined : slowest.name,
     degraded,
+    ...(source.source === undefined ? {} : { source: source.source }),
     limits: limits.length > 1 ? entries : undefined,
   }
 }

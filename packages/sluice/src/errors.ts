@@ -14,6 +14,7 @@ export const errorCodes = {
     "The window is not a duration, is too short or too long, or does not divide into its buckets.",
   DURATION_INVALID: "The duration cannot be read.",
   POLICY_TOO_LARGE: "The numbers of the limit are too large for exact arithmetic.",
+  LEASE_INVALID: "The limit cannot be leased, or leases of this length would leave too little of it.",
   KEY_INVALID: "The key is not a string of at least one character.",
   COST_INVALID: "The cost is not a whole number of at least 0.",
   TIME_INVALID: "The timestamp is not a time after 1970 in milliseconds.",

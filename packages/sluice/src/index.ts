@@ -20,7 +20,7 @@
 
 export type { AlgorithmName } from "./algorithms/algorithm.js"
 export { type Clock, systemClock } from "./clock.js"
-export type { Decision, LimitDecision } from "./decision.js"
+export type { Decision, DecisionSource, LimitDecision } from "./decision.js"
 export { type Duration, parseDuration } from "./duration.js"
 export { type ErrorCode, type ErrorCodes, errorCodes, SluiceError } from "./errors.js"
 export {
@@ -32,7 +32,8 @@ export {
 } from "./limiter/limiter.js"
 export type { LimiterOptions } from "./limiter/limiter-options.js"
 export type { WaitOptions } from "./limiter/wait-queue.js"
-export type { LimitOptions } from "./policy.js"
+export type { LeaseOptions, LimitOptions } from "./policy.js"
+export type { LeaseStats } from "./stores/leases/lease-stats.js"
 export {
   type MemoryStore,
   type MemoryStoreOptions,

@@ -1,14 +1,14 @@
 import type { Algorithm, AlgorithmName, Policy } from "./algorithms/algorithm.js"
 import { blockPolicy } from "./algorithms/block.js"
 import { gcra, leakyBucket, tokenBucket } from "./algorithms/bucket.js"
-import { gcd, MAX_EXACT } from "./algorithms/exact.js"
+import { gcd, MAX_EXACT, mulDivCeil } from "./algorithms/exact.js"
 import { fixedWindow } from "./algorithms/fixed-window.js"
 import { slidingWindowCounter } from "./algorithms/sliding-window-counter.js"
 import { slidingWindowLog } from "./algorithms/sliding-window-log.js"
 import type { Duration } from "./duration.js"
 import { formatDuration, parseDuration } from "./duration.js"
 import { Mistakes, SluiceError } from "./errors.js"
-import { checkOneOf } from "./options.js"
+import { checkFields, checkOneOf } from "./options.js"
 
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   "fixed-window": fixedWindow,
@@ -40,6 +40,12 @@ export interface LimitOptions {
   overflow?: "reject" | "queue"
 }
 
+/**
+ * Whether instances take several units of a limit with one call to a shared store and spend them without further calls, and for
+ * how long they may hold them. The default length is a hundredth of the window, at most 100 ms. See docs/leases.md.
+ */
+export type LeaseOptions = boolean | { length?: Duration }
+
 export const LIMIT_FIELDS = [
   "name",
   "limit",
@@ -56,6 +62,9 @@ export const LIMIT_FIELDS = [
 const MAX_WINDOW_MS = 3_652.5 * 86_400_000
 const MAX_LIMIT = 2 ** 50
 const MAX_BUCKETS = 3_600
+/** In µs. A longer lease saves hardly more calls, and holds back more of the burst. */
+const DEFAULT_LEASE = 100_000
+const LEASES_PER_WINDOW = 100
 
 /** The options that only some algorithms take. */
 const ALGORITHMS_OF_OPTION: Record<string, readonly AlgorithmName[]> = {
@@ -66,8 +75,16 @@ const ALGORITHMS_OF_OPTION: Record<string, readonly AlgorithmName[]> = {
   overflow: ["leaky-bucket"],
 }
 
-/** Checks the options of one limit and computes its policy. `place` is where errors say the mistake is. */
-export function compilePolicy(options: LimitOptions, place: string): Policy {
+/**
+ * Checks the options of one limit and computes its policy. `place` is where errors say the mistake is, `leasesPlace` where the
+ * option `leases` is.
+ */
+export function compilePolicy(
+  options: LimitOptions,
+  place: string,
+  leases?: LeaseOptions,
+  leasesPlace: string = at(place, "leases"),
+): Policy {
   const name = options.algorithm ?? "sliding-window-counter"
   const mistakes = new Mistakes()
   mistakes.try(() => checkAlgorithm(name, options, place))
@@ -81,11 +98,10 @@ export function compilePolicy(options: LimitOptions, place: string): Policy {
   const anchored = options.anchor === "first-request"
   const queue = options.overflow === "queue"
   const widest = options.burst !== undefined ? "burst" : options.maxBurst !== undefined ? "maxBurst" : "limit"
-  return makePolicy(
-    { algorithm: name, limit, window, capacity, buckets, anchored, queue },
-    at(place, widest),
-    options[widest],
-  )
+  const numbers = { algorithm: name, limit, window, capacity, buckets, anchored, queue, lease: 0 }
+  const lease = leaseOf(leases, window, leasesPlace)
+  if (lease > 0) checkLease({ ...numbers, lease }, leasesPlace)
+  return makePolicy({ ...numbers, lease }, at(place, widest), options[widest])
 }
 
 /** Throws if the algorithm does not exist, or does not take one of the options. */
@@ -131,7 +147,71 @@ function capacityOf({ burst, maxBurst }: LimitOptions, limit: number, place: str
   return burst === undefined ? limit : wholeNumber(burst, at(place, "burst"), 1)
 }
 
-/** The policy with another limit or burst, for one call. */
+/** The length of a lease in µs; 0 for none. */
+function leaseOf(leases: LeaseOptions | undefined, window: number, place: string): number {
+  if (leases === undefined || leases === false) return 0
+  const longest = Math.floor(window / LEASES_PER_WINDOW)
+  let lease = Math.min(DEFAULT_LEASE, longest)
+  if (leases !== true) {
+    checkFields(leases, ["length"], place)
+    if (leases.length !== undefined)
+      lease = Math.round(parseDuration(leases.length, at(place, "length")) * 1000)
+  }
+  if (lease >= 1) return lease
+  throw new SluiceError("LEASE_INVALID", {
+    place,
+    expected: "needs a length of at least 1 microsecond, and a window of at least 100",
+  })
+}
+
+/** Throws if a limit cannot be leased, or if leases of this length would leave less than 90 % of it. */
+function checkLease(numbers: Required<SavedPolicy>, place: string): void {
+  if (numbers.queue) {
+    throw new SluiceError("LEASE_INVALID", {
+      place,
+      expected:
+        'cannot be used with overflow: "queue", because each request needs its own place in the queue',
+    })
+  }
+  if (leavesEnough(numbers)) return
+  const { capacity, window } = leasedNumbers(numbers)
+  const rest = capacity < numbers.capacity ? `a burst of ${Math.max(capacity, 0)} of ${numbers.capacity}` : ""
+  throw new SluiceError("LEASE_INVALID", {
+    place,
+    expected: `must leave at least 90 % of the limit; leases of ${formatDuration(numbers.lease / 1000)} leave ${
+      rest ||
+      `${Math.floor((numbers.window / window) * 100)} %, because each unit counts for ${formatDuration(window / 1000)}`
+    }; a shorter length, a larger burst or a longer window fits`,
+  })
+}
+
+/** Whether a policy with leases decides with at least 90 % of what the user asked for. */
+function leavesEnough(numbers: SavedPolicy): boolean {
+  const { capacity, window } = leasedNumbers(numbers)
+  return capacity * 10 >= numbers.capacity * 9 && numbers.window * 10 >= window * 9
+}
+
+/**
+ * Capacity and window that a policy decides with, so that units that are spent up to `lease` µs after they were charged keep the
+ * promise. In any interval [a, b] only units are spent that were charged in [a - lease, b]: a bucket admits at most capacity +
+ * rate × (b - a + lease) of them, and a log that counts each unit for window + lease admits at most its limit. Fixed windows
+ * and counters need no such margin, because their leases end with the window or bucket that was charged.
+ */
+function leasedNumbers(numbers: SavedPolicy): { capacity: number; window: number } {
+  const { algorithm, limit, window, capacity, lease = 0 } = numbers
+  if (lease === 0) return { capacity, window }
+  if (isBucket(algorithm)) return { capacity: capacity - mulDivCeil(limit, lease, window), window }
+  return { capacity, window: algorithm === "sliding-window-log" ? window + lease : window }
+}
+
+function isBucket(name: SavedPolicy["algorithm"]): boolean {
+  return name === "token-bucket" || name === "leaky-bucket" || name === "gcra"
+}
+
+/**
+ * The policy with another limit or burst, for one call. It keeps its leases if they leave enough of the new numbers; otherwise
+ * its checks all ask the store.
+ */
 export function overridePolicy(policy: Policy, limit: number | undefined, burst: number | undefined): Policy {
   const newLimit = limit === undefined ? policy.limit : wholeNumber(limit, "limit", 1)
   const drains = policy.token > 0
@@ -144,12 +224,14 @@ export function overridePolicy(policy: Policy, limit: number | undefined, burst:
   }
   let capacity = newLimit
   if (burst !== undefined) capacity = wholeNumber(burst, "burst", 1)
-  else if (limit === undefined || policy.capacity !== policy.limit) capacity = policy.capacity
+  else if (limit === undefined || policy.promisedCapacity !== policy.limit) capacity = policy.promisedCapacity
   const widest = burst === undefined ? "limit" : "burst"
-  return makePolicy({ ...savePolicy(policy), limit: newLimit, capacity }, widest, burst ?? newLimit)
+  const numbers = { ...savePolicy(policy), limit: newLimit, capacity }
+  const lease = leavesEnough(numbers) ? policy.lease : 0
+  return makePolicy({ ...numbers, lease }, widest, burst ?? newLimit)
 }
 
-/** The numbers that define a policy, as a snapshot stores them. Times are in microseconds. */
+/** The numbers that define a policy, as the user asked for them and as a snapshot stores them. Times are in microseconds. */
 export interface SavedPolicy {
   readonly algorithm: AlgorithmName | "block"
   readonly limit: number
@@ -158,11 +240,14 @@ export interface SavedPolicy {
   readonly buckets: number
   readonly anchored: boolean
   readonly queue: boolean
+  /** Older snapshots do not have it. Default: 0. */
+  readonly lease?: number
 }
 
 export function savePolicy(policy: Policy): SavedPolicy {
-  const { algorithm, limit, window, capacity, buckets, anchored, queue } = policy
-  return { algorithm: algorithm.name, limit, window, capacity, buckets, anchored, queue }
+  const { algorithm, limit, buckets, anchored, queue, lease } = policy
+  const { promisedWindow: window, promisedCapacity: capacity } = policy
+  return { algorithm: algorithm.name, limit, window, capacity, buckets, anchored, queue, lease }
 }
 
 export function restorePolicy(saved: SavedPolicy): Policy {
@@ -171,9 +256,10 @@ export function restorePolicy(saved: SavedPolicy): Policy {
 
 /** `place` and `found` appear in the error if the numbers are too large. */
 function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy {
-  const { limit, window, capacity, buckets, anchored, queue } = numbers
+  const { limit, buckets, anchored, queue, lease = 0 } = numbers
+  const { capacity, window } = leasedNumbers(numbers)
   const algorithm = algorithms[numbers.algorithm as AlgorithmName]
-  const drains = algorithm === tokenBucket || algorithm === leakyBucket || algorithm === gcra
+  const drains = isBucket(numbers.algorithm)
   const divisor = drains ? gcd(limit, window) : 1
   const token = drains ? window / divisor : 0
   const leak = drains ? limit / divisor : 0
@@ -198,12 +284,15 @@ function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy
     full,
     anchored,
     queue,
+    lease,
+    promisedCapacity: numbers.capacity,
+    promisedWindow: numbers.window,
   })
 }
 
 /** The name of a limit without one: `100/1m`. */
 export function defaultName(policy: Policy): string {
-  return `${policy.limit}/${formatDuration(policy.window / 1000)}`
+  return `${policy.limit}/${formatDuration(policy.promisedWindow / 1000)}`
 }
 
 function windowOf(window: unknown, place: string): number {

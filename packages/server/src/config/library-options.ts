@@ -76,6 +76,7 @@ const limiter: Places<LimiterOptions> = {
   buckets: perLimit,
   anchor: perLimit,
   overflow: perLimit,
+  leases: reason("part of a rule, or of the defaults of the rules"),
 }
 
 const ruleEngine: Places<RuleEngineOptions> = {

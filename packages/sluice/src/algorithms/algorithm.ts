@@ -28,6 +28,14 @@ export interface Policy {
   readonly anchored: boolean
   /** leaky-bucket: allowed requests are delayed so that they leave evenly spaced. */
   readonly queue: boolean
+  /** How long an instance may hold units of this limit before it spends them, in µs. 0: every check asks the store. */
+  readonly lease: number
+  /**
+   * What the user asked for. A policy with leases decides with less, so that units that are spent late never exceed it: buckets
+   * have a smaller `capacity`, and the sliding log has a longer `window`.
+   */
+  readonly promisedCapacity: number
+  readonly promisedWindow: number
 }
 
 /** The decision of an algorithm about one charge. Calls reuse verdicts: copy what you keep. */

@@ -59,4 +59,7 @@ export const blockPolicy: Policy = {
   full: 0,
   anchored: false,
   queue: false,
+  lease: 0,
+  promisedCapacity: UNLIMITED,
+  promisedWindow: 1,
 }

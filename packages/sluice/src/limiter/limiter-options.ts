@@ -4,7 +4,7 @@ import { formatDuration } from "../duration.js"
 import { Mistakes, SluiceError } from "../errors.js"
 import { isThenable, warn } from "../notify.js"
 import { checkFields, checkObject, checkOneOf, checkType, hasMethods, isFilledText } from "../options.js"
-import type { LimitOptions } from "../policy.js"
+import type { LeaseOptions, LimitOptions } from "../policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "../policy.js"
 import type { Degraded, Store } from "../stores/store.js"
 import { DEFAULT_PREFIX } from "../stores/store.js"
@@ -24,6 +24,11 @@ interface CommonOptions {
    * `name` of a limit is the same, or where all their limits are the same and have no name. Default: `"sluice"`.
    */
   prefix?: string
+  /**
+   * Takes units of hot keys from a shared store in advance, and spends them without a call: nobody is ever admitted beyond the
+   * limit, at the price of a slightly smaller burst or longer window. See docs/leases.md. Default: false.
+   */
+  leases?: LeaseOptions
 }
 
 /** Options of a limiter: one limit, or several that are checked together, all or nothing. */
@@ -45,7 +50,7 @@ export interface CompiledLimits {
   readonly unnamed: string | undefined
 }
 
-const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure"]
+const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure", "leases"]
 /** Short names of algorithms, because they are part of every key in Redis. */
 const CODES = {
   "fixed-window": "fw",
@@ -103,15 +108,27 @@ export function compileLimits(options: LimiterOptions): CompiledLimits {
   mistakes.try(() =>
     checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure"),
   )
+  mistakes.try(() => checkLeases(options))
   const compiled = mistakes.try(() => compileLimitsOf(options))
   mistakes.throwAll()
   return compiled as CompiledLimits
 }
 
+function checkLeases({ leases, clock }: LimiterOptions): void {
+  checkType(leases, "createLimiter.leases", "true, false or an object", (value) => {
+    return typeof value === "boolean" || (typeof value === "object" && value !== null)
+  })
+  if (leases === undefined || leases === false || clock === undefined) return
+  throw new SluiceError("OPTION_CONFLICT", {
+    place: "createLimiter.leases",
+    expected: "needs the clock of the store; leave out clock",
+  })
+}
+
 function compileLimitsOf(options: LimiterOptions): CompiledLimits {
-  const { prefix = DEFAULT_PREFIX } = options
+  const { prefix = DEFAULT_PREFIX, leases } = options
   if (options.limits === undefined)
-    return identify([options], [compileLimit(options, "createLimiter", prefix)], options)
+    return identify([options], [compileLimit(options, "createLimiter", prefix, leases)], options)
   const single = LIMIT_FIELDS.find((field) => options[field] !== undefined)
   if (single !== undefined) {
     throw new SluiceError("OPTION_CONFLICT", {
@@ -128,7 +145,7 @@ function compileLimitsOf(options: LimiterOptions): CompiledLimits {
     return mistakes.try(() => {
       checkObject(limit, place)
       mistakes.try(() => checkFields(limit, LIMIT_FIELDS, place))
-      return compileLimit(limit, place, prefix)
+      return compileLimit(limit, place, prefix, leases)
     })
   })
   mistakes.throwAll()
@@ -158,9 +175,10 @@ function identify(
 
 /** All numbers of a policy, such as `sc:100/1m` or `tb:10/1s-burst20`. */
 function numbersOf(policy: Policy): string {
-  const { limit, capacity, anchored, queue } = policy
+  const { limit, promisedCapacity: capacity, anchored, queue, lease } = policy
   const burst = capacity === limit ? "" : `-burst${capacity}`
-  return `${shapeOf(policy)}:${defaultName(policy)}${burst}${anchored ? "-first" : ""}${queue ? "-queue" : ""}`
+  const leased = lease === 0 ? "" : `-lease${formatDuration(lease / 1000)}`
+  return `${shapeOf(policy)}:${defaultName(policy)}${burst}${anchored ? "-first" : ""}${queue ? "-queue" : ""}${leased}`
 }
 
 function shapeOf({ algorithm, buckets }: Policy): string {
@@ -195,12 +213,17 @@ export function checkDistinct(limits: readonly CompiledLimit[], place: string): 
 }
 
 /** Compiles one limit. Without a name its namespace is that of its window, which stays the same when the limit is raised. */
-export function compileLimit(options: LimitOptions, place: string, prefix: string): CompiledLimit {
+export function compileLimit(
+  options: LimitOptions,
+  place: string,
+  prefix: string,
+  leases?: LeaseOptions,
+): CompiledLimit {
   const mistakes = new Mistakes()
   mistakes.try(() => checkText(options.name, `${place}.name`))
-  const policy = mistakes.try(() => compilePolicy(options, place)) as Policy
+  const policy = mistakes.try(() => compilePolicy(options, place, leases)) as Policy
   mistakes.throwAll()
-  const id = options.name ?? formatDuration(policy.window / 1000)
+  const id = options.name ?? formatDuration(policy.promisedWindow / 1000)
   return {
     name: options.name ?? defaultName(policy),
     namespace: `${prefix}:${shapeOf(policy)}:${id}`,

@@ -11,6 +11,8 @@ import { SluiceError } from "../errors.js"
 import { getOrCache } from "../get-or-add.js"
 import { checkFields, checkList, checkObject } from "../options.js"
 import { overridePolicy } from "../policy.js"
+import type { LeaseStats } from "../stores/leases/lease-stats.js"
+import type { LeasingStore } from "../stores/leases/leasing-store.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "../stores/store.js"
 import { isSyncStore, Namespace } from "../stores/store.js"
@@ -68,7 +70,8 @@ class StoreLimiter {
   /** Set if the limiter has exactly one limit. */
   readonly #only: Limit | undefined
   readonly #blocks: Namespace
-  readonly #store: Store
+  /** The store, or the leases around it once they are loaded. */
+  #store: Store
   /** The store, if it answers synchronously. */
   readonly #sync: SyncStore | undefined
   readonly #ownsStore: boolean
@@ -77,6 +80,9 @@ class StoreLimiter {
   /** Set if the limiter has neither a name nor a prefix on a store that others may use. */
   readonly #unnamed: Registration | undefined
   #waitQueue: Promise<WaitQueue> | undefined
+  #leasing: LeasingStore | undefined
+  /** Set while the leases are being loaded. */
+  #loading: Promise<void> | undefined
 
   constructor(options: LimiterOptions) {
     const { limits, prefix, unnamed } = compileLimits(options)
@@ -93,6 +99,9 @@ class StoreLimiter {
     this.#store = options.store ?? memoryStore(options.clock && { clock: options.clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
     if (!this.#ownsStore && unnamed !== undefined) this.#unnamed = register(this.#store, unnamed)
+    // A store in memory needs no leases: its limits only decide as they would on a shared store.
+    if (this.#sync === undefined && this.#limits.some(({ policy }) => policy.lease > 0))
+      this.#loading = this.#loadLeases()
   }
 
   /** Whether the store answers synchronously, so that `checkSync` works. */
@@ -103,16 +112,44 @@ class StoreLimiter {
   /** What each limit promises, in order. Middlewares write it into headers. */
   get policies(): readonly LimitPolicy[] {
     return this.#limits.map(({ name, policy }) => {
-      return { name, quota: policy.limit, windowMs: policy.window / 1000 }
+      return { name, quota: policy.limit, windowMs: policy.promisedWindow / 1000 }
     })
+  }
+
+  /** What leases have done so far. Undefined without leases, and until the first check. */
+  get leases(): LeaseStats | undefined {
+    return this.#leasing?.stats
   }
 
   /** Decides whether a request may pass, and charges it if it may. */
   async check(key: string, options?: CheckOptions): Promise<Decision> {
     if (this.#sync !== undefined) return this.checkSync(key, options)
+    if (this.#loading !== undefined) await this.#loading
+    if (this.#leasing !== undefined) return this.checkEither(key, options)
     const charges = this.#charges(key, options)
     const outcome = await this.#store.check(charges, this.#at(options), this.#onStoreFailure)
     return this.#decisionOf(options, outcome)
+  }
+
+  /**
+   * `check` that returns a promise only if it must wait for the store: a store in memory and a lease answer at once. For code that
+   * is called so often that a promise for each call matters.
+   */
+  checkEither(key: string, options?: CheckOptions): Decision | Promise<Decision> {
+    if (this.#sync !== undefined) return this.checkSync(key, options)
+    const leasing = this.#leasing
+    if (leasing === undefined) return this.check(key, options)
+    const only = this.#only
+    if (only !== undefined && options?.at === undefined && !leasing.mayBlock(this.#blocks)) {
+      const policy = this.#policyOfCall(only, key, options)
+      const verdict = leasing.checkOneHeld(only.namespace, key, policy, costOf(options?.cost))
+      if (verdict !== undefined) return decisionOfOne(only.name, policy, verdict, verdict)
+    }
+    const charges = this.#charges(key, options)
+    const outcome = leasing.checkEither(charges, this.#at(options), this.#onStoreFailure)
+    return outcome instanceof Promise
+      ? outcome.then((made) => this.#decisionOf(options, made))
+      : this.#decisionOf(options, outcome)
   }
 
   /** `check` without a promise. It needs a store that answers at once, such as the memory store. */
@@ -123,15 +160,9 @@ class StoreLimiter {
     if (only === undefined || store.mayBlock(this.#blocks)) {
       return this.#decisionOf(options, store.checkSync(this.#charges(key, options), this.#at(options)))
     }
-    checkKey(key)
-    let { policy } = only
-    let cost = 1
-    if (options !== undefined) {
-      checkFields(options, CHECK_FIELDS, "check")
-      policy = this.#policyFor(only, options)
-      cost = costOf(options.cost)
-    }
+    const policy = this.#policyOfCall(only, key, options)
     // Without a list of charges and an outcome, a check on a hot key takes an eighth of the time.
+    const cost = costOf(options?.cost)
     const verdict = store.checkOneSync(only.namespace, key, policy, cost, this.#at(options))
     return decisionOfOne(only.name, policy, verdict, verdict)
   }
@@ -203,6 +234,8 @@ class StoreLimiter {
     const queue = await this.#waitQueue
     queue?.close()
     this.#unnamed?.end()
+    await this.#loading
+    await this.#leasing?.close()
     if (this.#ownsStore) await this.#store.close()
   }
 
@@ -212,6 +245,22 @@ class StoreLimiter {
       ({ WaitQueue }) => new WaitQueue(schedulingClock(this.#clock)),
     )
     return this.#waitQueue
+  }
+
+  /** Loads the leases, because most programs have none. */
+  async #loadLeases(): Promise<void> {
+    const { LeasingStore } = await import("../stores/leases/load.js")
+    this.#leasing = new LeasingStore(this.#store)
+    this.#store = this.#leasing
+    this.#loading = undefined
+  }
+
+  /** Checks the arguments of a check of a single limit, and returns its policy. */
+  #policyOfCall(limit: Limit, key: string, options: CheckOptions | undefined): Policy {
+    checkKey(key)
+    if (options === undefined) return limit.policy
+    checkFields(options, CHECK_FIELDS, "check")
+    return this.#policyFor(limit, options)
   }
 
   #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {

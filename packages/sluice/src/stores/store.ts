@@ -2,9 +2,9 @@
 // Several limits, several rules, batches and every protocol are built on that.
 
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
-import type { Degraded } from "../decision.js"
+import type { DecisionSource, Degraded } from "../decision.js"
 
-export type { Degraded }
+export type { DecisionSource, Degraded }
 
 /** The prefix of a limiter or rule engine that sets none. */
 export const DEFAULT_PREFIX = "sluice"
@@ -52,6 +52,8 @@ export interface Outcome {
   /** One per charge, in order. */
   verdicts: readonly Verdict[]
   degraded: Degraded | undefined
+  /** Set for limits with leases. */
+  source?: DecisionSource | undefined
 }
 
 /** What a key is charged under one limit. Times and lengths are in microseconds. */
@@ -106,6 +108,7 @@ export interface Store {
 export interface SingleVerdict extends Verdict {
   now: number
   degraded: Degraded | undefined
+  source?: DecisionSource | undefined
 }
 
 /** A store that answers synchronously. */

@@ -23,9 +23,8 @@ export type RequestDecision = Decision | RuleDecision
 
 /** What a middleware needs of a rule engine. The one of `sluice/rules` has it. */
 export interface RequestRules {
-  readonly isSync: boolean
-  check(request: RuleRequest, options?: { cost?: number }): Promise<RuleDecision>
-  checkSync(request: RuleRequest, options?: { cost?: number }): RuleDecision
+  /** Returns a promise only if it must wait for the store. */
+  checkEither(request: RuleRequest, options?: { cost?: number }): RuleDecision | Promise<RuleDecision>
   refund(decision: RuleDecision): Promise<void>
   /** Whether the response may change what the request was charged. If so, `settle` is called with it. */
   mustSettle?(decision: RuleDecision): boolean

@@ -168,10 +168,10 @@ export class RequestLimiter<Request extends object> {
     if (ruleRequest === undefined) {
       const limiter = this.#context.limiter as Limiter
       const ofCall = limit === undefined ? options : { ...options, limit }
-      return limiter.isSync ? limiter.checkSync(key as string, ofCall) : limiter.check(key as string, ofCall)
+      return limiter.checkEither(key as string, ofCall)
     }
     const rules = this.#context.rules as RequestRules
-    return rules.isSync ? rules.checkSync(ruleRequest, options) : rules.check(ruleRequest, options)
+    return rules.checkEither(ruleRequest, options)
   }
 
   #ruleRequest(request: Request): RuleRequest {

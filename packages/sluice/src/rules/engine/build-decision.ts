@@ -92,6 +92,7 @@ export function buildDecision(
     delayMs: allowed ? delayOf(verdicts, count) : 0,
     deniedBy: allowed ? undefined : block === undefined ? policies[shown]?.name : "block",
     degraded,
+    source: outcome.source,
     limits: count > 1 ? limits.map((own, i) => ({ ...own, name: policies[i]?.name ?? own.name })) : undefined,
     reason: allowed ? "within-limits" : block === undefined ? "limit" : "block",
     rule: rule.id,
@@ -159,7 +160,7 @@ export function ruleOutcome(
     return {
       name,
       allowed: verdict.allowed,
-      limit: policy.capacity,
+      limit: policy.promisedCapacity,
       remaining: verdict.remaining,
       retryAfterMs: verdict.retryAfter / 1000,
       resetAfterMs: verdict.resetAfter / 1000,

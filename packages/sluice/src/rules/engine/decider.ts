@@ -1,5 +1,7 @@
 import { microsOf } from "../../call-options.js"
 import { type Clock, systemClock } from "../../clock.js"
+import type { LeaseStats } from "../../stores/leases/lease-stats.js"
+import { LeasingStore } from "../../stores/leases/leasing-store.js"
 import { type Charge, isSyncStore, type Outcome, type Store, type SyncStore } from "../../stores/store.js"
 import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
 import type { RuleCheckOptions } from "./engine-options.js"
@@ -19,20 +21,43 @@ export interface PlannedCheck {
 
 /** Asks the store about planned checks and builds the decisions. */
 export class Decider {
-  readonly #store: Store
+  /** The store, with leases around a shared one. Closing that ends the leases and leaves the shared store open. */
+  readonly store: Store
   /** The store, if it answers without a promise. */
   readonly #sync: SyncStore | undefined
   readonly #clock: Clock | undefined
   readonly #policies = new HeaderPolicies()
 
   constructor(store: Store, clock: Clock | undefined) {
-    this.#store = store
     this.#sync = isSyncStore(store) ? store : undefined
+    this.store = this.#sync ?? new LeasingStore(store)
     this.#clock = clock
   }
 
   get isSync(): boolean {
     return this.#sync !== undefined
+  }
+
+  get leases(): LeaseStats | undefined {
+    return this.store instanceof LeasingStore ? this.store.stats : undefined
+  }
+
+  /** `decide` that returns a promise only if it must wait: a store in memory and leases answer at once. */
+  decideEither(check: PlannedCheck): RuleDecision | Promise<RuleDecision> {
+    if (this.#sync !== undefined) return this.decideSync(check)
+    const { plan, options } = check
+    const { store } = this
+    if (!(store instanceof LeasingStore) || plan.shadows.length > 0) return this.decide(check)
+    const charges = chargesOfSteps(plan.enforced, store)
+    if (charges.charges.length === 0) return this.#build(check, charges, undefined, [])
+    const outcome = store.checkEither(
+      charges.charges,
+      this.at(options),
+      defaultOnStoreFailure(charges.charges),
+    )
+    return outcome instanceof Promise
+      ? outcome.then((made) => this.#build(check, charges, made, []))
+      : this.#build(check, charges, outcome, [])
   }
 
   /** Decides, and charges an allowed request. With `decide` it charges nothing. */
@@ -42,15 +67,15 @@ export class Decider {
     const at = this.at(options)
     // In the same tick as the check below, so that a shared store can send them in one call.
     const shadows = Promise.all(
-      plan.shadows.map((step) => this.#store[operation](chargesOfStep(step), at, "allow")),
+      plan.shadows.map((step) => this.store[operation](chargesOfStep(step), at, "allow")),
     )
     // If the check rejects first, nothing awaits the shadows: they must not become unhandled rejections.
     shadows.catch(() => {})
-    const charges = chargesOfSteps(plan.enforced, this.#store)
+    const charges = chargesOfSteps(plan.enforced, this.store)
     const outcome =
       charges.charges.length === 0
         ? undefined
-        : await this.#store[operation](charges.charges, at, defaultOnStoreFailure(charges.charges))
+        : await this.store[operation](charges.charges, at, defaultOnStoreFailure(charges.charges))
     return this.#build(check, charges, outcome, await shadows)
   }
 

@@ -4,8 +4,9 @@ import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
 import { SluiceError } from "../../errors.js"
 import { giveBack } from "../../limiter/refund.js"
-import { notify } from "../../notify.js"
+import { notify, warn } from "../../notify.js"
 import { checkList, checkObject } from "../../options.js"
+import type { LeaseStats } from "../../stores/leases/lease-stats.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Charge, Store } from "../../stores/store.js"
 import { DEFAULT_PREFIX } from "../../stores/store.js"
@@ -64,8 +65,8 @@ export class RuleEngine {
     checkEngineOptions(options)
     const { rules, store, clock } = options
     this.#ownsStore = store === undefined
-    this.#store = store ?? memoryStore(clock === undefined ? {} : { clock })
-    this.#decider = new Decider(this.#store, clock)
+    this.#decider = new Decider(store ?? memoryStore(clock === undefined ? {} : { clock }), clock)
+    this.#store = this.#decider.store
     this.#prefix = options.prefix ?? DEFAULT_PREFIX
     this.#hasher = new ApiKeyHasher(options.secret)
     this.#hasSecret = options.secret !== undefined
@@ -92,6 +93,11 @@ export class RuleEngine {
   /** The revision in force. */
   get revision(): number {
     return this.#set.revision
+  }
+
+  /** What leases have done so far. Undefined for a store in memory, which needs none. */
+  get leases(): LeaseStats | undefined {
+    return this.#decider.leases
   }
 
   /** The rule set in force. */
@@ -121,6 +127,15 @@ export class RuleEngine {
   async check(request: RuleRequest, options?: RuleCheckOptions): Promise<RuleDecision> {
     const tier = this.#tierOf === undefined ? undefined : await this.#tierOf(request)
     return this.#notified(await this.#decider.decide(this.#plan(request, tier, options)), request)
+  }
+
+  /** `check` that returns a promise only if it must wait: a store in memory and leases answer at once. */
+  checkEither(request: RuleRequest, options?: RuleCheckOptions): RuleDecision | Promise<RuleDecision> {
+    if (this.#tierOf !== undefined) return this.check(request, options)
+    const decision = this.#decider.decideEither(this.#plan(request, undefined, options))
+    return decision instanceof Promise
+      ? decision.then((made) => this.#notified(made, request))
+      : this.#notified(decision, request)
   }
 
   /** `check` without a promise. Only with the memory store and without `tierOf`: see `isSync`. */
@@ -217,7 +232,10 @@ export class RuleEngine {
     const decision =
       rule === undefined
         ? await this.check(request, options)
-        : await this.checkKey(rule, this.#keyUnder(rule, request), tierOption(options, request.tier))
+        : await this.checkKey(rule, this.#keyUnder(rule, request), {
+            ...options,
+            ...(request.tier === undefined ? {} : { tier: request.tier }),
+          })
     const { allowed, limit, remaining, resetAt } = decision
     return { allowed, limit, remaining, resetTime: resetAt }
   }
@@ -301,7 +319,7 @@ export class RuleEngine {
   async close(): Promise<void> {
     this.#unsubscribe()
     this.#follower.close()
-    if (this.#ownsStore) await this.#store.close()
+    if (this.#ownsStore || this.leases !== undefined) await this.#store.close()
   }
 
   *#compile(document: RuleSetDocument, revision: number): Steps<RuleSet> {
@@ -377,12 +395,4 @@ function ruleOf(set: RuleSet, id: string): CompiledRule {
 
 function notSync(place: string, expected: string): SluiceError {
   return new SluiceError("STORE_NOT_SYNC", { place, expected })
-}
-
-function tierOption(options: RuleCheckOptions, tier: string | undefined): KeyCheckOptions {
-  return tier === undefined ? options : { ...options, tier }
-}
-
-function warn(error: SluiceError): void {
-  globalThis.process?.emitWarning?.(error)
 }

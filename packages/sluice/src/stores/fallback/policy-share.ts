@@ -30,14 +30,14 @@ export class PolicyShares {
 function shareOf(policy: Policy, instances: number): Policy {
   const limit = part(policy.limit, instances)
   if (policy.token === 0) return overridePolicy(policy, limit, undefined)
-  const capacity = part(policy.capacity, instances)
+  const capacity = part(policy.promisedCapacity, instances)
   try {
     return overridePolicy(policy, limit, capacity)
   } catch (error) {
     if (!(error instanceof SluiceError) || error.code !== "POLICY_TOO_LARGE") throw error
     // The share of a huge round limit may have no common divisor with the window. The whole limit over a window that is
     // `instances` times as long is the same rate, in numbers no larger than those of the policy.
-    return restorePolicy({ ...savePolicy(policy), capacity, window: policy.window * instances })
+    return restorePolicy({ ...savePolicy(policy), capacity, window: policy.window * instances, lease: 0 })
   }
 }
 

@@ -1,0 +1,43 @@
+// How much a key is asked for on this instance, and how many units a lease of it takes.
+
+import { CHECKS, DEMAND, SINCE, UNITS } from "./lease-table.js"
+
+/** A key with fewer checks than this in the length of a lease is cold: its checks go to the store one by one. */
+const HOT_CHECKS = 2
+/** Demand is not judged by less than this part of the length of a lease: a few checks at once are no rate. */
+const MIN_PART = 8
+
+/** Counts a check of `cost` units. `at` is where the row starts in `cells`, `length` that of a lease. */
+export function countCheck(cells: Float64Array, at: number, cost: number, now: number, length: number): void {
+  if (now - (cells[at + SINCE] as number) >= length) settleDemand(cells, at, now, length)
+  cells[at + UNITS] = (cells[at + UNITS] as number) + cost
+  cells[at + CHECKS] = (cells[at + CHECKS] as number) + 1
+}
+
+/** Ends a period: more demand counts at once, less demand by half. */
+export function settleDemand(cells: Float64Array, at: number, now: number, length: number): void {
+  const elapsed = Math.max(now - (cells[at + SINCE] as number), length)
+  const before = cells[at + DEMAND] as number
+  const current = ((cells[at + UNITS] as number) * length) / elapsed
+  const isHot = ((cells[at + CHECKS] as number) * length) / elapsed >= HOT_CHECKS
+  cells[at + DEMAND] = !isHot ? 0 : current > before ? current : (current + before) / 2
+  cells[at + UNITS] = 0
+  cells[at + CHECKS] = 0
+  cells[at + SINCE] = now
+}
+
+/** Units that the key is expected to need in the length of a lease; 0 for a cold key. */
+export function demandOf(cells: Float64Array, at: number, now: number, length: number): number {
+  const known = cells[at + DEMAND] as number
+  if (known === 0 && (cells[at + CHECKS] as number) < HOT_CHECKS) return 0
+  const elapsed = Math.max(now - (cells[at + SINCE] as number), length / MIN_PART)
+  return Math.max(known, ((cells[at + UNITS] as number) * length) / elapsed)
+}
+
+/**
+ * How many units to take at once: what is needed, at most the part of `remaining` that leaves as much to every other instance
+ * and to checks that come without a lease.
+ */
+export function leaseSize(needed: number, remaining: number, instances: number): number {
+  return Math.min(Math.ceil(needed), Math.floor(remaining / (instances + 1)))
+}

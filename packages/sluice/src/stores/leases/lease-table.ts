@@ -1,0 +1,124 @@
+// The leases of one instance, in rows of numbers: about 170 bytes for each key, and no object that the garbage collector has to
+// visit. A lease over several limits has a row for each, linked by NEXT; its first row is the head.
+//
+// Times are in microseconds. Those of the lease are of the monotonic clock of this process, CHARGED_AT is of the store's clock.
+
+import type { Charge } from "../store.js"
+import type { ChargeList } from "./charge-lists.js"
+
+/** Units of the newest grant, when it was asked for and when it ends, and when the store charged it. */
+export const LEFT = 0
+export const SENT_AT = 1
+export const ENDS_AT = 2
+export const CHARGED_AT = 3
+/** What is left of the grant before it. It is spent first, because it ends first. */
+export const OLD_LEFT = 4
+export const OLD_ENDS_AT = 5
+export const OLD_CHARGED_AT = 6
+/** The last word of the store: units that it had left, and when the key is as if it had never been used. */
+export const REMAINING = 7
+export const RESETS_AT = 8
+/** Until when a denial holds, the cost that it holds for, and when the store would allow it again. 0 for a charge it allowed. */
+export const DENIED_UNTIL = 9
+export const DENIED_COST = 10
+export const RETRY_AT = 11
+/** Units per length of a lease, smoothed; 0 for a cold key. Then the units and checks since a time. */
+export const DEMAND = 12
+export const UNITS = 13
+export const CHECKS = 14
+export const SINCE = 15
+/** The row of the next limit of the same lease; -1 for the last. For a free row, the next free row. */
+export const NEXT = 16
+
+export const COLUMNS = 17
+
+const FIRST_ROWS = 64
+/** Rows are added by an eighth, so that at most that much is unused. */
+const GROWTH = 8
+
+export class LeaseTable {
+  /** The numbers of row r start at `r * COLUMNS`. */
+  cells = new Float64Array(FIRST_ROWS * COLUMNS)
+  /** The list of each head; undefined for other rows and free ones. */
+  readonly lists: (ChargeList | undefined)[] = []
+  readonly keys: string[] = []
+  readonly #names = new Map<number, string>()
+  readonly #maxRows: number
+  #used = 0
+  #free = -1
+  #rows = 0
+
+  constructor(maxRows: number) {
+    this.#maxRows = maxRows
+  }
+
+  /** Rows in use. */
+  get size(): number {
+    return this.#used
+  }
+
+  /** One more than the last row that was ever used. */
+  get rows(): number {
+    return this.#rows
+  }
+
+  get bytes(): number {
+    return this.cells.byteLength
+  }
+
+  /** Adds the rows of some charges, and returns the head. -1 if the table is full. */
+  add(list: ChargeList, name: string, charges: readonly Charge[]): number {
+    if (this.#used + charges.length > this.#maxRows) return -1
+    let head = -1
+    for (let i = charges.length - 1; i >= 0; i--) {
+      const row = this.#take()
+      const { key } = charges[i] as Charge
+      this.cells[row * COLUMNS + NEXT] = head
+      this.keys[row] = key
+      head = row
+    }
+    this.lists[head] = list
+    // Only the name of keys that differ must be kept.
+    if (this.keys[head] !== name) this.#names.set(head, name)
+    list.rows.set(name, head)
+    return head
+  }
+
+  remove(head: number): void {
+    const list = this.lists[head] as ChargeList
+    list.rows.delete(this.#names.get(head) ?? (this.keys[head] as string))
+    this.#names.delete(head)
+    this.lists[head] = undefined
+    for (let row = head; row >= 0; ) {
+      const next = this.next(row)
+      this.keys[row] = ""
+      this.cells[row * COLUMNS + NEXT] = this.#free
+      this.#free = row
+      this.#used--
+      row = next
+    }
+  }
+
+  next(row: number): number {
+    return this.cells[row * COLUMNS + NEXT] as number
+  }
+
+  #take(): number {
+    this.#used++
+    const row = this.#free
+    if (row >= 0) {
+      this.#free = this.next(row)
+      this.cells.fill(0, row * COLUMNS, (row + 1) * COLUMNS)
+      return row
+    }
+    if ((this.#rows + 1) * COLUMNS > this.cells.length) {
+      const rows = Math.ceil(this.#rows + Math.max(this.#rows / GROWTH, 1))
+      const cells = new Float64Array(rows * COLUMNS)
+      cells.set(this.cells)
+      this.cells = cells
+    }
+    this.lists.push(undefined)
+    this.keys.push("")
+    return this.#rows++
+  }
+}

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from "vitest"
+import { compilePolicy } from "../../policy.js"
+import { ManualClock } from "../../testing/manual-clock.js"
+import { Namespace } from "../store.js"
+import { LeasingStore } from "./leasing-store.js"
+import { TestServer } from "./server.test-support.js"
+
+const namespace = new Namespace("test")
+const policy = compilePolicy({ algorithm: "fixed-window", limit: 1_000, window: "1m" }, "", true)
+
+let clock: ManualClock
+let server: TestServer
+let store: LeasingStore
+
+beforeEach(() => {
+  clock = new ManualClock()
+  server = new TestServer(clock)
+  store = new LeasingStore(server, { timers: clock })
+})
+
+function charge(cost = 1, key = "a") {
+  return [{ namespace, key, policy, cost }]
+}
+
+/** Makes a key hot, so that this instance holds a lease of it. */
+async function heat(key = "a"): Promise<void> {
+  for (let i = 0; i < 3; i++) await store.check(charge(1, key))
+}
+
+describe("a lease", () => {
+  it("is not taken for a cold key", async () => {
+    for (let i = 0; i < 5; i++) {
+      expect(await store.check(charge())).toMatchObject({ allowed: true, source: "store" })
+      clock.advance(101)
+    }
+    expect(server.costs("check")).toEqual([1, 1, 1, 1, 1])
+  })
+
+  it("is taken with the second check within its length, and pays the next checks without a call", async () => {
+    await store.check(charge())
+    expect(await store.check(charge())).toMatchObject({ allowed: true, source: "lease" })
+    expect(server.costs("check")).toEqual([1, 16])
+    const before = server.calls.length
+    expect(store.checkEither(charge())).toMatchObject({ allowed: true, source: "lease" })
+    expect(server.calls.length).toBe(before)
+  })
+
+  it("ends after its length, counted from before the call was sent", async () => {
+    await heat()
+    clock.advance(99)
+    expect(store.checkEither(charge())).not.toBeInstanceOf(Promise)
+    clock.advance(101)
+    expect(store.checkEither(charge())).toBeInstanceOf(Promise)
+  })
+
+  it("pays all checks that came while it was on its way", async () => {
+    await store.check(charge())
+    const checks = Array.from({ length: 100 }, () => store.check(charge()))
+    for (const outcome of await Promise.all(checks)) expect(outcome.allowed).toBe(true)
+    expect(server.calls.length).toBeLessThan(6)
+  })
+
+  it("shows what the store left and what the instance has not spent", async () => {
+    await heat()
+    const { verdicts } = await store.check(charge())
+    expect(verdicts[0]?.remaining).toBe(1_000 - 4)
+  })
+
+  it("never takes so much that other instances get less", async () => {
+    server.instances = 9
+    await server.check(charge(960))
+    await heat()
+    expect(Math.max(...server.costs("check").slice(1))).toBeLessThanOrEqual(4)
+  })
+
+  it("is not taken when little is left: the last units go to whoever asks first", async () => {
+    await server.check(charge(997))
+    await heat()
+    expect(server.costs("check").slice(1)).toEqual([1, 1, 1])
+    expect(await store.check(charge())).toMatchObject({ allowed: false })
+  })
+})
+
+describe("a denial", () => {
+  it("is remembered until its retry time or the length of a lease, whichever is sooner", async () => {
+    await server.check(charge(1_000))
+    await store.check(charge())
+    const before = server.calls.length
+    expect(store.checkEither(charge())).toMatchObject({ allowed: false, source: "lease" })
+    clock.advance(99)
+    expect(store.checkEither(charge())).toMatchObject({ allowed: false })
+    expect(server.calls.length).toBe(before)
+    clock.advance(1)
+    expect(store.checkEither(charge())).toBeInstanceOf(Promise)
+  })
+
+  it("tells the wait that is left", async () => {
+    await server.check(charge(1_000))
+    const first = await store.check(charge())
+    clock.advance(10)
+    const { verdicts } = await store.check(charge())
+    expect(verdicts[0]?.retryAfter).toBe((first.verdicts[0]?.retryAfter ?? 0) - 10_000)
+  })
+
+  it("of one cost says nothing about another", async () => {
+    await server.check(charge(998))
+    expect(await store.check(charge(5))).toMatchObject({ allowed: false })
+    expect(await store.check(charge(2))).toMatchObject({ allowed: true })
+  })
+})

@@ -1,0 +1,398 @@
+// Wraps a shared store: takes units of hot keys in advance, and spends them without a call.
+//
+// Why nobody is admitted beyond a limit: units are charged before they are spent, at most `policy.lease` before, and the policy of
+// a limit with leases leaves room for that delay (see `leasedNumbers` in policy.ts). The end of a lease is a duration on the
+// monotonic clock, counted from before the call was sent: no clocks have to agree, and a process that was stopped finds its
+// leases over. docs/leases.md has the proof, test/leases tries to break it.
+
+import type { Policy } from "../../algorithms/algorithm.js"
+import { isBlock } from "../../algorithms/block.js"
+import type { Timers } from "../fallback/timers.js"
+import { backgroundTimers } from "../fallback/timers.js"
+import type { Charge, Check, Degraded, Namespace, Outcome, SingleVerdict, Store, Usage } from "../store.js"
+import { checkInWaves } from "../waves.js"
+import type { ChargeList } from "./charge-lists.js"
+import { nameOf } from "./charge-lists.js"
+import { countCheck, demandOf, leaseSize, settleDemand } from "./demand.js"
+import { HeldLeases } from "./held-leases.js"
+import type { LeaseStats } from "./lease-stats.js"
+import { COLUMNS, DEMAND, DENIED_UNTIL, ENDS_AT, REMAINING, SINCE } from "./lease-table.js"
+
+export interface LeasingStoreOptions {
+  /** How many keys are watched or leased at most. Further keys are checked one by one. Default: 16,384. */
+  readonly maxKeys?: number
+  /** A clock that never steps. Default: that of the system. */
+  readonly timers?: Timers
+}
+
+/** A check that waits for a lease. */
+interface Waiter {
+  readonly charges: readonly Charge[]
+  readonly onStoreFailure: Degraded | undefined
+  readonly resolve: (outcome: Outcome | Promise<Outcome>) => void
+}
+
+/** A call for a lease. */
+interface Pending {
+  readonly waiters: Waiter[]
+  /** The key was reset or blocked meanwhile: the instance does not keep what the call brings. */
+  isVoid: boolean
+}
+
+const DEFAULT_MAX_KEYS = 16_384
+/** How often keys that went cold are looked for, in ms. */
+const SWEEP_MS = 20
+/**
+ * A call for a lease that fails must not be decided by local counters: they would charge this instance's share of the limit for
+ * units that nobody spends. Each check that waits for the lease then fails in its own way.
+ */
+const FAIL: Degraded = "deny"
+
+export class LeasingStore implements Store {
+  readonly #store: Store
+  readonly #timers: Timers
+  readonly #leases: HeldLeases
+  readonly #pending = new Map<number, Pending>()
+  /** After a call for a lease has failed: nobody asks for one before this time. */
+  #noLeaseBefore = Number.NEGATIVE_INFINITY
+  #cancelSweep: (() => void) | undefined
+  #returned = 0
+  #calls = 0
+
+  constructor(store: Store, options: LeasingStoreOptions = {}) {
+    this.#store = store
+    this.#timers = options.timers ?? backgroundTimers
+    this.#leases = new HeldLeases(options.maxKeys ?? DEFAULT_MAX_KEYS)
+  }
+
+  get stats(): LeaseStats {
+    const now = this.#now()
+    const { taken, spent, answered } = this.#leases
+    let keys = 0
+    let held = 0
+    this.#leases.table.lists.forEach((list, head) => {
+      const units = list === undefined ? 0 : this.#leases.unitsOf(head, now)
+      if (units > 0) keys++
+      held += units
+    })
+    return {
+      keys,
+      held,
+      spent,
+      returned: this.#returned,
+      wasted: taken - spent - this.#returned - held,
+      answered,
+      calls: this.#calls,
+      callsSaved: answered - this.#calls,
+    }
+  }
+
+  /**
+   * Decides a single charge by what this instance holds. Undefined if the store must decide. The next call overwrites the
+   * verdict that this one returns.
+   */
+  checkOneHeld(namespace: Namespace, key: string, policy: Policy, cost: number): SingleVerdict | undefined {
+    if (policy.lease === 0 || cost === 0) return undefined
+    const list = this.#leases.lists.ofOne(namespace, policy)
+    const head = list.rows.get(key)
+    if (head === undefined) return undefined
+    const now = this.#now()
+    const verdict = this.#leases.checkOne(list, head, cost, now)
+    if (verdict?.allowed) this.#renewIfDue(list, head, now)
+    return verdict
+  }
+
+  /** `check` that returns a promise only if it must wait. */
+  checkEither(
+    charges: readonly Charge[],
+    at?: number,
+    onStoreFailure?: Degraded,
+  ): Outcome | Promise<Outcome> {
+    // A check at a time of its own cannot be paid by a grant: that is charged at the time of the store.
+    const list = at === undefined ? this.#leases.lists.of(charges) : undefined
+    if (list === undefined) return this.#pass(charges, at, onStoreFailure)
+    const name = nameOf(charges)
+    const head = list.rows.get(name)
+    const now = this.#now()
+    if (head === undefined) return this.#first(list, name, charges, onStoreFailure, now)
+    const held = this.#leases.check(list, head, charges, now)
+    if (held === undefined) return this.#ask(list, head, charges, onStoreFailure, now)
+    if (held.allowed) this.#renewIfDue(list, head, now)
+    return held
+  }
+
+  check(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome> {
+    const outcome = this.checkEither(charges, at, onStoreFailure)
+    return outcome instanceof Promise ? outcome : Promise.resolve(outcome)
+  }
+
+  /** Asks the store: units that instances hold count as charged. */
+  decide(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome> {
+    return this.#store.decide(charges, at, onStoreFailure)
+  }
+
+  checkMany(checks: readonly Check[], onStoreFailure?: Degraded): Promise<Outcome[]> {
+    return checkInWaves(checks, this.wavesOf(checks), (check) =>
+      this.check(check.charges, check.at, onStoreFailure),
+    )
+  }
+
+  wavesOf(checks: readonly Check[]): readonly (readonly number[])[] | undefined {
+    return this.#store.wavesOf?.(checks)
+  }
+
+  /** A block ends the leases of its key on this instance. On others they end by themselves. */
+  async charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
+    for (const { policy, key, cost } of charges) if (isBlock(policy) && cost > 0) this.#forget(key)
+    await this.#store.charge(charges, at, onStoreFailure)
+  }
+
+  async refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
+    await this.#store.refund(charges, at, onStoreFailure)
+    for (const { key } of charges) this.#eachOf(key, (head) => this.#leases.forgetDenial(head))
+  }
+
+  /** Ends the leases of the keys on this instance. On others they end by themselves. */
+  async reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void> {
+    for (const { key } of charges) this.#forget(key)
+    await this.#store.reset(charges, onStoreFailure)
+  }
+
+  async usage(charges: readonly Charge[], at?: number): Promise<readonly Usage[] | undefined> {
+    return await this.#store.usage?.(charges, at)
+  }
+
+  mayBlock(namespace: Namespace): boolean {
+    return this.#store.mayBlock(namespace)
+  }
+
+  get instances(): number {
+    return this.#store.instances ?? 1
+  }
+
+  /** Ends all leases. The wrapped store stays open: it belongs to whoever opened it. */
+  async close(): Promise<void> {
+    this.#cancelSweep?.()
+    this.#cancelSweep = undefined
+  }
+
+  #now(): number {
+    return this.#timers.now() * 1000
+  }
+
+  #pass(
+    charges: readonly Charge[],
+    at: number | undefined,
+    onStoreFailure: Degraded | undefined,
+  ): Promise<Outcome> {
+    const decided = this.#store.check(charges, at, onStoreFailure)
+    if (charges.every(({ policy }) => policy.lease === 0)) return decided
+    return decided.then((outcome) => ({ ...outcome, source: sourceOf(outcome) }))
+  }
+
+  /** The first check of a key: it is watched from now on, if there is room. */
+  #first(
+    list: ChargeList,
+    name: string,
+    charges: readonly Charge[],
+    onStoreFailure: Degraded | undefined,
+    now: number,
+  ): Promise<Outcome> {
+    const head = this.#leases.table.add(list, name, charges)
+    if (head < 0) return this.#pass(charges, undefined, onStoreFailure)
+    const { table } = this.#leases
+    for (let row = head; row >= 0; row = table.next(row)) table.cells[row * COLUMNS + SINCE] = now
+    this.#cancelSweep ??= this.#timers.schedule(SWEEP_MS, this.#sweep)
+    this.#count(list, head, charges, now)
+    return this.#checkOne(list, head, charges, onStoreFailure)
+  }
+
+  /** A check that no lease pays: waits for one, asks for one, or asks the store about itself only. */
+  #ask(
+    list: ChargeList,
+    head: number,
+    charges: readonly Charge[],
+    onStoreFailure: Degraded | undefined,
+    now: number,
+  ): Promise<Outcome> {
+    this.#count(list, head, charges, now)
+    const pending = this.#pending.get(head)
+    if (pending === undefined && this.#sizes(list, head, [charges], now) === undefined)
+      return this.#checkOne(list, head, charges, onStoreFailure)
+    return new Promise((resolve) => {
+      const waiter = { charges, onStoreFailure, resolve }
+      if (pending === undefined) this.#takeLease(list, head, [waiter], now)
+      else pending.waiters.push(waiter)
+    })
+  }
+
+  #count(list: ChargeList, head: number, charges: readonly Charge[], now: number): void {
+    const { table } = this.#leases
+    let row = head
+    for (const { cost } of charges) {
+      countCheck(table.cells, row * COLUMNS, cost, now, list.length)
+      row = table.next(row)
+    }
+  }
+
+  /** Asks the store about one check, and remembers what it says. */
+  async #checkOne(
+    list: ChargeList,
+    head: number,
+    charges: readonly Charge[],
+    onStoreFailure: Degraded | undefined,
+  ): Promise<Outcome> {
+    const sentAt = this.#now()
+    const outcome = await this.#store.check(charges, undefined, onStoreFailure)
+    // The rows of an idle key may have been dropped while the store was asked.
+    if (outcome.degraded === undefined && list.rows.get(nameOf(charges)) === head) {
+      this.#leases.remember(head, outcome, sentAt)
+      if (!outcome.allowed) this.#leases.rememberDenial(list, head, charges, outcome, sentAt)
+    }
+    return { ...outcome, source: sourceOf(outcome) }
+  }
+
+  #renewIfDue(list: ChargeList, head: number, now: number): void {
+    if (this.#leases.isDue(list, head, now) && !this.#pending.has(head)) this.#takeLease(list, head, [], now)
+  }
+
+  /**
+   * How many units of each charge to take for a lease that the checks in `asked` wait for. Undefined if the key is cold or little
+   * is left: each check then goes to the store by itself.
+   */
+  #sizes(
+    list: ChargeList,
+    head: number,
+    asked: readonly (readonly Charge[])[],
+    now: number,
+  ): number[] | undefined {
+    if (now < this.#noLeaseBefore) return undefined
+    const { table } = this.#leases
+    const sizes: number[] = []
+    let row = head
+    for (const [i, policy] of list.policies.entries()) {
+      const at = row * COLUMNS
+      row = table.next(row)
+      if (isBlock(policy)) {
+        sizes.push(0)
+        continue
+      }
+      const demand = demandOf(table.cells, at, now, list.length)
+      if (demand === 0) return undefined
+      let waiting = 0
+      for (const charges of asked) waiting += (charges[i] as Charge).cost
+      const size = leaseSize(Math.max(demand, waiting), table.cells[at + REMAINING] as number, this.instances)
+      if (size < 2 * (asked[0]?.[i]?.cost ?? 1)) return undefined
+      sizes.push(size)
+    }
+    return sizes
+  }
+
+  /** Takes a lease with one call, in the background if nobody waits for it. */
+  #takeLease(list: ChargeList, head: number, waiters: Waiter[], now: number): void {
+    const sizes = this.#sizes(
+      list,
+      head,
+      waiters.map(({ charges }) => charges),
+      now,
+    )
+    if (sizes === undefined) {
+      this.#answerAlone(list, head, waiters)
+      return
+    }
+    const pending: Pending = { waiters, isVoid: false }
+    this.#pending.set(head, pending)
+    const wanted = this.#leases
+      .chargesOf(list, head)
+      .map((charge, i) => ({ ...charge, cost: sizes[i] as number, onStoreFailure: FAIL }))
+    this.#calls++
+    this.#store.check(wanted, undefined, FAIL).then(
+      (outcome) => this.#granted(list, head, pending, wanted, outcome, now),
+      () => this.#granted(list, head, pending, wanted, undefined, now),
+    )
+  }
+
+  /** The answer to the call for a lease; undefined if it failed. */
+  #granted(
+    list: ChargeList,
+    head: number,
+    pending: Pending,
+    wanted: readonly Charge[],
+    outcome: Outcome | undefined,
+    sentAt: number,
+  ): void {
+    this.#pending.delete(head)
+    const { waiters } = pending
+    const now = this.#now()
+    if (outcome === undefined || outcome.degraded !== undefined) {
+      this.#noLeaseBefore = now + list.length
+      this.#answerAlone(list, head, waiters)
+      return
+    }
+    if (pending.isVoid) {
+      this.#answerAlone(list, head, waiters)
+      return
+    }
+    this.#leases.remember(head, outcome, sentAt)
+    if (!outcome.allowed) {
+      this.#answerAlone(list, head, waiters)
+      return
+    }
+    this.#leases.keep(list, head, wanted, outcome, sentAt)
+    for (let i = 0; i < waiters.length; i++) {
+      const { charges, resolve } = waiters[i] as Waiter
+      const paid = this.#leases.spend(list, head, charges, now)
+      if (paid === undefined) {
+        // The lease was too small for everybody who waits.
+        this.#takeLease(list, head, waiters.slice(i), now)
+        return
+      }
+      resolve(paid)
+    }
+  }
+
+  #answerAlone(list: ChargeList, head: number, waiters: readonly Waiter[]): void {
+    for (const { charges, onStoreFailure, resolve } of waiters)
+      resolve(this.#checkOne(list, head, charges, onStoreFailure))
+  }
+
+  /** Drops the leases and denials of a key. */
+  #forget(key: string): void {
+    this.#eachOf(key, (head) => {
+      const pending = this.#pending.get(head)
+      if (pending !== undefined) pending.isVoid = true
+      this.#leases.drop(head)
+    })
+  }
+
+  #eachOf(key: string, act: (head: number) => void): void {
+    const { lists, keys } = this.#leases.table
+    for (let head = 0; head < lists.length; head++) {
+      if (lists[head] === undefined) continue
+      let row = head
+      while (row >= 0 && keys[row] !== key) row = this.#leases.table.next(row)
+      if (row >= 0) act(head)
+    }
+  }
+
+  /** Drops keys that went cold. */
+  readonly #sweep = (): void => {
+    const now = this.#now()
+    const { table } = this.#leases
+    for (let head = 0; head < table.lists.length; head++) {
+      const list = table.lists[head]
+      if (list === undefined || this.#pending.has(head)) continue
+      const { cells } = table
+      const at = head * COLUMNS
+      if (now < (cells[at + ENDS_AT] as number) || now < (cells[at + DENIED_UNTIL] as number)) continue
+      if (now - (cells[at + SINCE] as number) < list.length) continue
+      settleDemand(cells, at, now, list.length)
+      if (cells[at + DEMAND] === 0) table.remove(head)
+    }
+    this.#cancelSweep = table.size === 0 ? undefined : this.#timers.schedule(SWEEP_MS, this.#sweep)
+  }
+}
+
+function sourceOf({ degraded }: Outcome): "store" | "local" {
+  return degraded === undefined ? "store" : "local"
+}
