@@ -21,7 +21,8 @@ const RULES = {
 /** Each serves on a free port of loopback, and tells it. @type {Record<string, (answer: Answer) => Promise<number>>} */
 export const servers = {
   async "http sluice"() {
-    const { createCheckApi, listenForChecks } = await load("check-api/index.js")
+    const { createCheckApi } = await load("check-api/check-api.js")
+    const { listenForChecks } = await load("check-api/listen.js")
     const handler = createCheckApi(await core(), { onError: fail })
     return portOf(await listenForChecks({ ...listenOn, handler }))
   },
@@ -36,7 +37,7 @@ export const servers = {
       })
     }),
   async "grpc sluice"() {
-    const { startEnvoy } = await load("envoy/index.js")
+    const { startEnvoy } = await load("envoy/start-envoy.js")
     return portOf(await startEnvoy(await core(), { ...listenOn, onError: fail }))
   },
   async "grpc bare"() {
@@ -68,7 +69,7 @@ export const servers = {
     })
   },
   async "resp sluice"() {
-    const { startResp } = await load("resp/index.js")
+    const { startResp } = await load("resp/resp-listener.js")
     return portOf(await startResp(await core(), { ...listenOn, onError: fail }))
   },
 }
@@ -77,7 +78,7 @@ export const servers = {
 async function core() {
   const { memoryStore } = await import("sluice")
   const { createRuleEngine, objectRules } = await import("sluice/rules")
-  const { createWatch } = await load("telemetry/index.js")
+  const { createWatch } = await load("telemetry/hub.js")
   const rules = objectRules(RULES)
   const store = memoryStore()
   const watch = createWatch()

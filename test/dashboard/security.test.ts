@@ -2,7 +2,7 @@
 // never as markup.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
-import { hashToken } from "../../packages/server/src/control/index.js"
+import { hashToken } from "../../packages/server/src/http/tokens.js"
 import { closePages, type OpenPage, openPage, type Page, pasteText } from "./browser.js"
 import { buildPage, startTestService, type TestService } from "./test-service.js"
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { parseRuleSet } from "sluice/rules"
 import { type ConfigInput, configSchema } from "../../packages/server/src/config/schema.js"
 import { type Service, startService } from "../../packages/server/src/service/service.js"
-import { createLog } from "../../packages/server/src/telemetry/index.js"
+import { createLog } from "../../packages/server/src/telemetry/log.js"
 import { type ReservedPort, reservePort } from "../support/ports.js"
 
 export { buildServer as buildPage } from "../support/service-process.js"

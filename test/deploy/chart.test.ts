@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { parseRuleSet } from "sluice/rules"
 import { afterAll, describe, expect, it } from "vitest"
 import { readConfig } from "../../packages/server/src/config/read.js"
-import { assertSafeToListen } from "../../packages/server/src/control/index.js"
+import { assertSafeToListen } from "../../packages/server/src/control/api/access.js"
 import { type Manifest, podOf, renderChart, type Values } from "./chart.js"
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-chart-"))

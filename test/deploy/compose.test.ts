@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { parseRuleSet } from "sluice/rules"
 import { afterAll, describe, expect, it } from "vitest"
 import { readConfig } from "../../packages/server/src/config/read.js"
-import { assertSafeToListen } from "../../packages/server/src/control/index.js"
+import { assertSafeToListen } from "../../packages/server/src/control/api/access.js"
 import { parseRedisUrl } from "../../packages/sluice/src/stores/redis/url.js"
 import { deployPath, deployText, deployYaml } from "./deploy-files.js"
 

@@ -3,7 +3,7 @@
 import { ManualClock } from "sluice/testing"
 import { expect } from "vitest"
 import type { Decided } from "../../packages/server/src/core.js"
-import { type EnvoyListener, startEnvoy } from "../../packages/server/src/envoy/index.js"
+import { type EnvoyListener, startEnvoy } from "../../packages/server/src/envoy/start-envoy.js"
 import { openCore, portOf } from "../service/bed.js"
 import { type Answer, ask, startApplication } from "../service/proxy.js"
 import { afterThis } from "../support/after-this.js"

@@ -1,6 +1,6 @@
 import { ManualClock } from "sluice/testing"
 import { describe, expect, it } from "vitest"
-import { startEnvoy } from "../../packages/server/src/envoy/index.js"
+import { startEnvoy } from "../../packages/server/src/envoy/start-envoy.js"
 import { say } from "../h2spec/replay.js"
 import { openCore, portOf } from "../service/bed.js"
 import { afterThis } from "../support/after-this.js"

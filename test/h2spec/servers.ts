@@ -1,8 +1,9 @@
 // The servers that h2spec is pointed at.
 
 import { ManualClock } from "sluice/testing"
-import { startEnvoy } from "../../packages/server/src/envoy/index.js"
-import { headerBlock, startHttp2 } from "../../packages/server/src/http2/index.js"
+import { startEnvoy } from "../../packages/server/src/envoy/start-envoy.js"
+import { headerBlock } from "../../packages/server/src/http2/header-block.js"
+import { startHttp2 } from "../../packages/server/src/http2/server.js"
 import type { Listener } from "../../packages/server/src/listener.js"
 import { openCore, portOf } from "../service/bed.js"
 

@@ -3,11 +3,8 @@
 import { memoryStore } from "sluice"
 import { createRuleEngine, objectRules, parseRuleSet } from "sluice/rules"
 import { ManualClock } from "sluice/testing"
-import {
-  type CheckApiOptions,
-  createCheckApi,
-  listenForChecks,
-} from "../../packages/server/src/check-api/index.js"
+import { type CheckApiOptions, createCheckApi } from "../../packages/server/src/check-api/check-api.js"
+import { listenForChecks } from "../../packages/server/src/check-api/listen.js"
 import type { Core, Decided } from "../../packages/server/src/core.js"
 
 export interface Bed {

@@ -11,7 +11,7 @@ import { readConfig } from "@sluice/server/config"
 import { build } from "../../../test/support/build.js"
 import { eventually } from "../../../test/support/eventually.js"
 import { type Service, startService as startInProcess } from "../../server/src/service/service.js"
-import { createLog } from "../../server/src/telemetry/index.js"
+import { createLog } from "../../server/src/telemetry/log.js"
 import { runProgram } from "./program.js"
 import { createStyle, createTerminal } from "./terminal/terminal.js"
 

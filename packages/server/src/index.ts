@@ -1,4 +1,4 @@
-export { assertSafeToListen } from "./control/index.js"
+export { assertSafeToListen } from "./control/api/access.js"
 export { runServe } from "./service/command.js"
 export { isUserError } from "./service/serving/start-errors.js"
 export { VERSION } from "./version.js"

@@ -2,9 +2,9 @@ import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { testCore } from "./core.test-support.js"
-import { startHttp2 } from "./http2/index.js"
+import { startHttp2 } from "./http2/server.js"
 import { acceptWaiting, type Listener } from "./listener.js"
-import { startResp } from "./resp/index.js"
+import { startResp } from "./resp/resp-listener.js"
 import { startHttp } from "./service/serving/control-listener.js"
 
 /** Less than the system lets wait for a server. */

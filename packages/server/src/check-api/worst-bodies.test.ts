@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { longestStall } from "../../../../test/support/own-time.js"
 import { worstRequests } from "../control/worst-bodies.test-support.js"
 import { testCore } from "../core.test-support.js"
-import { createJsonHandler } from "../envoy/index.js"
+import { createJsonHandler } from "../envoy/json-handler.js"
 import { startPlane, type TestPlane } from "./check-api.test-support.js"
 
 const MAX_MS = 50

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { eventually } from "../../../../test/support/eventually.js"
 import { type RedisServer, startRedis } from "../../../../test/support/redis/single.js"
 import type { TestCore } from "../core.test-support.js"
-import { createWatch } from "../telemetry/index.js"
+import { createWatch } from "../telemetry/hub.js"
 import { startControl, type TestControl } from "./control-plane.test-support.js"
 
 let folder: string

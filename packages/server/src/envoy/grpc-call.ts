@@ -1,6 +1,8 @@
 // One gRPC call on its HTTP/2 stream: request headers, messages and the final status.
 
-import { headerBlock, type RequestHead, type RequestReader, type Stream } from "../http2/index.js"
+import { headerBlock } from "../http2/header-block.js"
+import type { RequestHead } from "../http2/request-head.js"
+import type { RequestReader, Stream } from "../http2/stream.js"
 import { FrameReader } from "./grpc-frame.js"
 import type { IncomingMessages, StreamMethod, UnaryMethod } from "./grpc-method.js"
 import { GrpcError, statusHeaders } from "./grpc-status.js"

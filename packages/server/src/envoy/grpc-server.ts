@@ -1,12 +1,8 @@
 // A gRPC server: finds the method of a request and starts the call.
 
-import {
-  type Http2Options,
-  type RequestHead,
-  type RequestReader,
-  type Stream,
-  startHttp2,
-} from "../http2/index.js"
+import type { RequestHead } from "../http2/request-head.js"
+import { type Http2Options, startHttp2 } from "../http2/server.js"
+import type { RequestReader, Stream } from "../http2/stream.js"
 import type { Listener } from "../listener.js"
 import { type CallServer, REFUSED, refuse, refuseHttp, StreamCall, UnaryCall } from "./grpc-call.js"
 import type { GrpcMethods } from "./grpc-method.js"

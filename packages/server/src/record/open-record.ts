@@ -3,7 +3,7 @@ import type { RuleEngine } from "sluice/rules"
 import type { Config } from "../config/schema.js"
 import type { Decided } from "../core.js"
 import { RECORD_HEADER } from "../replay/log/record.js"
-import type { Log } from "../telemetry/index.js"
+import type { Log } from "../telemetry/log.js"
 import { RecordFile } from "./record-file.js"
 import { recordedLine } from "./recorded-line.js"
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { ask, askKey, type Core } from "../core.js"
 import { type TestCore, testCore } from "../core.test-support.js"
 import { replay } from "../replay/index.js"
-import { createLog } from "../telemetry/index.js"
+import { createLog } from "../telemetry/log.js"
 import { type OpenRecord, openRecord } from "./open-record.js"
 import { RecordFile } from "./record-file.js"
 

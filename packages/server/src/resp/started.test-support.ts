@@ -9,7 +9,7 @@ import { RespConnection } from "../../../../test/support/redis/resp-connection.j
 import type { Counted } from "../core.js"
 import { type TestCore, testCore } from "../core.test-support.js"
 import type { Listener } from "../listener.js"
-import { type RespOptions, startResp } from "./index.js"
+import { type RespOptions, startResp } from "./resp-listener.js"
 
 const RULES = `
 version: 1

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterEach, beforeEach, expect, it, vi } from "vitest"
 import { type ConfigInput, configSchema } from "../config/schema.js"
-import { createLog } from "../telemetry/index.js"
+import { createLog } from "../telemetry/log.js"
 import { ownControlToken } from "./control-token.js"
 import { controlTokenFile, keptControlToken } from "./control-token-file.js"
 

@@ -6,7 +6,7 @@ import { dirname } from "node:path"
 import type { Config } from "../config/schema.js"
 import type { RoleTokenSpec } from "../control/api/roles.js"
 import { newToken } from "../http/tokens.js"
-import type { Log } from "../telemetry/index.js"
+import type { Log } from "../telemetry/log.js"
 import { controlTokenFile, keptControlToken } from "./control-token-file.js"
 
 export interface ControlToken {

@@ -13,7 +13,7 @@ import {
 import { clientOptions, given, guardRailsOf } from "../config/as-options.js"
 import type { Config } from "../config/schema.js"
 import { ruleWork } from "../rule-work/source-work.js"
-import type { Log } from "../telemetry/index.js"
+import type { Log } from "../telemetry/log.js"
 
 /** The rules that are in force when the configuration names none. The file ships with the package. */
 export const EXAMPLE_RULES = fileURLToPath(new URL("../../example-rules.yaml", import.meta.url))

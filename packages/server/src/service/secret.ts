@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path"
 import { openRedisClient } from "sluice/redis"
 import { clientOptions } from "../config/as-options.js"
 import type { Config } from "../config/schema.js"
-import type { Log } from "../telemetry/index.js"
+import type { Log } from "../telemetry/log.js"
 
 const REDIS_TIMEOUT_MS = 1_000
 

@@ -2,7 +2,8 @@
 
 import type { Config } from "../config/schema.js"
 import type { Core } from "../core.js"
-import { createLog, createWatch, type Log, type WatchHub } from "../telemetry/index.js"
+import { createWatch, type WatchHub } from "../telemetry/hub.js"
+import { createLog, type Log } from "../telemetry/log.js"
 import { VERSION } from "../version.js"
 import { asTokens, type ControlToken, ownControlToken } from "./control-token.js"
 import { openRules } from "./rules.js"
@@ -65,7 +66,7 @@ async function startAll(
   const { log } = watch
   const { control } = config
   if (control.enabled) {
-    const { assertSafeToListen } = await import("../control/index.js")
+    const { assertSafeToListen } = await import("../control/api/access.js")
     assertSafeToListen(control.host, control.tokens)
   }
   const controlToken = ownControlToken(config, log)

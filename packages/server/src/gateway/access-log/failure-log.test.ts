@@ -1,6 +1,6 @@
 import { ManualClock } from "sluice/testing"
 import { expect, it } from "vitest"
-import { createLog } from "../../telemetry/index.js"
+import { createLog } from "../../telemetry/log.js"
 import { FailureLog } from "./failure-log.js"
 
 it("logs one failure a second for each target and kind, and how many it skipped", () => {

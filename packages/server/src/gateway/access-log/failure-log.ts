@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "sluice"
-import type { Log } from "../../telemetry/index.js"
+import type { Log } from "../../telemetry/log.js"
 import type { OnUpstreamFailure } from "../front/problems.js"
 
 const INTERVAL_MS = 1_000

@@ -6,7 +6,7 @@ import { given } from "../../config/as-options.js"
 import type { Config } from "../../config/schema.js"
 import type { Core } from "../../core.js"
 import { openRecord } from "../../record/open-record.js"
-import type { WatchHub } from "../../telemetry/index.js"
+import type { WatchHub } from "../../telemetry/hub.js"
 import type { Closers } from "./serve.js"
 
 /** Opens the configured store. It does not wait for Redis: while Redis is away, decisions are degraded and say so. */

@@ -8,7 +8,7 @@ import { type Config, runsExample } from "../../config/schema.js"
 import type { RoleTokenSpec } from "../../control/api/roles.js"
 import type { Core } from "../../core.js"
 import { inheritedSocket, type Listener } from "../../listener.js"
-import type { WatchHub } from "../../telemetry/index.js"
+import type { WatchHub } from "../../telemetry/hub.js"
 import { VERSION } from "../../version.js"
 import { startHttp } from "./control-listener.js"
 import type { Readiness } from "./readiness.js"
@@ -55,9 +55,10 @@ export async function openPlanes(context: PlaneContext, names: readonly PlaneNam
 }
 
 async function dataPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
-  const [{ createCheckApi, listenForChecks }, { createJsonHandler }] = await Promise.all([
-    import("../../check-api/index.js"),
-    import("../../envoy/index.js"),
+  const [{ createCheckApi }, { listenForChecks }, { createJsonHandler }] = await Promise.all([
+    import("../../check-api/check-api.js"),
+    import("../../check-api/listen.js"),
+    import("../../envoy/json-handler.js"),
   ])
   const handler = createCheckApi(core, {
     readiness,
@@ -79,7 +80,7 @@ async function dataPlane({ config, core, watch, readiness }: PlaneContext): Prom
 }
 
 async function envoyPlane({ config, core, watch, readiness }: PlaneContext): Promise<Plane> {
-  const { startEnvoy } = await import("../../envoy/index.js")
+  const { startEnvoy } = await import("../../envoy/start-envoy.js")
   const { host, port } = config.grpc
   return {
     name: "grpc",
@@ -99,7 +100,7 @@ async function envoyPlane({ config, core, watch, readiness }: PlaneContext): Pro
 }
 
 async function respPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
-  const { startResp } = await import("../../resp/index.js")
+  const { startResp } = await import("../../resp/resp-listener.js")
   const { host, port, password } = config.resp
   const { connections, requestTimeout } = config.limits
   return {
@@ -119,7 +120,7 @@ async function respPlane({ config, core, watch }: PlaneContext): Promise<Plane> 
 }
 
 async function gatewayPlane({ config, core, watch }: PlaneContext): Promise<Plane> {
-  const { startGateway } = await import("../../gateway/index.js")
+  const { startGateway } = await import("../../gateway/start-gateway.js")
   const { gateway: settings, limits, trustedProxies } = config
   return {
     name: "gateway",
@@ -137,7 +138,10 @@ async function gatewayPlane({ config, core, watch }: PlaneContext): Promise<Plan
 }
 
 async function controlPlane({ config, core, watch, readiness, ownTokens }: PlaneContext): Promise<Plane> {
-  const { createControlPlane, REPLAY_DEADLINE_MS } = await import("../../control/index.js")
+  const [{ createControlPlane }, { REPLAY_DEADLINE_MS }] = await Promise.all([
+    import("../../control/plane.js"),
+    import("../../control/replay/replays.js"),
+  ])
   const { host, port, tokens, audit, dashboard = bundledDashboard() } = config.control
   const app = createControlPlane(core, {
     watch,

@@ -3,7 +3,7 @@
 import type { SavedPolicy } from "sluice/internal"
 import type { RuleSetRevision } from "sluice/rules"
 import type { Config } from "../../config/schema.js"
-import type { WatchReport } from "../../telemetry/index.js"
+import type { WatchReport } from "../../telemetry/hub.js"
 import type { FailedListen } from "../serving/start-errors.js"
 
 export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"

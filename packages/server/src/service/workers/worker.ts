@@ -1,7 +1,8 @@
 // A worker process: it serves the protocols that clients speak, with an engine of its own behind them.
 
 import { inspect } from "node:util"
-import { createLog, createWatch, type WatchHub } from "../../telemetry/index.js"
+import { createWatch, type WatchHub } from "../../telemetry/hub.js"
+import { createLog } from "../../telemetry/log.js"
 import { VERSION } from "../../version.js"
 import { openCore, openStore } from "../serving/open-core.js"
 import { Closers, logCloseFailure, logReloadFailure, serve } from "../serving/serve.js"

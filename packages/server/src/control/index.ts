@@ -1,5 +1,0 @@
-export { hashToken, newToken } from "../http/tokens.js"
-export { assertSafeToListen } from "./api/access.js"
-export type { Role, RoleTokenSpec as TokenSpec } from "./api/roles.js"
-export { type ControlPlane, type ControlPlaneOptions, createControlPlane } from "./plane.js"
-export { REPLAY_DEADLINE_MS } from "./replay/replays.js"

@@ -1,1 +1,0 @@
-export { type StartedGateway, type StartGatewayOptions, startGateway } from "./start-gateway.js"

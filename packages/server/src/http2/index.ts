@@ -1,5 +1,0 @@
-export { headerBlock } from "./header-block.js"
-export type { RequestHead } from "./request-head.js"
-export { type Http2Options, startHttp2 } from "./server.js"
-export type { OnRequest } from "./session.js"
-export type { RequestReader, Stream } from "./stream.js"

@@ -1,1 +1,0 @@
-export { type RespOptions, startResp } from "./resp-listener.js"
