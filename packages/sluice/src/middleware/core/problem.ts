@@ -23,13 +23,13 @@ export interface DenialProblem extends Problem {
   /** The names of the limits that deny. Empty when the key is blocked, or when the store is unavailable. */
   readonly "violated-policies": readonly string[]
   /** Of the tightest limit. Missing when no limit denies. */
-  readonly limit?: number
-  readonly remaining?: number
+  readonly limit?: number | undefined
+  readonly remaining?: number | undefined
   /** Whole seconds, as in the header `retry-after`. Missing for a cost that can never fit. */
-  readonly retryAfter?: number
+  readonly retryAfter?: number | undefined
   /** Exact, unlike the whole seconds of `retry-after`. `"never"` for a cost that can never fit. */
   readonly retryAfterMs: number | "never"
-  readonly rule?: string
+  readonly rule?: string | undefined
 }
 
 /** What a problem says of a denial. Every `Decision` has these fields. */
@@ -63,9 +63,11 @@ export function denialProblem(denial: Denial, options: DenialOptions = {}): Deni
     status,
     detail: unavailable ? `No request can be allowed now. ${advice(retryAfterMs)}` : advice(retryAfterMs),
     "violated-policies": unavailable ? [] : (denying ?? single),
-    ...finite({ limit, remaining, retryAfter: secondsOf(retryAfterMs) }),
+    limit: finite(limit),
+    remaining: finite(remaining),
+    retryAfter: finite(secondsOf(retryAfterMs)),
     retryAfterMs: retryAfterMs === Infinity ? "never" : retryAfterMs,
-    ...(rule === undefined ? {} : { rule }),
+    rule,
   }
 }
 
@@ -74,11 +76,9 @@ function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
 }
 
-/** The numbers that JSON can express. */
-function finite(numbers: Readonly<Record<string, number | undefined>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(numbers).filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
-  )
+/** JSON leaves out what is undefined. It has no infinity. */
+function finite(number: number | undefined): number | undefined {
+  return number === Infinity ? undefined : number
 }
 
 function advice(retryAfterMs: number): string {
