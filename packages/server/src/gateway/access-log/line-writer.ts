@@ -4,6 +4,7 @@
 import cluster from "node:cluster"
 import { closeSync, openSync, write } from "node:fs"
 import { SluiceError } from "sluice"
+import { ByteWriter } from "../../byte-writer.js"
 
 /** A problem of a writer: the number of lines dropped so far, or why a write failed. */
 export interface WriterTrouble {
@@ -18,8 +19,8 @@ export interface LineWriterOptions {
   readonly onTrouble?: ((trouble: WriterTrouble) => void) | undefined
 }
 
-/** Lines are written when this much is gathered: about 200 lines. */
-const FLUSH_LENGTH = 65_536
+/** Lines are written when this many bytes are gathered: about 200 lines. */
+const FLUSH_BYTES = 65_536
 /** What is held for a reader that is too slow; further lines are dropped. */
 const MAX_HELD = 16 * 1_048_576
 /** How long a line may wait for others. */
@@ -39,9 +40,10 @@ export class LineWriter {
   /** The largest single write; 0 for no limit. */
   readonly #maxWriteBytes: number
   #fd: number
-  #lines: string[] = []
-  /** The length of `#lines`, in characters. */
-  #length = 0
+  /** Lines as bytes. As strings they would survive the collections of young objects until they are written. */
+  #held = new LineBuffer()
+  /** Takes the lines that arrive while `#held` is written. */
+  #spare = new LineBuffer()
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
   #dropped = 0
@@ -56,12 +58,11 @@ export class LineWriter {
 
   /** Adds a line, which ends with a line feed. It is dropped when too much is held already. */
   write(line: string): void {
-    if (this.#length > MAX_HELD) {
+    if (this.#held.length > MAX_HELD) {
       if (this.#dropped++ % 10_000 === 0) this.#onTrouble({ dropped: this.#dropped })
       return
     }
-    this.#lines.push(line)
-    this.#length += line.length
+    this.#held.add(line)
     this.#flushSoon()
   }
 
@@ -89,32 +90,44 @@ export class LineWriter {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#length > 0 || this.#writing !== undefined) {
+    while (this.#held.length > 0 || this.#writing !== undefined) {
       this.#flush()
       await this.#writing
     }
   }
 
   #flushSoon(): void {
-    if (this.#length >= FLUSH_LENGTH) this.#flush()
+    if (this.#held.length >= FLUSH_BYTES) this.#flush()
     else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref()
   }
 
   #flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#writing !== undefined || this.#length === 0) return
-    const bytes = Buffer.from(this.#lines.join(""))
-    this.#lines = []
-    this.#length = 0
+    const held = this.#held
+    if (this.#writing !== undefined || held.length === 0) return
+    this.#held = this.#spare
+    const bytes = held.written()
     const pieces = this.#maxWriteBytes === 0 ? [bytes] : splitAtLines(bytes, this.#maxWriteBytes)
     this.#writing = writePieces(this.#fd, pieces)
       .catch((error: Error) => this.#onTrouble({ error: error.message }))
       .then(() => {
         this.#writing = undefined
+        held.clear()
+        this.#spare = held
         // Lines that arrived during the write: no later line may come to flush them.
-        if (this.#length > 0) this.#flushSoon()
+        if (this.#held.length > 0) this.#flushSoon()
       })
+  }
+}
+
+/** UTF-8 has at most three bytes for each unit of a string. */
+const MAX_UNIT_BYTES = 3
+
+class LineBuffer extends ByteWriter {
+  add(line: string): void {
+    this.room(line.length * MAX_UNIT_BYTES)
+    this.length += this.buffer.write(line, this.length, "utf8")
   }
 }
 
