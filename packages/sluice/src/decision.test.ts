@@ -20,11 +20,13 @@ function outcome(verdicts: Verdict[]) {
 
 describe("a decision on one limit", () => {
   it("is the verdict in milliseconds, with the burst as its limit", () => {
-    const single = verdict({ remaining: 7, resetAfter: 1_234_567, delay: 1 })
+    const single = verdict({ remaining: 7, used: 13, resetAfter: 1_234_567, delay: 1 })
     expect(decisionOfOne("narrow", narrow.policy, single, { now: NOW, degraded: undefined })).toEqual({
       allowed: true,
       limit: 20,
       remaining: 7,
+      used: 13,
+      windowMs: 1_000,
       retryAfterMs: 0,
       resetAfterMs: 1_234.567,
       resetAt: (NOW + 1_234_567) / 1000,
@@ -49,13 +51,15 @@ describe("a decision on one limit", () => {
 describe("a decision on several limits", () => {
   it("shows the one with the least remaining, and the longest reset and delay", () => {
     const verdicts = [
-      verdict({ remaining: 3, resetAfter: 5_000, delay: 2_000 }),
-      verdict({ remaining: 9, resetAfter: 9_000, delay: 1_000 }),
+      verdict({ remaining: 3, used: 97, resetAfter: 5_000, delay: 2_000 }),
+      verdict({ remaining: 9, used: 11, resetAfter: 9_000, delay: 1_000 }),
     ]
     expect(decisionOfMany([wide, narrow], verdicts, outcome(verdicts), undefined)).toMatchObject({
       allowed: true,
       limit: 100,
       remaining: 3,
+      used: 97,
+      windowMs: 60_000,
       retryAfterMs: 0,
       resetAfterMs: 9,
       resetAt: (NOW + 9_000) / 1000,

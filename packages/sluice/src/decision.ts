@@ -1,4 +1,5 @@
 import type { Policy, Verdict } from "./algorithms/algorithm.js"
+import { blockPolicy } from "./algorithms/block.js"
 
 /** How a decision was made when the store could not make it: everything allowed, everything denied, or counted locally. */
 export type Degraded = "allow" | "deny" | "local"
@@ -17,6 +18,11 @@ export interface LimitDecision {
   limit: number
   /** The largest cost that this limit would allow now, after this decision. */
   remaining: number
+  /** Units that count now, after this decision. See `Decision.used`. */
+  used: number
+  /** The window. */
+  windowMs: number
+  /** How long until this limit allows the same cost; see `Decision.retryAfterMs`. */
   retryAfterMs: number
   resetAfterMs: number
   resetAt: number
@@ -29,7 +35,19 @@ export interface Decision {
   limit: number
   /** The largest cost that would be allowed now, after this decision. */
   remaining: number
-  /** 0 if allowed; else the shortest wait after which the same cost is allowed. Infinity if the cost can never fit. */
+  /**
+   * Units that count now, after this decision, under the limit that `limit` and `remaining` are of. Fixed window and sliding
+   * window log: units charged within the window. Sliding window counter: its estimate of them. Buckets: what has not drained
+   * yet, rounded up. Without leases it is `limit - remaining`, or more than `limit` if units were charged without a decision or
+   * the limit was lowered. A degraded decision shows what this instance counted.
+   */
+  used: number
+  /** The window of that limit. 0 if no limit applies. */
+  windowMs: number
+  /**
+   * 0 if allowed; else the shortest wait after which the same cost is allowed. Infinity if the cost can never fit. A peek, which
+   * costs 0, asks about one unit: 0 if one would be allowed now, else the shortest wait until it is.
+   */
   retryAfterMs: number
   /** How long until the key is in the state of a key that was never used. */
   resetAfterMs: number
@@ -76,6 +94,8 @@ export function decisionOfOne(
     allowed: verdict.allowed,
     limit: policy.promisedCapacity,
     remaining: verdict.remaining,
+    used: verdict.used,
+    windowMs: policy.windowMs,
     retryAfterMs: verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,
     resetAt: (source.now + verdict.resetAfter) / 1000,
@@ -96,10 +116,10 @@ export function decisionOfMany(
 ): Decision {
   const { allowed, degraded, now } = source
   const entries = limits.map((limit, i) =>
-    limitDecision(limit.name, limit.policy.promisedCapacity, verdicts[i] as Verdict, now),
+    limitDecision(limit.name, limit.policy, verdicts[i] as Verdict, now),
   )
   const isBlocked = blocked !== undefined && !blocked.allowed
-  const waits = isBlocked ? [...entries, limitDecision("block", 0, blocked, now)] : entries
+  const waits = isBlocked ? [...entries, limitDecision("block", blockPolicy, blocked, now)] : entries
   const tightest = entries.reduce((a, b) => (b.remaining < a.remaining ? b : a))
   const slowest = waits.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a))
   const last = waits.reduce((a, b) => (b.resetAfterMs > a.resetAfterMs ? b : a))
@@ -107,6 +127,8 @@ export function decisionOfMany(
     allowed,
     limit: tightest.limit,
     remaining: isBlocked ? 0 : tightest.remaining,
+    used: tightest.used,
+    windowMs: tightest.windowMs,
     retryAfterMs: slowest.retryAfterMs,
     resetAfterMs: last.resetAfterMs,
     resetAt: last.resetAt,
@@ -118,23 +140,35 @@ export function decisionOfMany(
   }
 }
 
-function limitDecision(name: string, limit: number, verdict: Verdict, now: number): LimitDecision {
+function limitDecision(name: string, policy: Policy, verdict: Verdict, now: number): LimitDecision {
   return {
     name,
     allowed: verdict.allowed,
-    limit,
+    limit: policy.promisedCapacity,
     remaining: verdict.remaining,
+    used: verdict.used,
+    windowMs: policy.windowMs,
     retryAfterMs: verdict.retryAfter / 1000,
     resetAfterMs: verdict.resetAfter / 1000,
     resetAt: (now + verdict.resetAfter) / 1000,
   }
 }
 
+/** The fields of decisions that tell a client how long to wait, or until when. */
+const WAITS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+  "retryAfterMs",
+  "resetAfterMs",
+  "resetAt",
+  "delayMs",
+  "blockedForMs",
+])
+
 /**
- * A replacer for `JSON.stringify`, because JSON has no infinity: a wait that never ends becomes `"never"`, and a limit that
- * does not exist becomes `null`.
+ * A replacer for `JSON.stringify` of decisions. Waits become whole milliseconds, rounded up so that waiting that long is enough.
+ * JSON has no infinity: a wait that never ends becomes `"never"`, and a limit that does not exist becomes `null`.
  */
-export function infinityToJson(name: string, value: unknown): unknown {
-  if (value !== Number.POSITIVE_INFINITY) return value
-  return name === "limit" || name === "remaining" ? null : "never"
+export function decisionReplacer(name: string, value: unknown): unknown {
+  if (typeof value !== "number") return value
+  if (value === Number.POSITIVE_INFINITY) return name === "limit" || name === "remaining" ? null : "never"
+  return WAITS.has(name) ? Math.ceil(value) : value
 }

@@ -5,7 +5,7 @@
  */
 
 export { MAX_TIMEOUT_MS } from "./clock.js"
-export { infinityToJson } from "./decision.js"
+export { decisionReplacer } from "./decision.js"
 export { Admission, type AdmissionContext, reserveDelay } from "./middleware/core/admission.js"
 export { DelayQueue } from "./middleware/core/delay-queue.js"
 export { deniedAnswer } from "./middleware/core/denied-answer.js"

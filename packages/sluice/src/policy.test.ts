@@ -23,6 +23,7 @@ describe("compilePolicy", () => {
       limit: 100,
       capacity: 100,
       window: 60_000_000,
+      windowMs: 60_000,
       buckets: 1,
       bucketSize: 60_000_000,
       anchored: false,

@@ -272,10 +272,13 @@ function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy
   }
   const bucketSize = window / buckets
   const full = capacity * token
+  const ms = numbers.window / 1000
   return Object.freeze({
     algorithm,
     limit,
     window,
+    // Through Math.floor, V8 stores a whole number as a small integer; else it allocates a number for every decision.
+    windowMs: Number.isInteger(ms) ? Math.floor(ms) : ms,
     capacity,
     buckets,
     bucketSize,
@@ -292,7 +295,7 @@ function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy
 
 /** The name of a limit without one: `100/1m`. */
 export function defaultName(policy: Policy): string {
-  return `${policy.limit}/${formatDuration(policy.promisedWindow / 1000)}`
+  return `${policy.limit}/${formatDuration(policy.windowMs)}`
 }
 
 function windowOf(window: unknown, place: string): number {

@@ -77,6 +77,8 @@ describe.each([
       allowed: true,
       limit: 2,
       remaining: 1,
+      used: 1,
+      windowMs: 10_000,
       retryAfterMs: 0,
       resetAfterMs: 10_000,
       resetAt: plane.core.clock.now() + 10_000,

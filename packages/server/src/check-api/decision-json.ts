@@ -1,15 +1,17 @@
 // A decision as JSON. Written as text because it is on the path of every answer: with JSON.stringify of an object a batch takes
 // half as much processor time again.
 //
-// JSON has no infinity. A wait that never ends is "never", and a limit that does not exist is null.
+// JSON has no infinity: a wait that never ends is "never", and a limit that does not exist is null. Waits and times are whole
+// milliseconds, rounded up.
 
-import { infinityToJson } from "sluice/internal"
-import type { Explanation, RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
+import type { LimitDecision } from "sluice"
+import { decisionReplacer } from "sluice/internal"
+import type { Explanation, RuleDecision, RuleOutcome } from "sluice/rules"
 
 export function decisionJson(decision: RuleDecision): string {
   const { rules, limits, rule, limitName, deniedBy, ambiguous, degraded, tier, shadowDenied } = decision
   const only = rules.length === 1 && limits === undefined ? rules[0] : undefined
-  let json = `${firstFive(decision)},"resetAt":${millis(decision.resetAt)},"delayMs":${millis(decision.delayMs)},"reason":"${decision.reason}"`
+  let json = `${firstFive(decision)},"used":${decision.used},"windowMs":${decision.windowMs},"resetAt":${millis(decision.resetAt)},"delayMs":${millis(decision.delayMs)},"reason":"${decision.reason}"`
   if (rule !== undefined) json += `,"rule":${quoted(rule)}`
   if (limitName !== undefined) json += `,"limitName":${quoted(limitName)}`
   // For one limit of one rule, all that is not said above is the key.
@@ -42,8 +44,8 @@ function outcomeJson({ rule, mode, candidate, descriptor, allowed, key, tier, li
   return `${json},"limits":[${limits.map(limitJson).join(",")}]}`
 }
 
-function limitJson(limit: RuleLimit): string {
-  return `{"name":${quoted(limit.name)},"allowed":${limit.allowed},"limit":${amount(limit.limit)},"remaining":${amount(limit.remaining)},"retryAfterMs":${wait(limit.retryAfterMs)},"resetAfterMs":${wait(limit.resetAfterMs)},"resetAt":${millis(limit.resetAt)},"windowMs":${limit.windowMs}}`
+function limitJson(limit: LimitDecision): string {
+  return `{"name":${quoted(limit.name)},"allowed":${limit.allowed},"limit":${amount(limit.limit)},"remaining":${amount(limit.remaining)},"retryAfterMs":${wait(limit.retryAfterMs)},"resetAfterMs":${wait(limit.resetAfterMs)},"used":${limit.used},"windowMs":${limit.windowMs},"resetAt":${millis(limit.resetAt)}}`
 }
 
 /** Text without quotes, backslashes, control characters or anything beyond ASCII: nearly every name and key. */
@@ -57,32 +59,16 @@ function amount(value: number): number | null {
   return value === Number.POSITIVE_INFINITY ? null : value
 }
 
-function wait(ms: number): string {
+function wait(ms: number): string | number {
   return ms === Number.POSITIVE_INFINITY ? '"never"' : millis(ms)
 }
 
-/** Above this, milliseconds have no room for exact decimals. */
-const MAX_EXACT_MS = 2 ** 43
-
-const THREE_DIGITS = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, "0"))
-
-/**
- * Milliseconds, which are known to three decimals. Written from whole seconds and digits by threes: the shortest text of a
- * fraction, which the language would look for, takes longer than all the rest of a decision.
- */
-function millis(ms: number): string {
-  if (ms === 0) return "0"
-  if (!(ms > 0 && ms < MAX_EXACT_MS)) return String(ms)
-  const micros = Math.round(ms * 1_000)
-  const seconds = Math.floor(micros / 1_000_000)
-  const rest = micros - seconds * 1_000_000
-  const thousandth = Math.floor(rest / 1_000)
-  const decimals = rest - thousandth * 1_000
-  const whole = seconds === 0 ? String(thousandth) : `${seconds}${THREE_DIGITS[thousandth]}`
-  return decimals === 0 ? whole : `${whole}.${THREE_DIGITS[decimals]}`
+/** Whole milliseconds, rounded up so that waiting that long is enough. */
+function millis(ms: number): number {
+  return Math.ceil(ms)
 }
 
 export function explanationJson({ decision, ...explanation }: Explanation): string {
-  const json = JSON.stringify(explanation, infinityToJson)
+  const json = JSON.stringify(explanation, decisionReplacer)
   return `${json.slice(0, -1)},"decision":${decisionJson(decision)}}`
 }

@@ -58,7 +58,9 @@ const smallFields = {
   allowed: { type: "boolean" },
   limit: amount("Of the tightest limit. null if nothing limits."),
   remaining: amount("The largest cost that would be allowed now."),
-  retryAfterMs: waiting("0 if allowed, else the shortest wait after which the same request is allowed."),
+  retryAfterMs: waiting(
+    "0 if allowed, else the shortest wait after which the same request is allowed. For a cost of 0: until one unit is allowed.",
+  ),
   resetAfterMs: waiting("Until the key has its full limit again."),
 }
 
@@ -77,6 +79,8 @@ const schemas = {
   Decision: object(
     {
       ...smallFields,
+      used: about({ type: "integer" }, "Units that count now under the tightest limit. They may exceed it."),
+      windowMs: about(number, "The window of the tightest limit. 0 if nothing limits."),
       resetAt: about(number, "resetAfterMs as a time in milliseconds since 1970."),
       delayMs: about(number, "How long to hold the request."),
       reason: text,
@@ -94,7 +98,7 @@ const schemas = {
       shadowDenied: list(text),
       revision: { type: "integer" },
     },
-    [...five, "resetAt", "delayMs", "reason", "revision"],
+    [...five, "used", "windowMs", "resetAt", "delayMs", "reason", "revision"],
   ),
   Problem: object({ type: text, title: text, status: number, detail: text, code: text }, ["status"], false),
 }

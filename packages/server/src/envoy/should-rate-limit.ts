@@ -1,7 +1,8 @@
 // ShouldRateLimit for gRPC and JSON. All descriptors of a request are one check, so that all of them are charged or none.
 
+import type { LimitDecision } from "sluice"
 import { headerList } from "sluice/internal"
-import type { RuleDecision, RuleLimit, RuleOutcome } from "sluice/rules"
+import type { RuleDecision, RuleOutcome } from "sluice/rules"
 import { ask, type Core } from "../core.js"
 import { type Descriptor, invalid, type RateLimitRequest, unitOf } from "./rate-limit-request.js"
 import { type DescriptorStatus, OK, OVER_LIMIT, type RateLimitResponse } from "./rate-limit-response.js"
@@ -92,7 +93,7 @@ function statusOf(
   descriptor: Descriptor,
   index: number,
 ): DescriptorStatus | undefined {
-  let shown: RuleLimit | undefined
+  let shown: LimitDecision | undefined
   let shownMode: RuleOutcome["mode"] | undefined
   let allowed = true
   let isBlocked = false
@@ -124,7 +125,7 @@ function statusOf(
   }
 }
 
-function isTighter(a: RuleLimit, b: RuleLimit): boolean {
+function isTighter(a: LimitDecision, b: LimitDecision): boolean {
   if (a.allowed !== b.allowed) return b.allowed
   return a.allowed ? a.remaining < b.remaining : a.retryAfterMs > b.retryAfterMs
 }

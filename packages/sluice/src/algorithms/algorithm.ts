@@ -36,6 +36,8 @@ export interface Policy {
    */
   readonly promisedCapacity: number
   readonly promisedWindow: number
+  /** `promisedWindow` in milliseconds, as decisions show it. */
+  readonly windowMs: number
 }
 
 /** The decision of an algorithm about one charge. Calls reuse verdicts: copy what you keep. */
@@ -46,7 +48,12 @@ export interface Verdict {
    * `| 0`: V8 then stores it as a small integer, not as a heap number in every decision.
    */
   remaining: number
-  /** 0 if allowed; Infinity if the cost can never fit. */
+  /**
+   * Units that count now, after this decision, rounded up. More than the capacity if units were charged without a decision or the
+   * limit was lowered; for buckets at most the capacity. A small integer for V8, as `remaining`.
+   */
+  used: number
+  /** 0 if allowed; Infinity if the cost can never fit. A cost of 0 asks how long until one unit fits. */
   retryAfter: number
   /** Until the state equals that of a key that was never used. */
   resetAfter: number
@@ -63,7 +70,7 @@ export interface Verdict {
 export const EMPTY_STATE: Float64Array = /* @__PURE__ */ new Float64Array(4_096)
 
 export function newVerdict(): Verdict {
-  return { allowed: false, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0, stale: false }
+  return { allowed: false, remaining: 0, used: 0, retryAfter: 0, resetAfter: 0, delay: 0, stale: false }
 }
 
 /**
@@ -105,9 +112,10 @@ export function checkInTwoSteps(
 }
 
 /** Writes the verdict on a cost that can never fit. */
-export function never(verdict: Verdict, remaining: number, resetAfter: number): void {
+export function never(verdict: Verdict, remaining: number, used: number, resetAfter: number): void {
   verdict.allowed = false
   verdict.remaining = remaining
+  verdict.used = used
   verdict.retryAfter = Number.POSITIVE_INFINITY
   verdict.resetAfter = resetAfter
   verdict.delay = 0

@@ -23,6 +23,7 @@ export const block: Algorithm = {
     const left = settledUntil(cells, at, now) - now
     verdict.allowed = left <= 0
     verdict.remaining = left <= 0 ? policy.limit : 0
+    verdict.used = 0
     verdict.retryAfter = Math.max(left, 0)
     verdict.resetAfter = Math.max(left, 0)
     verdict.delay = 0
@@ -51,6 +52,7 @@ export const blockPolicy: Policy = {
   algorithm: block,
   limit: UNLIMITED,
   window: 1,
+  windowMs: 0,
   capacity: UNLIMITED,
   buckets: 1,
   bucketSize: 1,

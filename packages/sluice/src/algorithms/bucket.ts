@@ -71,8 +71,8 @@ function decide(
   check(policy, settled, 0, cost, t, verdict)
   // Waits count from the caller's time; the time of the state may be ahead of it.
   const ahead = t - now
-  if (!verdict.allowed) verdict.retryAfter += ahead
-  else if (policy.queue) verdict.delay += ahead
+  if (verdict.retryAfter > 0) verdict.retryAfter += ahead
+  if (verdict.allowed && policy.queue) verdict.delay += ahead
   verdict.resetAfter += ahead
   const isOther = cells[at + TOKEN] !== policy.token || leak !== policy.leak
   verdict.stale = (cells[at + TIME] as number) - now > policy.window || (isOther && cells[at + DEBT] !== 0)
@@ -102,12 +102,15 @@ function check(
   const need = cost * token
   const room = full - debt
   const allowed = need <= room
+  const asked = need || token
   verdict.allowed = allowed
   verdict.stale = false
-  verdict.retryAfter = allowed ? 0 : waitFor(policy, cost, need - room)
+  verdict.retryAfter = asked <= room ? 0 : waitFor(policy, cost, asked - room)
   verdict.delay = allowed && policy.queue ? drainTime(policy, debt) : 0
   if (allowed) debt += need
-  verdict.remaining = Math.floor((full - debt) / token)
+  const remaining = Math.floor((full - debt) / token)
+  verdict.remaining = remaining
+  verdict.used = policy.capacity - remaining
   verdict.resetAfter = drainTime(policy, debt)
   if (allowed && cost > 0) {
     cells[at + DEBT] = debt

@@ -100,7 +100,7 @@ describe("fixed-window", () => {
       fixedWindow(3, "10s"),
       `at        ask        answer  remaining  retry  reset
        0         3          yes     0          0      10000
-       4500      window=1s  yes     0          0      500
+       4500      window=1s  yes     0          500    500
        4500      1          no      0          500    500
        4999.999  1          no      0          0.001  0.001
        5000      1          yes     2          0      1000`,
@@ -112,7 +112,7 @@ describe("fixed-window", () => {
       fixedWindow(3),
       `at        ask         answer  remaining  retry  reset
        0         3           yes     0          0      1000
-       500       window=10s  yes     0          0      9500
+       500       window=10s  yes     0          9500   9500
        500       1           no      0          9500   9500
        9999.999  1           no      0          0.001  0.001
        10000     1           yes     2          0      10000`,
@@ -192,9 +192,9 @@ describe("fixed-window from the first request", () => {
       firstRequest(2, "10s"),
       `at    ask         answer  remaining  retry  reset
        0     2           yes     0          0      10000
-       300   window=1s   yes     0          0      700
-       300   window=10s  yes     0          0      9700
-       4500  window=1s   yes     0          0      1000
+       300   window=1s   yes     0          700    700
+       300   window=10s  yes     0          9700   9700
+       4500  window=1s   yes     0          1000   1000
        4500  1           no      0          1000   1000
        5500  1           yes     1          0      1000`,
     )

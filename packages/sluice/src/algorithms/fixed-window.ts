@@ -49,13 +49,14 @@ export const fixedWindow: Algorithm = {
     const room = policy.limit - count
     verdict.stale = isStale(policy, cells, at, now)
     if (cost > policy.limit) {
-      never(verdict, Math.max(room, 0), count === 0 ? 0 : untilEnd)
+      never(verdict, Math.max(room, 0), Math.max(count, 0), count === 0 ? 0 : untilEnd)
       return
     }
     const allowed = cost <= room
     verdict.allowed = allowed
     verdict.remaining = Math.max(allowed ? room - cost : room, 0)
-    verdict.retryAfter = allowed ? 0 : untilEnd
+    verdict.used = Math.max(allowed ? count + cost : count, 0)
+    verdict.retryAfter = (cost || 1) <= room ? 0 : untilEnd
     verdict.resetAfter = count === 0 && (cost === 0 || !allowed) ? 0 : untilEnd
     verdict.delay = 0
   },

@@ -49,7 +49,7 @@ describe("gcra", () => {
       gcra(10, 9),
       `at  ask         answer  remaining  retry  reset
        0   8           yes     2          0      800
-       0   maxBurst=4  yes     0          0      500
+       0   maxBurst=4  yes     0          100    500
        0   maxBurst=19 yes     12         0      800
        0   limit=5     yes     12         0      1600
        0   refund=3    yes     15         0      1000`,

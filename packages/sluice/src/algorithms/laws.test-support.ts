@@ -13,6 +13,7 @@ const END_OF_TIME = 2 ** 53 - 1
 export const laws: Readonly<Record<string, Law>> = {
   "denies one µs before retryAfter and allows at it": (key, { asked: cost, now, verdict }) => {
     const { allowed, retryAfter } = verdict
+    if (cost === 0) return
     if (allowed) return equal(retryAfter, 0, "retryAfter when allowed")
     if (cost > key.policy.capacity)
       return equal(retryAfter, Number.POSITIVE_INFINITY, "retryAfter of what never fits")
@@ -21,6 +22,15 @@ export const laws: Readonly<Record<string, Law>> = {
     const settled = key.settled(now)
     equal(settled.decide(cost, now + retryAfter - 1).allowed, false, "allowed one µs before retryAfter")
     equal(settled.decide(cost, now + retryAfter).allowed, true, "allowed at retryAfter")
+  },
+
+  "tells a peek when one unit passes: denied one µs before, allowed at it": (key, { now }) => {
+    const { remaining, retryAfter } = key.decide(0, now)
+    equal(retryAfter === 0, remaining > 0, "no wait while a unit is left")
+    if (retryAfter === 0 || now + retryAfter > END_OF_TIME) return
+    const settled = key.settled(now)
+    equal(settled.decide(1, now + retryAfter - 1).allowed, false, "allowed one µs before the peek said")
+    equal(settled.decide(1, now + retryAfter).allowed, true, "allowed when the peek said")
   },
 
   "checks in one step as in two": (key, { cost, now }) => {
@@ -62,11 +72,9 @@ export const laws: Readonly<Record<string, Law>> = {
     // When a lowered limit leaves more charged than fits, not even 0 passes.
     if (remaining > 0) equal(key.decide(remaining, now).allowed, true, "allowed at remaining")
     equal(key.decide(remaining + 1, now).allowed, false, "allowed above remaining")
-    equal(
-      Math.max(0, key.policy.capacity - key.used(now)),
-      key.decide(0, now).remaining,
-      "capacity less used",
-    )
+    const peek = key.decide(0, now)
+    equal(peek.used, key.used(now), "used")
+    equal(Math.max(0, key.policy.capacity - peek.used), peek.remaining, "capacity less used")
   },
 
   "is as new at resetAfter and not one µs before": (key, { now, verdict, cost }) => {
@@ -187,6 +195,7 @@ export function equalVerdicts(
 ): void {
   equal(found.allowed, expected.allowed, `allowed ${what}`)
   equal(found.remaining, expected.remaining, `remaining ${what}`)
+  equal(found.used, expected.used, `used ${what}`)
   equal(found.retryAfter, expected.retryAfter, `retryAfter ${what}`)
   equal(found.resetAfter, expected.resetAfter, `resetAfter ${what}`)
   equal(found.delay, expected.delay, `delay ${what}`)

@@ -104,7 +104,7 @@ describe("sliding-window-counter", () => {
       `at        ask  answer  remaining  retry    reset
        1000      10   yes     0          0        1900.001
        2100.001  2    yes     0          0        1400
-       -4100     0    no      0          183.334  1016.667
+       -4100     0    no      0          266.667  1016.667
        -4100     1    no      0          266.667  1016.667
        -3833.334 1    no      0          0.001    750.001
        -3833.333 1    yes     0          0        833.334`,
@@ -116,7 +116,7 @@ describe("sliding-window-counter", () => {
       counter(10),
       `at   ask       answer  remaining  retry     reset
        0    8         yes     2          0         1875.001
-       100  limit=5   no      0          1150.001  1775.001
+       100  limit=5   no      0          1275.001  1775.001
        100  1         no      0          1275.001  1775.001
        100  limit=20  yes     12         0         1775.001`,
     )
@@ -127,7 +127,7 @@ describe("sliding-window-counter", () => {
       counter(10, "10s"),
       `at        ask        answer  remaining  retry    reset
        0         10         yes     0          0        19000.001
-       4500      window=1s  yes     0          0        1400.001
+       4500      window=1s  yes     0          500.001  1400.001
        4500      1          no      0          500.001  1400.001
        5000      1          no      0          0.001    900.001
        5000.001  1          yes     0          0        1000`,

@@ -146,14 +146,17 @@ function judge(
   const { limit } = policy
   const room = limit - used
   if (cost > limit) {
-    never(verdict, Math.max(room, 0), used === 0 ? 0 : whenUsedAtMost(policy, cells, at, t, 0, 0) - now)
+    const reset = used === 0 ? 0 : whenUsedAtMost(policy, cells, at, t, 0, 0) - now
+    never(verdict, Math.max(room, 0), Math.max(used, 0), reset)
     return
   }
   const allowed = cost <= room
   const charged = allowed ? cost : 0
   verdict.allowed = allowed
   verdict.remaining = Math.max(room - charged, 0)
-  verdict.retryAfter = allowed ? 0 : whenUsedAtMost(policy, cells, at, t, 0, limit - cost) - now
+  verdict.used = Math.max(used + charged, 0)
+  const asked = cost || 1
+  verdict.retryAfter = asked <= room ? 0 : whenUsedAtMost(policy, cells, at, t, 0, limit - asked) - now
   verdict.resetAfter = used + charged === 0 ? 0 : whenUsedAtMost(policy, cells, at, t, charged, 0) - now
   verdict.delay = 0
 }

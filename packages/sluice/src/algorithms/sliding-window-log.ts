@@ -115,7 +115,7 @@ function drop(cells: Float64Array, at: number, count: number): void {
 
 /**
  * Decides on a log from its numbers: the units in the window, the time of the newest entry, and the time of the entry that frees
- * enough units. The Redis store uses it too.
+ * enough units for the cost (for one unit if the cost is 0). The Redis store uses it too.
  */
 export function judgeLog(
   policy: Policy,
@@ -130,13 +130,14 @@ export function judgeLog(
   const room = limit - used
   const reset = used === 0 ? 0 : newest + window - now
   if (cost > limit) {
-    never(verdict, Math.max(room, 0), reset)
+    never(verdict, Math.max(room, 0), Math.max(used, 0), reset)
     return
   }
   const allowed = cost <= room
   verdict.allowed = allowed
   verdict.remaining = Math.max(allowed ? room - cost : room, 0)
-  verdict.retryAfter = allowed ? 0 : frees + window - now
+  verdict.used = Math.max(allowed ? used + cost : used, 0)
+  verdict.retryAfter = (cost || 1) <= room ? 0 : frees + window - now
   verdict.resetAfter = allowed && cost > 0 ? Math.max(newest, now) + window - now : reset
   verdict.delay = 0
 }
@@ -174,7 +175,7 @@ export const slidingWindowLog: Algorithm = {
     // A log from a clock far ahead counts completely, as if it had been charged now.
     const first = length === 0 ? 0 : firstLive(policy, cells, at, isAhead ? newest : Math.max(newest, now))
     const used = first === length ? 0 : unitsBetween(cells, at, first, length - 1)
-    const excess = cost - (policy.limit - used)
+    const excess = (cost || 1) - (policy.limit - used)
     let frees = now
     if (excess > 0 && cost <= policy.limit && !isAhead) {
       frees = timeOf(cells, at, entryThatFrees(cells, at, first, excess))

@@ -18,7 +18,7 @@ describe("token-bucket", () => {
        100.001   1    no      0          99.999  1999.999
        350       2    yes     0          0       1950
        350       1    no      0          50      1950
-       350       0    yes     0          0       1950
+       350       0    yes     0          50      1950
        350       21   no      0          never   1950
        2299.999  0    yes     19         0       0.001
        2300      0    yes     20         0       0`,
@@ -109,7 +109,7 @@ describe("token-bucket", () => {
        0    20        yes     0          0      2000
        0    burst=30  yes     10         0      2000
        0    11        no      10         100    2000
-       0    burst=5   yes     0          0      500
+       0    burst=5   yes     0          100    500
        0    1         no      0          100    500
        500  5         yes     0          0      500`,
     )
@@ -143,9 +143,9 @@ describe("token-bucket", () => {
       { algorithm: "token-bucket", limit: 10, window: "1s" },
       `at   ask       answer  remaining  retry  reset
        0    10        yes     0          0      1000
-       0    limit=2   yes     0          0      1000
+       0    limit=2   yes     0          500    1000
        0    1         no      0          500    1000
-       0    limit=10  yes     0          0      1000
+       0    limit=10  yes     0          100    1000
        100  1         no      0          80     980`,
     )
   })

@@ -7,6 +7,8 @@
 //   10      refund=1   yes     2          0      0         a refund, then what a peek (cost 0) says
 //   20      limit=5    yes     5          0      0         the limit changes on the live key, then a peek
 //
+// The retry of a peek is the wait until one unit passes.
+//
 // Options are set as `limit=`, `window=`, `burst=`, `maxBurst=`. A seventh column, `delay`, is there when the header
 // names it.
 

@@ -223,7 +223,7 @@ export function compileLimit(
   mistakes.try(() => checkText(options.name, `${place}.name`))
   const policy = mistakes.try(() => compilePolicy(options, place, leases)) as Policy
   mistakes.throwAll()
-  const id = options.name ?? formatDuration(policy.promisedWindow / 1000)
+  const id = options.name ?? formatDuration(policy.windowMs)
   return {
     name: options.name ?? defaultName(policy),
     namespace: `${prefix}:${shapeOf(policy)}:${id}`,

@@ -33,6 +33,8 @@ describe("check", () => {
       allowed: true,
       limit: 100,
       remaining: 20,
+      used: 80,
+      windowMs: 60_000,
       retryAfterMs: 0,
       resetAfterMs: expect.any(Number),
       resetAt: clock.now() + first.resetAfterMs,
@@ -245,6 +247,8 @@ describe("several limits", () => {
       allowed: true,
       limit: 3,
       remaining: 2,
+      used: 1,
+      windowMs: 1_000,
       retryAfterMs: 0,
       resetAfterMs: 3_600_000,
       resetAt: clock.now() + 3_600_000,
@@ -257,6 +261,8 @@ describe("several limits", () => {
           allowed: true,
           limit: 3,
           remaining: 2,
+          used: 1,
+          windowMs: 1_000,
           retryAfterMs: 0,
           resetAfterMs: 333.334,
           resetAt: clock.now() + 333.334,
@@ -266,12 +272,23 @@ describe("several limits", () => {
           allowed: true,
           limit: 5,
           remaining: 4,
+          used: 1,
+          windowMs: 3_600_000,
           retryAfterMs: 0,
           resetAfterMs: 3_600_000,
           resetAt: clock.now() + 3_600_000,
         },
       ],
     })
+  })
+
+  it("peeked at when full, say when a unit passes all of them", async () => {
+    const { clock, limiter } = limiterWith({ limits })
+    for (let i = 0; i < 3; i++) await limiter.check("key")
+    expect(await limiter.peek("key")).toMatchObject({ allowed: true, remaining: 0, retryAfterMs: 333.334 })
+    clock.advance(1_000)
+    await limiter.check("key", { cost: 2 })
+    expect(await limiter.peek("key")).toMatchObject({ used: 5, windowMs: 3_600_000, retryAfterMs: 3_599_000 })
   })
 
   it("name the one that denied, the one with the longest wait when several do", async () => {

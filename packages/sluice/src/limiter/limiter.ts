@@ -112,7 +112,7 @@ class StoreLimiter {
   /** What each limit promises, in order. Middlewares write it into headers. */
   get policies(): readonly LimitPolicy[] {
     return this.#limits.map(({ name, policy }) => {
-      return { name, quota: policy.limit, windowMs: policy.promisedWindow / 1000 }
+      return { name, quota: policy.limit, windowMs: policy.windowMs }
     })
   }
 
@@ -167,7 +167,10 @@ class StoreLimiter {
     return decisionOfOne(only.name, policy, verdict, verdict)
   }
 
-  /** Decides without charging: a check of cost 0. `remaining` is the largest cost that would be allowed. */
+  /**
+   * Decides without charging: a check of cost 0. `remaining` is the largest cost that would be allowed, and `retryAfterMs` says
+   * when one unit is allowed if none is left.
+   */
   peek(key: string, options?: Omit<CheckOptions, "cost">): Promise<Decision> {
     return this.check(key, { ...options, cost: 0 })
   }

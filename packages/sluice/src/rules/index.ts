@@ -38,7 +38,7 @@ export type {
 export type { Explanation, RuleExplanation } from "./engine/explain.js"
 export type { LimitUsage } from "./engine/key-usage.js"
 export type { AnsweredRequest } from "./engine/response-charge.js"
-export type { Mode, Reason, RuleDecision, RuleLimit, RuleOutcome } from "./engine/rule-decision.js"
+export type { Mode, Reason, RuleDecision, RuleOutcome } from "./engine/rule-decision.js"
 export { hashApiKey } from "./identity/api-key.js"
 export type { RuleRequest } from "./identity/rule-request.js"
 export { type EnvoyImport, type EnvoyImportOptions, importEnvoyConfig } from "./import/envoy.js"

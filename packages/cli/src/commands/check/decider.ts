@@ -1,7 +1,7 @@
 // What decides for `check` and `explain`: a service, or this process with the rules of a file.
 
 import { memoryStore } from "sluice"
-import { infinityToJson } from "sluice/internal"
+import { decisionReplacer } from "sluice/internal"
 import { createRuleEngine, parseRuleSet, type RuleEngine } from "sluice/rules"
 import { type Invocation, UsageError } from "../../command.js"
 import { nameOf, readInput } from "../../files.js"
@@ -77,5 +77,5 @@ function localDecider(engine: RuleEngine): Decider {
 
 /** Converts a decision to what the service answers. */
 function toServiceJson(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, infinityToJson))
+  return JSON.parse(JSON.stringify(value, decisionReplacer))
 }

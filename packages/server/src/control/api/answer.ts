@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { pipeline, Readable } from "node:stream"
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from "sluice/http"
-import { infinityToJson } from "sluice/internal"
+import { decisionReplacer } from "sluice/internal"
 import type { Answer } from "./route.js"
 
 /** Security headers of every answer: no sniffing of types, no framing, and no scripts or styles from elsewhere. */
@@ -30,7 +30,7 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, a
   if (answer.content !== undefined) {
     send(response, status, { "content-type": answer.type ?? "text/plain", ...headers }, answer.content)
   } else if (answer.json !== undefined) {
-    const json = JSON.stringify(answer.json, infinityToJson)
+    const json = JSON.stringify(answer.json, decisionReplacer)
     send(response, status, { "content-type": "application/json", ...headers }, json)
   } else send(response, status, headers, undefined)
 }

@@ -69,10 +69,11 @@ const limit = z.object({
   name: z.string(),
   limit: z.number().nullable(),
   remaining: z.number().nullable(),
+  retryAfterMs: z.number().describe("How long until a request of cost 1 is allowed. 0 if it is allowed now."),
   resetAfterMs: z.number().describe("How long until the key has its full limit again."),
   resetAt: z.number(),
   windowMs: z.number(),
-  used: z.number().nullable().describe("Units that count now. They may exceed the limit."),
+  used: z.number().describe("Units that count now. They may exceed the limit."),
   oldestAt: z.number().optional().describe("Sliding log: when the oldest unit that counts was charged."),
   newestAt: z.number().optional().describe("Sliding log: when the newest unit that counts was charged."),
   buckets: z

@@ -32,6 +32,7 @@ describe("GET /keys/:rule/:key", () => {
             name: expect.any(String),
             limit: 2,
             remaining: 1,
+            retryAfterMs: 0,
             resetAfterMs: expect.any(Number),
             resetAt: expect.any(Number),
             windowMs: 60_000,

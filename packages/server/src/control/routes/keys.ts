@@ -97,11 +97,11 @@ function inWholeMs(usage: LimitUsage | undefined): Partial<KeyState["limits"][nu
   const { used, oldestAt, newestAt, buckets } = usage
   return {
     used,
-    ...(oldestAt === undefined ? {} : { oldestAt: Math.floor(oldestAt) }),
-    ...(newestAt === undefined ? {} : { newestAt: Math.floor(newestAt) }),
+    ...(oldestAt === undefined ? {} : { oldestAt: Math.ceil(oldestAt) }),
+    ...(newestAt === undefined ? {} : { newestAt: Math.ceil(newestAt) }),
     ...(buckets === undefined
       ? {}
-      : { buckets: buckets.map((bucket) => ({ ...bucket, startsAt: Math.floor(bucket.startsAt) })) }),
+      : { buckets: buckets.map((bucket) => ({ ...bucket, startsAt: Math.ceil(bucket.startsAt) })) }),
   }
 }
 
@@ -123,9 +123,8 @@ function shown(
   const { reason, allowed, retryAfterMs, degraded, revision } = decision
   const outcome = decision.rules.find((found) => found.rule === rule && found.candidate !== true)
   const limits = (outcome?.limits ?? []).map(
-    ({ name, limit, remaining, resetAfterMs, resetAt, windowMs }) => {
-      const used = limit === Number.POSITIVE_INFINITY ? null : limit - remaining
-      const counted = { name, limit, remaining, resetAfterMs, resetAt, windowMs, used }
+    ({ name, limit, remaining, retryAfterMs, resetAfterMs, resetAt, windowMs, used }) => {
+      const counted = { name, limit, remaining, retryAfterMs, resetAfterMs, resetAt, windowMs, used }
       return { ...counted, ...inWholeMs(usage.find((found) => found.name === name)) }
     },
   )

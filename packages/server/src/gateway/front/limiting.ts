@@ -145,6 +145,8 @@ const UNDECIDED: Omit<RuleDecision, "revision"> = {
   allowed: true,
   limit: Number.POSITIVE_INFINITY,
   remaining: Number.POSITIVE_INFINITY,
+  used: 0,
+  windowMs: 0,
   retryAfterMs: 0,
   resetAfterMs: 0,
   resetAt: 0,

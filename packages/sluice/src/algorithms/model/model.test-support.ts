@@ -29,6 +29,7 @@ export interface Model<State> {
 export interface Answer {
   allowed: boolean
   remaining: number
+  used: number
   retryAfter: number
   resetAfter: number
   delay: number
@@ -49,10 +50,13 @@ export class ModelKey<State> {
     const after = allowed && cost > 0n ? model.add(terms, before, cost, now) : before
     const most = longestWait(terms)
     const idleAt = (state: State, t: bigint) => model.used(terms, model.settle(terms, state, t), t) === 0n
-    const fitsAt = (state: State, t: bigint) => model.fits(terms, model.settle(terms, state, t), cost, t)
+    // A peek asks when one unit passes.
+    const asked = cost === 0n ? 1n : cost
+    const fitsAt = (state: State, t: bigint) => model.fits(terms, model.settle(terms, state, t), asked, t)
     return {
       allowed,
       remaining: Number(largest(terms.capacity, (units) => model.fits(terms, after, units, now))),
+      used: Number(model.used(terms, after, now)),
       retryAfter:
         cost > terms.capacity ? Infinity : Number(smallest(most, (wait) => fitsAt(before, now + wait))),
       resetAfter: Number(smallest(most, (wait) => idleAt(after, now + wait))),

@@ -5,7 +5,7 @@ import { DelayQueue } from "./delay-queue.js"
 
 function held(delayMs: number): Decision {
   const wait = { retryAfterMs: 0, resetAfterMs: 0, resetAt: 0 }
-  return { allowed: true, limit: 10, remaining: 5, ...wait, delayMs }
+  return { allowed: true, limit: 10, remaining: 5, used: 5, windowMs: 1_000, ...wait, delayMs }
 }
 
 it("has a maximum number of places, and frees one when a wait ends", async () => {

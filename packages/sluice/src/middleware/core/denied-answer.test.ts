@@ -6,6 +6,8 @@ const denied: Decision = {
   allowed: false,
   limit: 5,
   remaining: 0,
+  used: 5,
+  windowMs: 60_000,
   retryAfterMs: 1_500,
   resetAfterMs: 60_000,
   resetAt: 1_800_000_000_000,

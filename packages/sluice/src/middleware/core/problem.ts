@@ -39,7 +39,7 @@ export interface Denial {
   readonly retryAfterMs: number
   readonly deniedBy?: string | undefined
   readonly degraded?: string | undefined
-  readonly limits?: readonly { readonly name: string; readonly retryAfterMs: number }[] | undefined
+  readonly limits?: readonly { readonly name: string; readonly allowed: boolean }[] | undefined
 }
 
 export interface DenialOptions {
@@ -55,7 +55,7 @@ export function denialProblem(denial: Denial, options: DenialOptions = {}): Deni
   const { status = 429, rule } = options
   // The store is unavailable and the limit denies in that case: nobody exceeded a quota.
   const unavailable = degraded === "deny"
-  const denying = denial.limits?.filter((limit) => limit.retryAfterMs > 0).map((limit) => limit.name)
+  const denying = denial.limits?.filter((limit) => !limit.allowed).map((limit) => limit.name)
   const single = deniedBy === undefined || deniedBy === "block" ? [] : [deniedBy]
   return {
     type: unavailable ? REDUCED_CAPACITY : QUOTA_EXCEEDED,

@@ -1,12 +1,13 @@
 // Builds the decision of the engine from what the store answered.
 
 import type { Verdict } from "../../algorithms/algorithm.js"
+import type { LimitDecision } from "../../decision.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { Charge, Outcome } from "../../stores/store.js"
 import type { CompiledRule } from "./compile-rule.js"
 import type { Plan, PlanCharges, Step } from "./plan.js"
 import { type PendingCharge, pendingCharge } from "./response-charge.js"
-import type { RuleDecision, RuleLimit, RuleOutcome } from "./rule-decision.js"
+import type { RuleDecision, RuleOutcome } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
 
 const NO_POLICIES: readonly HeaderPolicy[] = []
@@ -38,6 +39,8 @@ export function earlyDecision(
     allowed,
     limit: allowed ? UNLIMITED : 0,
     remaining: allowed ? UNLIMITED : 0,
+    used: 0,
+    windowMs: 0,
     // Waiting changes nothing.
     retryAfterMs: allowed ? 0 : UNLIMITED,
     resetAfterMs: 0,
@@ -74,11 +77,13 @@ export function buildDecision(
     return own
   })
   const limits = rules.length === 1 ? (rules[0] as RuleOutcome).limits : rules.flatMap((own) => own.limits)
-  const { tightest, slowest, last } = extremes(limits)
+  const isPeek = plan.enforced.every(({ cost }) => cost === 0)
+  const { tightest, slowest, last } = extremes(limits, isPeek)
   const shown = allowed ? tightest : slowest
-  const { name, retryAfterMs } = limits[shown] as RuleLimit
-  const { limit, remaining } = limits[tightest] as RuleLimit
-  const { resetAfterMs, resetAt } = limits[last] as RuleLimit
+  const { name } = limits[shown] as LimitDecision
+  const { limit, remaining, used, windowMs } = limits[tightest] as LimitDecision
+  const { retryAfterMs } = limits[slowest] as LimitDecision
+  const { resetAfterMs, resetAt } = limits[last] as LimitDecision
   const step = stepOfLimit(plan.enforced, shown)
   const block = blockOf(blocked, verdicts, count)
   const rule = block === undefined ? step.rule : block.rule
@@ -86,7 +91,9 @@ export function buildDecision(
     allowed,
     limit,
     remaining: block === undefined ? remaining : 0,
-    retryAfterMs: allowed ? 0 : Math.max(retryAfterMs, (block?.verdict.retryAfter ?? 0) / 1000),
+    used,
+    windowMs,
+    retryAfterMs: allowed && !isPeek ? 0 : Math.max(retryAfterMs, (block?.verdict.retryAfter ?? 0) / 1000),
     resetAfterMs,
     resetAt,
     delayMs: allowed ? delayOf(verdicts, count) : 0,
@@ -154,7 +161,7 @@ export function ruleOutcome(
   mode: "enforce" | "shadow",
 ): RuleOutcome {
   let allowed = true
-  const entries = limits.map(({ name, policy, windowMs }, i): RuleLimit => {
+  const entries = limits.map(({ name, policy, windowMs }, i): LimitDecision => {
     const verdict = verdicts[at + i] as Verdict
     allowed &&= verdict.allowed
     return {
@@ -162,10 +169,11 @@ export function ruleOutcome(
       allowed: verdict.allowed,
       limit: policy.promisedCapacity,
       remaining: verdict.remaining,
+      used: verdict.used,
+      windowMs,
       retryAfterMs: verdict.retryAfter / 1000,
       resetAfterMs: verdict.resetAfter / 1000,
       resetAt: (now + verdict.resetAfter) / 1000,
-      windowMs,
     }
   })
   const outcome = { rule: rule.id, mode, allowed, key, tier, limits: entries }
@@ -173,16 +181,23 @@ export function ruleOutcome(
   return { ...outcome, ...(from === "candidate" ? { candidate: true } : {}), descriptor }
 }
 
-/** The indexes of the limit with the least remaining, of the one with the longest wait, and of the one that resets last. */
-function extremes(limits: readonly RuleLimit[]): { tightest: number; slowest: number; last: number } {
+/**
+ * The indexes of the limit with the least remaining, of the one with the longest wait, and of the one that resets last. A rule of
+ * cost 0 beside others of a higher cost delays nothing, so its wait does not count; in a peek, all of them count.
+ */
+function extremes(
+  limits: readonly LimitDecision[],
+  isPeek: boolean,
+): { tightest: number; slowest: number; last: number } {
+  const waitOf = ({ allowed, retryAfterMs }: LimitDecision) => (allowed && !isPeek ? 0 : retryAfterMs)
   let tightest = 0
   let slowest = 0
   let last = 0
   for (let i = 1; i < limits.length; i++) {
-    const { remaining, retryAfterMs, resetAfterMs } = limits[i] as RuleLimit
-    if (remaining < (limits[tightest] as RuleLimit).remaining) tightest = i
-    if (retryAfterMs > (limits[slowest] as RuleLimit).retryAfterMs) slowest = i
-    if (resetAfterMs > (limits[last] as RuleLimit).resetAfterMs) last = i
+    const { remaining, resetAfterMs } = limits[i] as LimitDecision
+    if (remaining < (limits[tightest] as LimitDecision).remaining) tightest = i
+    if (waitOf(limits[i] as LimitDecision) > waitOf(limits[slowest] as LimitDecision)) slowest = i
+    if (resetAfterMs > (limits[last] as LimitDecision).resetAfterMs) last = i
   }
   return { tightest, slowest, last }
 }

@@ -161,7 +161,7 @@ export function compileLimits(
     name,
     policy,
     namespace: new Namespace(namespace, prefix),
-    windowMs: policy.promisedWindow / 1000,
+    windowMs: policy.windowMs,
   }))
 }
 

@@ -1,12 +1,13 @@
 // Explains a decision, rule by rule.
 
+import type { LimitDecision } from "../../decision.js"
 import type { Charge, Outcome } from "../../stores/store.js"
 import type { WhyMatched } from "../identity/descriptor.js"
 import type { Identity } from "../identity/identity.js"
 import { ruleOutcome } from "./build-decision.js"
 import type { Applying, CompiledRule } from "./compile-rule.js"
 import { activeRules, chargesOfStep, type Plan, type Step, stepOf } from "./plan.js"
-import type { Mode, RuleDecision, RuleLimit } from "./rule-decision.js"
+import type { Mode, RuleDecision } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
 
 export interface Explanation {
@@ -42,9 +43,9 @@ export interface RuleExplanation {
   readonly cost?: number
   /** Where its limits come from. */
   readonly limitsFrom?: Applying["from"]
-  readonly limits?: readonly RuleLimit[]
+  readonly limits?: readonly LimitDecision[]
   /** The state of the candidate limits. */
-  readonly candidate?: readonly RuleLimit[]
+  readonly candidate?: readonly LimitDecision[]
 }
 
 interface ExplainContext {
@@ -117,7 +118,7 @@ async function explainRule(
   }
 }
 
-async function stateOf(context: ExplainContext, step: Step): Promise<readonly RuleLimit[]> {
+async function stateOf(context: ExplainContext, step: Step): Promise<readonly LimitDecision[]> {
   if (step.limits.length === 0) return []
   const { verdicts, now } = await context.decide(chargesOfStep(step))
   return ruleOutcome(step, verdicts, 0, now, "enforce").limits

@@ -21,12 +21,6 @@ export type Reason =
   /** The path has no canonical form, so that it is not known which rules it matches. */
   | "bad-path"
 
-/** The decision on one limit of a rule, and its window. */
-export interface RuleLimit extends LimitDecision {
-  /** The window in milliseconds. */
-  readonly windowMs: number
-}
-
 /** What one rule decides about a request. */
 export interface RuleOutcome {
   readonly rule: string
@@ -38,7 +32,7 @@ export interface RuleOutcome {
   readonly allowed: boolean
   readonly key: string
   readonly tier?: string | undefined
-  readonly limits: readonly RuleLimit[]
+  readonly limits: readonly LimitDecision[]
 }
 
 /** The decision of a rule engine. Its numbers are those of the most constraining limit, or Infinity if no limit applies. */

@@ -22,6 +22,7 @@ export function deniedOutcome(charges: readonly Charge[], now: number, retryAfte
     if (verdict.allowed) verdict.retryAfter = retryAfter
     verdict.allowed = false
     verdict.remaining = 0
+    verdict.used = 0
     verdict.resetAfter = retryAfter
     verdict.delay = 0
     return verdict

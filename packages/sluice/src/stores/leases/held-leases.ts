@@ -69,6 +69,7 @@ export class HeldLeases {
       this.#pay(list, head, left, cost, now)
       this.#allow(head, now, verdict)
     }
+    verdict.used = (list.policies[0] as Policy).capacity - verdict.remaining
     verdict.now = this.#storeTime(head, now)
     return verdict
   }
@@ -228,10 +229,11 @@ export class HeldLeases {
 
   #outcome(head: number, charges: readonly Charge[], now: number, allowed: boolean): Outcome {
     let row = head
-    const verdicts = charges.map(() => {
+    const verdicts = charges.map(({ policy }) => {
       const verdict = newVerdict()
       if (allowed) this.#allow(row, now, verdict)
       else this.#deny(row, now, verdict)
+      verdict.used = policy.capacity - verdict.remaining
       row = this.table.next(row)
       return verdict
     })

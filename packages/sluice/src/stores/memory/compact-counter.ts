@@ -97,12 +97,14 @@ export const compactCounter: Algorithm = {
       cells[at + COUNTS] = counts + cost
       verdict.allowed = true
       verdict.remaining = (room - cost) | 0
+      verdict.used = (policy.limit - room + cost) | 0
       verdict.retryAfter = 0
       verdict.resetAfter = gone - Math.ceil(size / (current + cost))
       return
     }
     verdict.allowed = false
     verdict.remaining = room > 0 ? room | 0 : 0
+    verdict.used = (policy.limit - room) | 0
     // The newest bucket alone exceeds the limit: the wait lasts until it is the previous one and has lost weight.
     if (current > fits) {
       verdict.retryAfter = gone - mulDivCeil(fits + 1, size, current)

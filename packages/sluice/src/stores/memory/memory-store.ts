@@ -305,7 +305,7 @@ export class MemoryStore implements SyncStore {
 
   #refuse(verdict: Verdict): Degraded {
     if (this.#onFull === "deny") {
-      never(verdict, 0, 0)
+      never(verdict, 0, 0, 0)
       verdict.retryAfter = RETRY_WHEN_FULL
     }
     return this.#onFull

@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "90aaba37335a6e0685d31f7601be9d499bb72c66"
+export const SCRIPT_DIGEST = "b45277b52c808f805d7930fd678997a12efbe2e0"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -344,6 +344,7 @@ local function sliding_window_log()
   end
   local function summary(policy, key, log, cost, now)
     local frees = 0
+    cost = max(cost, 1)
     if cost <= policy.limit and not fits(policy, log, cost) then frees = frees_at(policy, key, log, cost, now) end
     return { log.used, log.newest, frees }
   end

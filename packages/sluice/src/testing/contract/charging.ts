@@ -10,16 +10,31 @@ export function charging(test: DefineTest): void {
       const counter = new Counter(store, limit)
       await counter.check(second(5), CAPACITY - 2)
       const denied = await counter.check(second(6), 3)
-      expectFields(denied, { allowed: false, remaining: 2, delay: 0 }, "a cost of 3 where 2 are left")
+      expectFields(
+        denied,
+        { allowed: false, remaining: 2, used: 8, delay: 0 },
+        "a cost of 3 where 2 are left",
+      )
       for (let i = 0; i < 20; i++) {
         expectSame(await counter.check(second(6), 3), denied, `denial ${i + 2} at the same time`)
       }
-      expectFields(await counter.check(second(6), 2), { allowed: true, remaining: 0 }, "a cost of the 2 left")
+      expectFields(
+        await counter.check(second(6), 2),
+        { allowed: true, remaining: 0, used: CAPACITY },
+        "a cost of the 2 left",
+      )
     })
 
     test(`${title}: a cost of 0 charges nothing`, async (store) => {
       const counter = new Counter(store, limit)
-      const untouched = { allowed: true, remaining: CAPACITY, retryAfter: 0, resetAfter: 0, delay: 0 }
+      const untouched = {
+        allowed: true,
+        remaining: CAPACITY,
+        used: 0,
+        retryAfter: 0,
+        resetAfter: 0,
+        delay: 0,
+      }
       for (const at of [0, 7, 14]) expectSame(await counter.peek(second(at)), untouched, `a look at ${at} s`)
       // If the check of cost 0 had written anything, the first charge would differ from one on a new key.
       const first = await counter.check(second(21), 4)
@@ -69,12 +84,35 @@ export function charging(test: DefineTest): void {
       }
     })
 
+    test(`${title}: a peek of a full key says when one unit passes`, async (store) => {
+      const counter = new Counter(store, limit)
+      await counter.check(second(3), 4)
+      const { remaining } = await counter.peek(second(17.123456))
+      await counter.check(second(17.123456), remaining)
+      const at = second(18)
+      const last = (await counter.peek(at)).remaining
+      if (last > 0) await counter.check(at, last)
+      const { retryAfter, ...full } = await counter.peek(at)
+      expectFields(full, { allowed: true, remaining: 0, used: CAPACITY }, "a peek of the full key")
+      expectTrue(retryAfter > 0 && retryAfter <= maxWait(limit), `a sensible wait, not ${retryAfter} µs`)
+      expectFields(await counter.peek(at + retryAfter - 1), { remaining: 0, retryAfter: 1 }, "one µs early")
+      expectFields(await counter.check(at + retryAfter - 1), { allowed: false }, "a check one µs early")
+      expectFields(await counter.check(at + retryAfter), { allowed: true }, "a check in time")
+    })
+
     test(`${title}: as new after resetAfter`, async (store) => {
       const counter = new Counter(store, limit)
       const { resetAfter } = await counter.check(second(3), 7)
       const { resetAfter: early } = await counter.peek(second(3) + resetAfter - 1)
       expectSame(early, 1, "one microsecond before")
-      const untouched = { allowed: true, remaining: CAPACITY, retryAfter: 0, resetAfter: 0, delay: 0 }
+      const untouched = {
+        allowed: true,
+        remaining: CAPACITY,
+        used: 0,
+        retryAfter: 0,
+        resetAfter: 0,
+        delay: 0,
+      }
       expectSame(await counter.peek(second(3) + resetAfter), untouched, "at resetAfter")
     })
 

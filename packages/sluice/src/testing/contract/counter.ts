@@ -6,7 +6,7 @@ import { type Charge, Namespace, type Store } from "../../stores/store.js"
 export type DefineTest = (name: string, body: (store: Store) => Promise<void>) => void
 
 /** The fields of a verdict that callers see. */
-export type Answer = Pick<Verdict, "allowed" | "remaining" | "retryAfter" | "resetAfter" | "delay">
+export type Answer = Pick<Verdict, "allowed" | "remaining" | "used" | "retryAfter" | "resetAfter" | "delay">
 
 /**
  * The time at which tests begin: a multiple of every window used here. Every call passes its time, so the clock of the store
@@ -58,6 +58,6 @@ export class Counter {
 
 /** Copies what callers see of a verdict. A copy, because some stores reuse their verdicts. */
 export function answer(verdict: Verdict): Answer {
-  const { allowed, remaining, retryAfter, resetAfter, delay } = verdict
-  return { allowed, remaining, retryAfter, resetAfter, delay }
+  const { allowed, remaining, used, retryAfter, resetAfter, delay } = verdict
+  return { allowed, remaining, used, retryAfter, resetAfter, delay }
 }

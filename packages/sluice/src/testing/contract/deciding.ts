@@ -50,7 +50,7 @@ export function deciding(test: DefineTest): void {
       const told = await decide(store, counter, second(7), 4)
       expectSame(
         told,
-        { allowed: true, remaining: CAPACITY, retryAfter: 0, resetAfter: 0, delay: 0 },
+        { allowed: true, remaining: CAPACITY, used: 0, retryAfter: 0, resetAfter: 0, delay: 0 },
         "untouched",
       )
       expectSame(

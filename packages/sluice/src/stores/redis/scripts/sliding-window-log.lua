@@ -83,9 +83,11 @@ local function sliding_window_log()
     return entry_at(key, low).time
   end
 
-  -- What the reply says of a log: units in the window, time of the newest, and when enough have left for this cost.
+  -- What the reply says of a log: units in the window, time of the newest, and when enough have left for this cost, or for
+  -- one unit when the cost is 0.
   local function summary(policy, key, log, cost, now)
     local frees = 0
+    cost = max(cost, 1)
     if cost <= policy.limit and not fits(policy, log, cost) then frees = frees_at(policy, key, log, cost, now) end
     return { log.used, log.newest, frees }
   end
