@@ -17,7 +17,6 @@ const everyTest = [
 
 /** Tests that assert how long a call takes, by the clock. Each has the machine to itself, after all others. */
 const timedTests = [
-  "packages/sluice/src/stores/memory/pauses.test.ts",
   "packages/sluice/src/request/path.test.ts",
   "packages/sluice/src/rules/match/matcher-stress.test.ts",
 ]
@@ -33,10 +32,11 @@ const deadlineTests = [
 ]
 
 /**
- * Tests that assert that nothing blocks the event loop, by the processor time of their thread. They run beside others, but in
- * a process of their own: collecting the garbage of other tests would count.
+ * Tests that assert that nothing blocks the event loop, by the processor time of their thread or by the best of several
+ * attempts. They run beside others, but in a process of their own: collecting the garbage of other tests would count.
  */
 const stallTests = [
+  "packages/sluice/src/stores/memory/pauses.test.ts",
   "packages/server/src/control/worst-bodies.test.ts",
   "packages/server/src/check-api/worst-bodies.test.ts",
   "test/rules/save-stalls.test.ts",
@@ -50,6 +50,13 @@ const isolatedTests = ["test/support/**/*.test.ts", "packages/sluice/src/clock.t
  * lists the slowest files.
  */
 const longTests = [
+  "test/deploy/fail-over",
+  "test/service/malformed",
+  "test/gateway/slow-clients",
+  "test/chaos/cluster",
+  "test/chaos/sentinel",
+  "test/fuzz/fuzz",
+  "test/chaos/fleet-twice",
   "test/service/budget",
   "packages/server/src/main",
   "test/service/run",
@@ -58,6 +65,7 @@ const longTests = [
   "test/rules/save-stalls",
   "packages/server/src/service/workers/workers",
   "packages/server/src/control/routes/replay",
+  "packages/sluice/src/stores/memory/",
   "test/packaging/",
   "test/differential/",
   "test/gateway/",
@@ -67,7 +75,6 @@ const longTests = [
   "test/fuzz/",
   "test/chaos/",
   "packages/cli/src/",
-  "packages/sluice/src/stores/memory/",
 ]
 
 /** Starts long tests first, and of the others those that took long the last time, or else have large files. */
@@ -124,7 +131,7 @@ export default defineConfig({
         },
       },
       retried("stalls", stallTests, { isolate: true, maxWorkers: WORKERS, groupOrder: 0 }),
-      retried("deadlines", deadlineTests, { maxWorkers: availableParallelism() + 1, groupOrder: 1 }),
+      retried("deadlines", deadlineTests, { maxWorkers: availableParallelism() + 3, groupOrder: 1 }),
       retried("timed", timedTests, { maxWorkers: 1, groupOrder: 2 }),
     ],
   },

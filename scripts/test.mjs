@@ -2,8 +2,8 @@
 // each other step. `npm test -- path` runs only the test files whose path contains `path`. A tool that cannot be installed
 // counts as one failure, and the test files that need it do not run.
 
-import { fork, spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync } from "node:fs"
+import { fork, spawn, spawnSync } from "node:child_process"
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { install } from "./bootstrap.mjs"
@@ -25,12 +25,14 @@ let notRun = []
 let slowest = []
 /** Settles when the tools are found or downloaded. @type {Promise<{ said: string[], prepared: import("./tools/prepare.mjs").Prepared }>} */
 let preparing
+/** Settles when lint has ended. @type {Promise<{ status: number | null, signal: string | null, printed: string }>} */
+let linting
 
-/** @type {[name: string, run: () => boolean | Count | Promise<Count>][]} */
+/** @type {[name: string, run: () => boolean | Count | Promise<boolean | Count>][]} */
 const steps = [
   ["install", installAll],
-  ["lint", lint],
   ["build and types", buildAll],
+  ["lint", lint],
   ["generated files", () => run(process.execPath, ["scripts/generate.mjs", "--check"]) === 0],
   ["tools", getTools],
   ["tests", runVitest],
@@ -71,9 +73,14 @@ async function attempt(step) {
   }
 }
 
-/** Installs the dependencies, and starts to download the tools: that mostly waits for the network, while the next steps compute. */
+/**
+ * Installs the dependencies, and starts two things that go on while the next step builds: lint, because the build does not
+ * keep two cores busy, and the download of the tools, which mostly waits for the network.
+ */
 function installAll() {
   install()
+  linting = startLint()
+  linting.catch(() => {})
   const child = fork(join(root, "scripts", "tools", "prepare.mjs"), selection)
   preparing = new Promise((resolve, reject) => {
     child.once("message", resolve)
@@ -92,9 +99,31 @@ function buildAll() {
   return isBuilt
 }
 
-function lint() {
-  const colours = process.stdout.isTTY ? [] : ["--colors=off"]
-  return node("@biomejs/biome/bin/biome", ["ci", "--error-on-warnings", ...colours]) === 0
+/** Writes to a file, because the build blocks this process, and nobody would read a pipe. */
+function startLint() {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-lint-"))
+  const output = join(folder, "output")
+  const file = openSync(output, "w")
+  const biome = join(root, "node_modules", "@biomejs", "biome", "bin", "biome")
+  // Biome prints a number of diagnostics only. Remarks that are no failure must not take the place of those that are.
+  const limits = ["--diagnostic-level=warn", "--max-diagnostics=200"]
+  const colours = process.stdout.isTTY ? "--colors=force" : "--colors=off"
+  const args = [biome, "ci", "--error-on-warnings", ...limits, colours]
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", file, file] })
+  closeSync(file)
+  return new Promise((resolve, reject) => {
+    child.once("error", reject)
+    child.once("close", (status, signal) =>
+      resolve({ status, signal, printed: readFileSync(output, "utf8") }),
+    )
+  }).finally(() => rmSync(folder, { recursive: true, force: true }))
+}
+
+async function lint() {
+  const { status, signal, printed } = await linting
+  process.stdout.write(printed)
+  if (status !== 0) console.error(`lint ended with ${signal ?? `status ${status}`}`)
+  return status === 0
 }
 
 /** @returns {Promise<Count>} */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { build } from "../support/build.js"
-import { root } from "./packed.js"
+import { root, unpack } from "./packed.js"
 
 let folder: string
 
@@ -13,16 +13,7 @@ beforeAll(() => {
   const cache = join(root, "node_modules", ".cache")
   mkdirSync(cache, { recursive: true })
   folder = mkdtempSync(join(cache, "packed-"))
-  const args = ["pack", "--json", "--workspaces", `--pack-destination=${folder}`]
-  const packed = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8" })) as {
-    name: string
-    filename: string
-  }[]
-  for (const { name, filename } of packed) {
-    const unpacked = join(folder, "node_modules", name)
-    mkdirSync(unpacked, { recursive: true })
-    execFileSync("tar", ["-xzf", join(folder, filename), "-C", unpacked, "--strip-components=1"])
-  }
+  for (const name of ["sluice", "@sluice/server", "@sluice/dashboard", "@sluice/cli"]) unpack(name, folder)
 }, 120_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { build } from "../support/build.js"
+import { root, tarballOf } from "./tarballs.js"
 
-export const root = fileURLToPath(new URL("../../", import.meta.url))
+export { root } from "./tarballs.js"
 
 /** The package as npm would publish it: built, packed, and unpacked where a project in `folder` finds it. */
 export interface Packed {
@@ -18,14 +18,17 @@ export interface Packed {
 export function packSluice(): Packed {
   build("packages/sluice")
   const folder = mkdtempSync(join(tmpdir(), "sluice-packed-"))
-  execFileSync("npm", ["pack", "--silent", "--workspace=sluice", `--pack-destination=${folder}`], {
-    cwd: root,
-  })
-  const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz"))!)
-  const unpacked = join(folder, "node_modules", "sluice")
-  mkdirSync(unpacked, { recursive: true })
-  execFileSync("tar", ["-xzf", tarball, "-C", unpacked, "--strip-components=1"])
+  const tarball = tarballOf("sluice")
+  const unpacked = unpack("sluice", folder)
   return { folder, tarball, unpacked, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** Unpacks one of the packages where a project in `folder` finds it, and returns its folder. */
+export function unpack(name: string, folder: string): string {
+  const unpacked = join(folder, "node_modules", name)
+  mkdirSync(unpacked, { recursive: true })
+  execFileSync("tar", ["-xzf", tarballOf(name), "-C", unpacked, "--strip-components=1"])
+  return unpacked
 }
 
 /** Runs an installed tool; when it fails, the error carries what it printed. */

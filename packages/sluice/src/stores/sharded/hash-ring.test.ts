@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { HashRing, type RingNode, ringHash } from "./hash-ring.js"
 
-const KEYS = 100_000
+const KEYS = 30_000
 
 const nodeNames: Record<string, (i: number) => string> = {
   "hosts and ports": (i) => `10.0.0.${i}:6379`,
