@@ -102,8 +102,8 @@ async function measure(name, plan, cores) {
  */
 function sizeOf(name, isQuick) {
   if (isQuick) return { generations: 1, rounds: name === "check" ? 6 : 2, ms: 700, warmUps: 1 }
-  if (name === "forward") return { generations: 3, rounds: 3, ms: 1_500, warmUps: MOST_WARM_UPS }
-  return { generations: name === "check" ? 12 : 8, rounds: 3, ms: 700, warmUps: MOST_WARM_UPS }
+  if (name === "forward") return { generations: 3, rounds: 3, ms: 1_500, warmUps: MAX_WARM_UPS }
+  return { generations: name === "check" ? 12 : 8, rounds: 3, ms: 700, warmUps: MAX_WARM_UPS }
 }
 
 /**
@@ -157,7 +157,7 @@ async function start(name, cores, backend) {
 
 /** The engine has compiled all there is to compile by then: a busy machine takes longer to get there. */
 const WARM = 50_000
-const MOST_WARM_UPS = 10
+const MAX_WARM_UPS = 10
 
 /**
  * Compiled code and filled caches, before the clock starts.

@@ -102,7 +102,7 @@ async function measure(name, plan, cores) {
 
 /** The engine has compiled all there is to compile by then: a busy machine takes longer to get there. */
 const WARM = 50_000
-const MOST_WARM_UPS = 10
+const MAX_WARM_UPS = 10
 
 /**
  * Compiled code and filled caches, before the clock starts.
@@ -111,7 +111,7 @@ const MOST_WARM_UPS = 10
  */
 async function warmUp(server, ms) {
   let answered = 0
-  for (let i = 0; i < MOST_WARM_UPS && answered < WARM; i++) answered += (await server.load(ms)).answered
+  for (let i = 0; i < MAX_WARM_UPS && answered < WARM; i++) answered += (await server.load(ms)).answered
 }
 
 /**

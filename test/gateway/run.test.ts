@@ -196,7 +196,7 @@ describe("a reload", () => {
     configOf({ upstream: ["nowhere"] })
     await reload()
     expect(logged().find(({ code }) => code === "CONFIG_INVALID")).toMatchObject({
-      msg: "reload failed; the settings and rules in force stay",
+      msg: "reload failed; keeping the current settings and rules",
       error: expect.stringContaining("gateway.upstream[0] must be an address"),
     })
     expect(await (await fetch(url)).text()).toBe("from the backend")

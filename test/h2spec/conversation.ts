@@ -64,7 +64,7 @@ export function readConversations(): Conversation[] {
 
 /** Units that come again at least this often are counted; h2spec fills with one letter, which Huffman makes seven bits of. */
 const LEAST_TIMES = 8
-const LONGEST_UNIT = 7
+const MAX_UNIT = 7
 
 function formatBytes(bytes: Buffer): string {
   let text = ""
@@ -79,7 +79,7 @@ function formatBytes(bytes: Buffer): string {
 
 function repeatedAt(bytes: Buffer, at: number): { unit: number; times: number } {
   let best = { unit: 1, times: 1 }
-  for (let unit = 1; unit <= LONGEST_UNIT; unit++) {
+  for (let unit = 1; unit <= MAX_UNIT; unit++) {
     const first = bytes.subarray(at, at + unit)
     let times = 1
     while (bytes.subarray(at + times * unit, at + (times + 1) * unit).equals(first)) times++

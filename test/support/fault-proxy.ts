@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
-import { type Flow, Lane } from "./fault-lane.js"
+import { FaultyDirection, type Flow } from "./fault-direction.js"
 import { LOOPBACK, reservePort } from "./ports.js"
 
 export interface FaultProxyOptions {
@@ -23,8 +23,8 @@ export interface FaultProxyStats {
 interface Pair {
   readonly client: Socket
   readonly target: Socket | undefined
-  readonly requests: Lane | undefined
-  readonly replies: Lane | undefined
+  readonly requests: FaultyDirection | undefined
+  readonly replies: FaultyDirection | undefined
 }
 
 const PASS: Flow = { kind: "pass" }
@@ -189,14 +189,14 @@ export class FaultProxy {
   #join(client: Socket): Pair {
     const target = connect({ ...this.#targetAddress, allowHalfOpen: true, noDelay: true })
     const cut = (how: "close" | "reset"): void => this.#drop(pair, how)
-    const requests = new Lane(client, target, this.#requestFlow, {
+    const requests = new FaultyDirection(client, target, this.#requestFlow, {
       random: this.#random,
       cut,
       forwarded: (bytes) => {
         this.stats.requestBytesForwarded += bytes
       },
     })
-    const replies = new Lane(target, client, this.#replyFlow, {
+    const replies = new FaultyDirection(target, client, this.#replyFlow, {
       random: this.#random,
       cut,
       forwarded: (bytes) => {

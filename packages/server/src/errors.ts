@@ -30,7 +30,7 @@ export const serverErrorCodes = {
   LOG_FORMAT_INVALID: "The description of a log format cannot be read, or does not fit the log.",
   RULES_BUSY: "Too many rule sets already wait to be checked.",
   REPLAY_BUSY: "Another replay is already running.",
-  REPLAY_TOO_MUCH: "The replay took more time or memory than it may.",
+  REPLAY_TOO_MUCH: "The replay exceeded its limit of time or memory.",
   LOG_IO: "The access log could not be read, or not to its end.",
 } as const
 

@@ -23,7 +23,7 @@ export function messageOf(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return "something without a text was thrown"
+    return "a value without a message was thrown"
   }
 }
 

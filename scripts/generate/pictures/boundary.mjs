@@ -17,14 +17,14 @@ const totals = { top: 280, bottom: 404, most: 240 }
  * @returns {string} the SVG
  */
 export function boundaryPicture(title, choice) {
-  const passages = run(choice, boundaryTraffic())
+  const outcomes = run(choice, boundaryTraffic())
   const held = choice.overflow === "queue"
-  const arrives = passages.map((passage) => passage.at)
-  const admitted = passages.filter((passage) => passage.allowed)
-  const passes = passTimes(passages)
+  const arrives = outcomes.map((outcome) => outcome.at)
+  const admitted = outcomes.filter((outcome) => outcome.allowed)
+  const passes = passTimes(outcomes)
   const worst = worstWindow(passes)
   const verb = held ? "leave" : "pass"
-  const longest = Math.max(...admitted.map((passage) => passage.leavesAt - passage.at)) / 1000
+  const longest = Math.max(...admitted.map((outcome) => outcome.leavesAt - outcome.at)) / 1000
   const summary =
     `${LIMIT} per 60 s · ${arrives.length} requests arrive, ${admitted.length} are admitted` +
     (held ? ` and held for up to ${longest.toFixed(1)} s` : "")

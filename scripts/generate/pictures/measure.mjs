@@ -6,7 +6,7 @@ import { LIMIT, WINDOW_MS } from "./traffic.mjs"
 
 /**
  * @typedef {Partial<import("sluice").LimitOptions>} Choice an algorithm and its options
- * @typedef {{ at: number, allowed: boolean, leavesAt: number }} Passage the outcome of one request
+ * @typedef {{ at: number, allowed: boolean, leavesAt: number }} Outcome the outcome of one request
  */
 
 /**
@@ -35,7 +35,7 @@ export const comparedAlgorithms = [
  *
  * @param {Choice} choice
  * @param {readonly number[]} times
- * @returns {Passage[]}
+ * @returns {Outcome[]}
  */
 export function run(choice, times) {
   const clock = new ManualClock(times[0])
@@ -90,15 +90,15 @@ export function staircase(times, from, to) {
 /**
  * Compares every decision with an exact log of the requests that the limiter admitted before.
  *
- * @param {readonly Passage[]} passages
+ * @param {readonly Outcome[]} outcomes
  */
-export function judge(passages) {
+export function judge(outcomes) {
   /** @type {number[]} */
   const admitted = []
   let first = 0
   let wronglyDenied = 0
   let wronglyAdmitted = 0
-  for (const { at, allowed } of passages) {
+  for (const { at, allowed } of outcomes) {
     while (first < admitted.length && at - admitted[first] >= WINDOW_MS) first++
     const fits = admitted.length - first < LIMIT
     if (allowed && !fits) wronglyAdmitted++
@@ -108,10 +108,10 @@ export function judge(passages) {
   return { admitted: admitted.length, wronglyDenied, wronglyAdmitted }
 }
 
-/** The times at which admitted requests leave the limiter, sorted. @param {readonly Passage[]} passages */
-export function passTimes(passages) {
-  const admitted = passages.filter((passage) => passage.allowed)
-  return admitted.map((passage) => passage.leavesAt).sort((a, b) => a - b)
+/** The times at which admitted requests leave the limiter, sorted. @param {readonly Outcome[]} outcomes */
+export function passTimes(outcomes) {
+  const admitted = outcomes.filter((outcome) => outcome.allowed)
+  return admitted.map((outcome) => outcome.leavesAt).sort((a, b) => a - b)
 }
 
 /** The largest number of `times` within any 60 s, and when it is reached first. @param {readonly number[]} times */

@@ -109,7 +109,7 @@ function agreed(headers: IncomingHttpHeaders, name: string, other: string): stri
   if (value !== undefined && otherValue !== undefined && value !== otherValue) {
     throw new SluiceError("FORWARDED_INVALID", {
       place: name,
-      expected: `must say the same as ${other}: a proxy sets one of them, and clears the other`,
+      expected: `must equal ${other}: the proxy must set one of them and remove the other`,
     })
   }
   return value ?? otherValue
@@ -121,7 +121,7 @@ function once(headers: IncomingHttpHeaders, name: string): string | undefined {
   if (value?.includes(", ") !== true) return value
   throw new SluiceError("FORWARDED_INVALID", {
     place: name,
-    expected: "must be there once: a proxy sets it, and clears what the client has sent",
+    expected: "must occur once: the proxy must replace what the client sent",
   })
 }
 
@@ -132,14 +132,14 @@ function joined(value: string | string[] | undefined): string | undefined {
 function pathMissing(): never {
   throw new SluiceError("FORWARDED_INVALID", {
     place: "x-forwarded-uri",
-    expected: "must be the path of the request that is asked about; nginx may call it x-original-uri",
+    expected: "must be the path of the client's request; nginx examples call this header x-original-uri",
   })
 }
 
 function untrusted(peer: string | undefined): SluiceError {
   return new SluiceError("PROXY_UNTRUSTED", {
     place: "identity.trustedProxies",
-    expected: "must name whoever asks, or what it says of others is not believed",
+    expected: "must contain the address of the proxy, so that the service accepts its headers",
     found: peer,
   })
 }

@@ -8,7 +8,7 @@ import { type JsonRoute, noParameters } from "./route.js"
 
 /**
  * `POST /v1/check/batch`: answers many questions in their order. Each is all-or-nothing by itself. A mistake in one is a
- * problem in its place, and the others are decided all the same.
+ * problem in its place, and the others are decided nevertheless.
  */
 export function batchRoute(core: Core, maxChecks: number): JsonRoute {
   return (query, body) => {
@@ -32,7 +32,7 @@ function readChecks(body: Record<string, unknown>, maxChecks: number): readonly 
   if (other !== undefined) {
     throw new SluiceError("BODY_UNKNOWN_FIELD", {
       place: "body",
-      expected: "has no field but checks",
+      expected: "may only have the field checks",
       found: other,
     })
   }

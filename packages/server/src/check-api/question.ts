@@ -122,7 +122,7 @@ function checkKeyQuestion(body: Body, place: string): void {
     if (body[name] === undefined) {
       throw new SluiceError("BODY_FIELD_INVALID", {
         place: placeOf(place, name),
-        expected: "is required: a rule and a key are asked about together",
+        expected: "is required: rule and key must be given together",
       })
     }
   }
@@ -130,7 +130,7 @@ function checkKeyQuestion(body: Body, place: string): void {
     if (!fields.includes(name)) {
       throw new SluiceError("BODY_FIELD_INVALID", {
         place: placeOf(place, name),
-        expected: `does not go with a rule and a key, which take ${fields.slice(2).join(", ")}`,
+        expected: `cannot be combined with rule and key; these allow only ${fields.slice(2).join(", ")}`,
       })
     }
   }
@@ -158,7 +158,7 @@ function number(value: unknown, place: string): unknown {
 
 /** Headers by lower-case name. The object has no prototype, because a name may be anything. */
 function headers(value: unknown, place: string): Readonly<Record<string, string | readonly string[]>> {
-  if (!isObject(value)) throw invalid(place, "must be an object of names and texts", value)
+  if (!isObject(value)) throw invalid(place, "must be an object of names and strings", value)
   const lower: Record<string, string | readonly string[]> = Object.create(null)
   let several: Map<string, string[]> | undefined
   let count = 0
@@ -166,7 +166,7 @@ function headers(value: unknown, place: string): Readonly<Record<string, string 
     if (++count > MAX_HEADERS) throw invalid(place, `may have ${MAX_HEADERS} names at most`, value)
     const given = value[name]
     if (!isHeaderValue(given))
-      throw invalid(`${place}[${shown(name)}]`, "must be text or a list of texts", given)
+      throw invalid(`${place}[${shown(name)}]`, "must be a string or a list of strings", given)
     const key = name.toLowerCase()
     const before = lower[key]
     if (before === undefined) lower[key] = given

@@ -109,7 +109,7 @@ tls: { cert: 1 }`),
       "4 gateway.upstreams.a.balnce does not exist; did you mean balance?",
       "5 gateway.upstreams.b.targets must be a list of at least 1, got a list",
       "7 gateway.routes[0].pth does not exist; did you mean path?",
-      "8 gateway.tls.cert must be a text, got 1",
+      "8 gateway.tls.cert must be a string, got 1",
     ])
     expect(
       mistakes(`upstreams:

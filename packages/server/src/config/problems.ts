@@ -77,7 +77,7 @@ function expectation(issue: Issue): string {
 }
 
 const NAMES: Readonly<Record<string, string>> = {
-  string: "a text",
+  string: "a string",
   array: "a list",
   object: "a map",
   record: "a map",
@@ -87,7 +87,7 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 function lengthOf(words: string, count: number | bigint): string {
-  return Number(count) === 1 ? "a text that is not empty" : `a text of ${words} ${count} characters`
+  return Number(count) === 1 ? "a string that is not empty" : `a string of ${words} ${count} characters`
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -230,7 +230,7 @@ describe("a mistake", () => {
       argv,
       env: { SLUICE_CONTROL__TOKENS: '[{"name":"a","role":"admin","token":"hunter2"}]' },
     }).join("\n")
-    expect(text).toContain("control.tokens[0].token must be a text of at least 16 characters")
+    expect(text).toContain("control.tokens[0].token must be a string of at least 16 characters")
     expect(text).not.toContain("hunter2")
   })
 

@@ -30,7 +30,7 @@ export class TestWatch {
     return () => void this.listeners.delete(listener)
   }
 
-  tell(event: { readonly type: string; readonly [field: string]: unknown }): void {
+  notify(event: { readonly type: string; readonly [field: string]: unknown }): void {
     for (const listener of this.listeners) listener(event)
   }
 }

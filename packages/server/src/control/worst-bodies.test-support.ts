@@ -6,12 +6,12 @@ export interface WorstBody {
   readonly text: string
 }
 
-const MOST = 262_144
+const MAX_BYTES = 262_144
 
 /** As many copies as a body has room for, made by number, between a start and an end. */
 function filled(start: string, piece: (i: number) => string, end = ""): string {
   const parts = [start]
-  let room = MOST - start.length - end.length
+  let room = MAX_BYTES - start.length - end.length
   for (let i = 0; ; i++) {
     const next = piece(i)
     room -= next.length
@@ -36,7 +36,7 @@ export function worstSets(): WorstBody[] {
   return [
     yaml("2 KB of aliases", aliasBomb(2_048)),
     yaml("8 KB of aliases", aliasBomb(8_192)),
-    yaml("aliases to the limit", aliasBomb(MOST)),
+    yaml("aliases to the limit", aliasBomb(MAX_BYTES)),
     yaml(
       "aliases of aliases",
       filled("a0: &a0 [1]\n", (i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join()}]\n`),
@@ -329,7 +329,7 @@ function spelling(i: number): string {
 }
 
 function longName(): string {
-  const name = "n".repeat(MOST / 2)
+  const name = "n".repeat(MAX_BYTES / 2)
   return filled(`{"version":1,"rules":[],"tiers":{"${name}":[`, () => "1,", "1]}}")
 }
 

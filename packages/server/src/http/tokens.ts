@@ -20,7 +20,7 @@ interface Known<Spec> {
 }
 
 /** Shorter ones can be guessed. */
-const SHORTEST = 16
+const MIN_LENGTH = 16
 
 /** A new token: 256 random bits. */
 export function newToken(): string {
@@ -67,11 +67,11 @@ function digestOf(token: string): Buffer {
 
 function readDigest({ token, hash }: Pick<TokenSpec, "token" | "hash">, place: string): Buffer {
   if (token !== undefined) {
-    if (token.length >= SHORTEST) return digestOf(token)
+    if (token.length >= MIN_LENGTH) return digestOf(token)
     // The error shows neither: each is a secret, or meant to be one.
     throw new SluiceError("TOKEN_INVALID", {
       place: `${place}.token`,
-      expected: `must have at least ${SHORTEST} characters; openssl rand -hex 32 makes a good one`,
+      expected: `must have at least ${MIN_LENGTH} characters; openssl rand -hex 32 makes a good one`,
     })
   }
   const digits = /^(?:sha256:)?([0-9a-f]{64})$/i.exec(hash ?? "")?.[1]

@@ -1,4 +1,4 @@
-// The body of a message, from the bytes of its connection, however they are cut.
+// Reads the body of a message from the bytes of its connection, in whatever pieces they arrive.
 
 import { HeadReader, InvalidMessage, readFields } from "./fields.js"
 
@@ -25,7 +25,7 @@ type State =
   | "over"
 
 const MAX_TRAILER_BYTES = 65_536
-/** Of a chunk's size and extensions. */
+/** The longest line with a chunk's size and extensions. */
 const MAX_CHUNK_LINE_BYTES = 4_096
 /** 12 hexadecimal digits are below 2^53. */
 const MAX_SIZE_DIGITS = 12
@@ -44,7 +44,7 @@ export class BodyReader {
   readonly #sink: BodySink
   readonly #trailer = new HeadReader(MAX_TRAILER_BYTES)
   #state: State = "over"
-  /** Bytes still to come of the body, or of the chunk. */
+  /** The bytes that are missing of the body, or of the chunk. */
   #left = 0
   #digits = 0
   #lineBytes = 0
@@ -57,7 +57,7 @@ export class BodyReader {
     return this.#state === "over"
   }
 
-  /** Starts a body. One that is empty by its framing is over at once, and the sink is not told. */
+  /** Starts a body. A body that is empty by its framing has ended at once, without a call of the sink. */
   begin(framing: Framing): void {
     this.#trailer.reset()
     if (framing === "none" || framing === 0) this.#state = "over"
@@ -101,7 +101,7 @@ export class BodyReader {
     const end = Math.min(bytes.length, at + this.#left)
     const isChunk = this.#state === "chunk-data"
     this.#left -= end - at
-    // Before the sink is told: it may start the next body.
+    // Before the call of the sink, which may start the next body.
     if (this.#left === 0) this.#state = isChunk ? "data-cr" : "over"
     this.#sink.body(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
     if (this.#left === 0 && !isChunk) this.#sink.ended(NO_TRAILERS)
@@ -141,7 +141,7 @@ export class BodyReader {
             return at
           }
           this.#state = "trailer"
-          // A trailer without lines is then the same blank line as one with some.
+          // So an empty trailer ends with the same blank line as one that has lines.
           this.#trailer.startWith(END_OF_LINE)
           return at
         case "data-cr":
@@ -178,7 +178,7 @@ export class BodyReader {
   }
 }
 
-/** Throws where a trailer frames the message anew: the next reader may believe it. */
+/** Throws if a trailer contains a framing header: the next reader of the message might follow it. */
 function readTrailers(text: string): string[] {
   const trailers = readFields(text, END_OF_LINE.length)
   for (let i = 0; i < trailers.length; i += 2)

@@ -1,4 +1,4 @@
-// One connection of HTTP/1.1: reads one request after the other, and the next one only when the answer before it is out.
+// One connection of HTTP/1.1: reads a request, waits until its answer is sent, and reads the next.
 
 import type { Socket } from "node:net"
 import { LAST_CALL_MS } from "../listener.js"
@@ -11,21 +11,23 @@ export interface Http1Handler {
   /** Answers a request. Its body may still be on its way. Sets `onOver` of the response to learn how it ends. */
   handle(request: Http1Request, response: Http1Response): void
   /**
-   * Takes over the socket of a client that asks to speak another protocol, with the bytes behind the head. Without it an
-   * upgrade is ignored, and the request is handled like any other (RFC 9110, 7.8).
+   * Takes over the socket of a client that asks to speak another protocol, with the bytes that follow the head. Without this
+   * method an upgrade is ignored, and the request is handled like any other (RFC 9110, 7.8).
    */
   upgrade?(request: Http1Request, socket: Socket, rest: Buffer): void
-  /** The body of a refusal: what is sent when the bytes are not a valid request (400, 431, 501, 505) or are late (408). */
+  /**
+   * Returns the body of a refusal, which is sent when the bytes are not a valid request (400, 431, 501, 505) or are late (408).
+   */
   refusal?(status: number): { readonly contentType: string; readonly body: string }
-  /** Whether a client that ends its side while its request is under way has given up. Otherwise it is answered. */
+  /** Whether a client that ends its side of the connection cancels its request. If false, the client still gets its answer. */
   readonly endsWithClient: boolean
 }
 
 export interface Http1Limits {
-  /** The bytes of a head, with its line ends. */
+  /** The most bytes of a head, including its line ends. */
   readonly maxHeaderBytes: number
   readonly maxHeaders: number
-  /** How long a head may take to arrive. 0 is for ever; so for the others. */
+  /** How long a head may take to arrive. Here and below, 0 means no limit. */
   readonly headTimeoutMs: number
   /** How long a head and its body may take together. */
   readonly requestTimeoutMs: number
@@ -40,17 +42,17 @@ export interface ConnectionContext {
   readonly keepAliveLines: string
 }
 
-/** What a client may send ahead, while an answer is under way, before its socket is paused. */
+/** How many bytes a client may send ahead of an answer before its socket is paused. */
 const MAX_AHEAD_BYTES = 65_536
-/** A body up to this size is handed over with its head if it is all there. */
+/** A body up to this size is handed over together with its head, if it has arrived completely. */
 const MAX_WHOLE_BODY_BYTES = 65_536
 /** Requests of one connection that are handled in a row before other connections have their turn. */
 const MAX_IN_A_ROW = 16
 /** How much of an unwanted body is read and dropped to keep the connection. */
 const MAX_DROPPED_TO_KEEP = 65_536
 /**
- * What is read and dropped after the last answer, and for how long. Closing while bytes arrive resets the connection, and the
- * client may lose the answer.
+ * How many bytes are read and dropped after the last answer, and for how long. Closing while bytes arrive resets the
+ * connection, and the client may lose the answer.
  */
 const MAX_LINGER_BYTES = 4 * 1_048_576
 const LINGER_MS = 2_000
@@ -61,9 +63,9 @@ const LF = 0x0a
 export class Http1Connection implements ResponseConnection, BodySink {
   readonly socket: Socket
   readonly keepAliveLines: string
-  /** Whether the connection takes no request after the one under way. */
+  /** Whether the connection accepts no request after the current one. */
   isClosing = false
-  /** When the client is late, by `performance.now()`. */
+  /** The deadline of the client, by `performance.now()`. */
   dueAt: number
   readonly #handler: Http1Handler
   readonly #limits: Http1Limits
@@ -75,7 +77,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
   #stream: BodyStream | undefined
   /** Whether a request has arrived before. */
   #wasUsed = false
-  /** Whether whoever reads the body has to take what it has first. */
+  /** Whether reading is paused until the consumer of the body has room. */
   #isBodyHeld = false
   #bodyLeft = 0
   #headStartedAt = 0
@@ -95,17 +97,20 @@ export class Http1Connection implements ResponseConnection, BodySink {
     socket.on("close", this.#onClose).on("error", ignore)
   }
 
-  /** Whether nothing of a request has arrived that is not answered. */
+  /** Whether no request is waiting for its answer, not even a partial one. */
   get isIdle(): boolean {
     return this.#response === undefined && !this.#head.hasPart && this.#rest === undefined
   }
 
-  /** Announces with the next answer that it was the last. */
+  /** The next answer announces that it is the last one. */
   closeAfterNext(): void {
     this.isClosing = true
   }
 
-  /** Ends the connection of a client that is late: with 408 in the middle of its request, or if it has never sent one. */
+  /**
+   * Ends the connection of a client that missed its deadline. Sends 408 if a request is incomplete, or if none has ever
+   * arrived.
+   */
   expired(): void {
     const isForgotten = this.isIdle && (this.#wasUsed || this.isClosing)
     if (this.#lingerLeft !== undefined || isForgotten) this.socket.destroy()
@@ -167,7 +172,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
           }
           at = this.#readHead(bytes)
         } else return
-        // Whoever handled the request may have closed the connection or taken it over.
+        // The handler of the request may have closed the connection or taken it over.
         if (this.#rest === bytes) this.#rest = at < bytes.length ? bytes.subarray(at) : undefined
       }
     } catch (error) {
@@ -201,7 +206,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
     }
     const end = this.#head.read(bytes, at, headTooLarge)
     if (end < 0) {
-      // What cannot become a request is refused at once, such as the first bytes of TLS.
+      // Bytes that cannot begin a request, such as those of TLS, are refused at once.
       if (!METHOD_START.test(this.#head.start)) throw new InvalidMessage("does not start with a method")
       return bytes.length
     }
@@ -252,11 +257,11 @@ export class Http1Connection implements ResponseConnection, BodySink {
     stream.push(null)
   }
 
-  /** Whoever reads the body has room again. */
+  /** The consumer of the body has room again. */
   readonly #readBody = (): void => {
     if (!this.#isBodyHeld) return
     this.#isBodyHeld = false
-    // Not at once: a stream asks for more in the middle of being given some.
+    // Not at once: a stream asks for more while it is still being given data.
     process.nextTick(this.#continueBody)
   }
 
@@ -267,7 +272,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
   }
 
   canDropBody(awaitsContinue: boolean): boolean {
-    // A client that waits for leave to send its body may never send it.
+    // A client that waits for 100 Continue may never send its body.
     return this.#body.isOver || (!awaitsContinue && this.#bodyLeft <= MAX_DROPPED_TO_KEEP)
   }
 
@@ -291,7 +296,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
     this.#stream = undefined
   }
 
-  /** Answers what is not a request, and ends the connection. Nothing behind it is read. */
+  /** Refuses bytes that are not a request, and ends the connection. Nothing that follows is read. */
   #refuse(status: number): void {
     const response = this.#response
     this.#response = undefined
@@ -317,7 +322,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
     if (this.socket.isPaused()) this.socket.resume()
   }
 
-  /** Lets go of the socket. */
+  /** Releases the socket. */
   #detach(): void {
     const { socket } = this
     this.dueAt = Infinity

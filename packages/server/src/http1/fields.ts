@@ -121,8 +121,8 @@ export class HeadReader {
   }
 
   /**
-   * Reads from `at`. Returns where the blank line ends, with the head in `text`, or -1 when more is needed: then the reader
-   * holds what there is. Calls `tooLarge`, which throws, when the head is longer than it may be.
+   * Reads from `at`. Returns the end of the blank line, with the head in `text`; or -1 if the head is not complete, and keeps
+   * the part that has arrived. Calls `tooLarge`, which throws, when the head is too long.
    */
   read(bytes: Buffer, at: number, tooLarge: () => never): number {
     if (this.#room === undefined) {
@@ -146,7 +146,7 @@ export class HeadReader {
     return at + found + BLANK_LINE.length - before
   }
 
-  /** Holds these bytes as if they had arrived first. */
+  /** Starts a head with these bytes, as if they had arrived. */
   startWith(bytes: Buffer): void {
     this.#hold(bytes, 0)
   }
@@ -156,7 +156,9 @@ export class HeadReader {
     this.#length = 0
   }
 
-  /** Adds as much as a head may have. The room grows by doubling, so that a head that comes byte by byte is copied seldom. */
+  /**
+   * Adds bytes up to the largest head. The buffer grows by doubling, so that a head that arrives byte by byte is rarely copied.
+   */
   #hold(bytes: Buffer, at: number): Buffer {
     const length = Math.min(this.#length + bytes.length - at, this.#maxBytes)
     let room = this.#room
@@ -174,7 +176,7 @@ export class HeadReader {
   }
 }
 
-/** Throws where a line ends with LF alone: its blank line would never come. */
+/** Throws if a line ends with LF alone: the blank line of such a head would never be found. */
 function checkLineEnds(bytes: Buffer, from: number): void {
   for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1))
     if (bytes[at - 1] !== CR) throw new InvalidMessage("has a line that ends with LF alone")

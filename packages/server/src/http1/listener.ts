@@ -12,12 +12,12 @@ export interface Http1ListenerOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
-  /** A socket that listens already, in place of host and port: one that outlives this process. */
+  /** A listening socket, instead of host and port. It may outlive this process. */
   readonly fd?: number | undefined
   readonly handler: Http1Handler
   readonly limits: Http1Limits
   readonly maxConnections: number
-  /** How long a client may receive nothing of an answer that is there. */
+  /** How long a client may leave an answer unread. */
   readonly answerTimeoutMs: number
   /** Serves TLS. */
   readonly tls?: TlsSettings | undefined
@@ -40,7 +40,7 @@ export async function listenHttp1(options: Http1ListenerOptions): Promise<Http1L
   const { host, port, fd, tls, maxConnections } = options
   const connections = new Http1Connections(options.handler, options.limits)
   const unread = new UnreadAnswers(options.answerTimeoutMs)
-  /** All sockets, of either protocol, and those that speak another one by now. */
+  /** All sockets: of HTTP/1.1, of HTTP/2, and those that were upgraded to another protocol. */
   const sockets = new Set<Socket>()
   const onConnection = (socket: Socket): void => {
     sockets.add(socket)
@@ -77,7 +77,7 @@ export async function listenHttp1(options: Http1ListenerOptions): Promise<Http1L
   }
 }
 
-/** A client may end its side before it is answered, and small answers do not wait for more. */
+/** A client may end its side before it gets its answer. Small answers are sent without delay. */
 const SOCKETS = { allowHalfOpen: true, noDelay: true }
 
 function createTls(
@@ -98,7 +98,7 @@ function createTls(
     if (socket.alpnProtocol === "h2") http2?.(socket)
     else connections.accept(socket)
   })
-  // TLS itself tells a client that the two cannot agree.
+  // TLS itself reports a failed handshake to the client.
   server.on("tlsClientError", (_error, socket) => socket.destroy())
   return server satisfies Server
 }
@@ -137,13 +137,13 @@ export class Http1Connections {
     })
   }
 
-  /** From now on each connection announces with its next answer that it was the last. */
+  /** From now on, the next answer on each connection announces that it is the last one. */
   closeAfterNext(): void {
     this.#isClosing = true
     for (const connection of this.#connections) connection.closeAfterNext()
   }
 
-  /** Ends the connections on which nothing is under way. */
+  /** Ends the connections that are idle. */
   endIdle(): void {
     for (const connection of this.#connections) if (connection.isIdle) connection.socket.destroy()
   }

@@ -3,10 +3,11 @@
 import { type IncomingHttpHeaders, METHODS } from "node:http"
 import type { Socket } from "node:net"
 import { Readable } from "node:stream"
+import { FIRST_LINE_ONLY } from "sluice/internal"
 import type { Framing } from "./body-reader.js"
 import { hasWord, InvalidMessage, readFields, readLength } from "./fields.js"
 
-/** A body that is read as it comes. Destroyed when the client goes away before its end. */
+/** A body that is read while it arrives. It is destroyed if the client disconnects before the end. */
 export class BodyStream extends Readable {
   /** Name, value, name, value; complete when the stream ends. */
   rawTrailers: readonly string[] = []
@@ -16,7 +17,7 @@ export class BodyStream extends Readable {
   constructor(resume: () => void) {
     super()
     this.#resume = resume
-    // A client that goes away is no failure of whoever reads.
+    // A client that disconnects is no error of the consumer.
     this.on("error", () => {})
   }
 
@@ -65,7 +66,7 @@ export class Http1Request {
     if (this.rawHeaders.length > maxHeaders * 2) throw new InvalidMessage("has too many headers", 431)
     this.headers = this.#headersByName()
     this.framing = framingOf(this.headers, this.httpVersionMinor)
-    if (typeof this.framing === "number" && text.includes("\t") && TAB_BEHIND_LENGTH.test(text))
+    if (typeof this.framing === "number" && text.includes("\t") && TAB_AFTER_LENGTH.test(text))
       throw new InvalidMessage("has a malformed content length")
   }
 
@@ -127,8 +128,8 @@ function minorVersion(version: string): 0 | 1 {
   throw new InvalidMessage("has an unknown version of HTTP")
 }
 
-/** node:http refuses this one blank, and only behind a length. */
-const TAB_BEHIND_LENGTH = /\ncontent-length:[^\r]*\t *\r/i
+/** node:http refuses this one blank, and only after a Content-Length. */
+const TAB_AFTER_LENGTH = /\ncontent-length:[^\r]*\t *\r/i
 
 function framingOf(headers: IncomingHttpHeaders, minorVersion: number): Framing {
   const length = headers["content-length"]
@@ -141,28 +142,6 @@ function framingOf(headers: IncomingHttpHeaders, minorVersion: number): Framing 
   return "chunked"
 }
 
-/** Headers of which the first counts when there are several. The others are joined. */
-const FIRST_COUNTS: ReadonlySet<string> = new Set([
-  "age",
-  "authorization",
-  "content-length",
-  "content-type",
-  "etag",
-  "expires",
-  "from",
-  "host",
-  "if-modified-since",
-  "if-unmodified-since",
-  "last-modified",
-  "location",
-  "max-forwards",
-  "proxy-authorization",
-  "referer",
-  "retry-after",
-  "server",
-  "user-agent",
-])
-
 /** As node:http does it, so that rules see the same headers behind any server. */
 function addHeader(headers: IncomingHttpHeaders, name: string, value: string): void {
   const before = headers[name]
@@ -171,7 +150,7 @@ function addHeader(headers: IncomingHttpHeaders, name: string, value: string): v
     else headers[name] = [value]
   } else if (typeof before !== "string") headers[name] = value
   else if (name === "cookie") headers[name] = `${before}; ${value}`
-  else if (!FIRST_COUNTS.has(name)) headers[name] = `${before}, ${value}`
+  else if (!FIRST_LINE_ONLY.has(name)) headers[name] = `${before}, ${value}`
 }
 
 /** Clients send the same few names over and over, but may invent as many as they like. */

@@ -14,10 +14,10 @@ export interface ResponseConnection {
   readonly keepAliveLines: string
   /**
    * Whether the rest of the request's body can be read and dropped, so that the connection can be kept. `awaitsContinue` is
-   * whether the client still waits for leave to send it.
+   * whether the client still waits for 100 Continue.
    */
   canDropBody(awaitsContinue: boolean): boolean
-  /** The last byte of a response has left this process. */
+  /** Called when the last byte of a response has left this process. */
   responded(isLast: boolean): void
 }
 
@@ -29,9 +29,11 @@ export interface ResponseFraming {
   readonly hasLength: boolean
 }
 
-/** Up to here a body is written as text together with its head; copying more costs more than a second piece. */
+/**
+ * A body up to this size is written as text together with its head. For a larger one, the copy costs more than a second write.
+ */
 const SMALL_BYTES = 8_192
-/** Larger bodies are written piece by piece, so that it shows whether the client receives them. */
+/** Larger bodies are written piece by piece, so that we notice whether the client receives them. */
 const MAX_PIECE_BYTES = 65_536
 const DATE_TO_ADD: ResponseFraming = { hasDate: false, hasLength: true }
 
@@ -57,7 +59,7 @@ export class Http1Response {
     this.#request = request
   }
 
-  /** Whether the final head is made: from here on no other answer can be given. */
+  /** Whether the final head exists. From then on no other answer can be given. */
   get hasHead(): boolean {
     return this.#hasHead
   }
@@ -101,7 +103,7 @@ export class Http1Response {
     if (head !== "") this.#write(head)
   }
 
-  /** Returns false when the client has to take what it has before more is written. The bytes are the caller's afterwards. */
+  /** Returns false if the caller should wait before it writes more. The caller may reuse the bytes afterwards. */
   write(bytes: Buffer): boolean {
     const { socket } = this.#connection
     if (this.#isBodiless || this.#isEnded || !socket.writable) return true
@@ -117,7 +119,7 @@ export class Http1Response {
     return hasRoom
   }
 
-  /** The last piece of the body, if there is one, and the trailers behind it. The bytes are the caller's afterwards. */
+  /** Writes the last piece of the body, if there is one, and the trailers. The caller may reuse the bytes afterwards. */
   end(bytes?: Buffer, trailers: readonly string[] = []): void {
     const piece = bytes === undefined || bytes.length === 0 || this.#isBodiless ? undefined : bytes
     if (this.#isChunked) {
@@ -136,7 +138,7 @@ export class Http1Response {
     else socket.destroy()
   }
 
-  /** Nothing more is written: the connection has refused the request, or the client is gone. */
+  /** Writes nothing more: the connection has refused the request, or the client has disconnected. */
   abandon(): void {
     this.#isEnded = true
     const over = this.onOver
@@ -150,12 +152,12 @@ export class Http1Response {
     if (!this.#isEnded && socket.writable) socket.write(text, "latin1")
   }
 
-  /** Writes what is left: text of one character per byte, and bytes behind it. */
+  /** Writes the rest: text with one character per byte, followed by bytes. */
   #finish(text: string, body?: Buffer): void {
     const { socket } = this.#connection
     const last = this.#head + text
     this.#head = ""
-    // A client that is gone is reported by the close of its socket.
+    // The close event of the socket reports a client that has disconnected.
     if (this.#isEnded || !socket.writable) return
     this.#isEnded = true
     if (body === undefined) {
@@ -180,7 +182,7 @@ export class Http1Response {
   }
 
   readonly #onOut = (error?: Error | null): void => {
-    // The close of the socket reports it.
+    // The close event of the socket reports it.
     if (error) return
     const over = this.onOver
     this.onOver = undefined

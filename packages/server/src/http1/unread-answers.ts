@@ -1,16 +1,16 @@
-// A client that asks and never reads its answers would keep them in memory, and its connection, for ever.
+// A client that sends requests and never reads the answers would occupy memory and a connection for ever.
 
 import type { Socket } from "node:net"
 
-/** Nothing has to be out. */
+/** Stands for a connection without unsent bytes. */
 const NOTHING = -1
 
 /**
- * Hangs up on clients that do not read. What has been written to a connection must have left this process when the deadline
- * has passed once, or twice if it was written just after a look. A connection costs nothing between two looks.
+ * Disconnects clients that do not read. Bytes that were written to a connection must leave this process within one or two
+ * intervals of the check. Between two checks a connection costs nothing.
  */
 export class UnreadAnswers {
-  /** How many bytes of each connection must be out at the next look. */
+  /** How many bytes of each connection must have been sent by the next check. */
   readonly #due = new Map<Socket, number>()
   readonly #timer: NodeJS.Timeout
 

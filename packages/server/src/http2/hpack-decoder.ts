@@ -12,7 +12,7 @@ export interface HeaderSink {
 }
 
 const HUFFMAN = 0x80
-const SHORTEST_CODE_BITS = 5
+const MIN_CODE_BITS = 5
 /** Seven bits each, which is more than any length or index needs. */
 const MAX_INTEGER_BYTES = 4
 
@@ -74,7 +74,7 @@ export class HpackDecoder {
     if (to > this.#end) throw broken("a string is longer than its block")
     this.#at = to
     if ((first & HUFFMAN) === 0) return this.#bytes.toString("latin1", from, to)
-    const room = Math.ceil((length * 8) / SHORTEST_CODE_BITS)
+    const room = Math.ceil((length * 8) / MIN_CODE_BITS)
     const into = room <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafeSlow(room)
     const decoded = decodeHuffman(this.#bytes, from, to, into)
     if (decoded < 0) throw broken("a string is not valid Huffman code")

@@ -6,7 +6,7 @@ import type { Decided } from "../core.js"
 import type { RecordedDecision } from "../replay/log/record.js"
 
 /** Longer paths and names are cut. */
-const LONGEST = 2_048
+const MAX_LENGTH = 2_048
 
 export interface LineOptions {
   readonly engine: Pick<RuleEngine, "hashApiKey" | "rules">
@@ -89,5 +89,5 @@ function withoutQuery(path: string | undefined): string | undefined {
 }
 
 function short(text: string | null | undefined): string | undefined {
-  return text === undefined || text === null ? undefined : text.slice(0, LONGEST)
+  return text === undefined || text === null ? undefined : text.slice(0, MAX_LENGTH)
 }

@@ -71,10 +71,10 @@ function logEvent(event: RuleSourceEvent, log: Log): void {
   if (event.kind === "recovered") log.info("rules are up to date again")
   else if (event.kind === "restored")
     log.warn({ revision: event.revision }, "Redis had lost the rules; they were written back")
-  else if (event.kind === "lost") log.error("Redis has lost the rules; the rules in force stay")
+  else if (event.kind === "lost") log.error("Redis has lost the rules; keeping the current rules")
   else
     log.error(
       { code: event.error.code, error: event.error.message },
-      `rules ${event.kind}; the rules in force stay`,
+      `rules ${event.kind}; keeping the current rules`,
     )
 }

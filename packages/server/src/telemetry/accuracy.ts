@@ -47,7 +47,7 @@ const WINDOWS = 10
 const MAX_WINDOW_MS = 3_600_000
 
 export class AccuracyMonitor {
-  readonly #mostKeys: number
+  readonly #maxKeys: number
   readonly #now: () => number
   #rules: ReadonlyMap<string, WatchedRule> = new Map()
   #watching = 0
@@ -55,13 +55,13 @@ export class AccuracyMonitor {
   #total = { compared: 0, allowedTooMany: 0, deniedTooMany: 0, error: 0 }
 
   constructor({ keys, now }: AccuracyOptions) {
-    this.#mostKeys = keys
+    this.#maxKeys = keys
     this.#now = now
   }
 
   /** Finds the approximate limits whose cost is always 1, because a decision does not hold its cost. */
   follow(document: RuleSetDocument): void {
-    const limits = this.#mostKeys === 0 ? [] : [...approximateLimits(document)]
+    const limits = this.#maxKeys === 0 ? [] : [...approximateLimits(document)]
     this.#rules = new Map(limits.map(([id, found]) => [id, { limits: found, keys: new Map() }]))
     this.#watching = 0
   }
@@ -104,7 +104,7 @@ export class AccuracyMonitor {
 
   #pick(rule: WatchedRule, { key, limits }: RuleOutcome, allowed: boolean): void {
     const now = this.#now()
-    if (this.#watching >= this.#mostKeys && !this.#makeRoom(now)) return
+    if (this.#watching >= this.#maxKeys && !this.#makeRoom(now)) return
     const logs = new Map<string, AdmittedLog>()
     let longest = 0
     for (const { name, limit, windowMs } of limits) {

@@ -16,12 +16,12 @@ interface Counts {
 
 /** The counts of this second, and of all seconds before. */
 export class Counters {
-  readonly #mostRules: number
+  readonly #maxRules: number
   readonly #before: Counts
   #second: Counts
 
-  constructor(mostRules: number) {
-    this.#mostRules = mostRules
+  constructor(maxRules: number) {
+    this.#maxRules = maxRules
     this.#before = this.#none()
     this.#second = this.#none()
   }
@@ -62,7 +62,7 @@ export class Counters {
   }
 
   #none(): Counts {
-    return { tally: new Tally(this.#mostRules), failures: new Map(), ambiguous: 0 }
+    return { tally: new Tally(this.#maxRules), failures: new Map(), ambiguous: 0 }
   }
 }
 

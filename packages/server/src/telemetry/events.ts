@@ -48,7 +48,7 @@ export class Listeners {
     return () => void this.#listeners.delete(listener)
   }
 
-  tell(event: WatchEvent): void {
+  notify(event: WatchEvent): void {
     for (const listener of this.#listeners) {
       try {
         listener(event)

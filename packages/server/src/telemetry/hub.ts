@@ -140,7 +140,7 @@ export class WatchHub implements Watch {
     this.#accuracy.follow(rules.current.document)
     this.#unfollow = rules.subscribe(({ document, revision }) => {
       this.#accuracy.follow(document)
-      this.#listeners.tell({ type: "rules", at: this.#clock.now(), revision })
+      this.#listeners.notify({ type: "rules", at: this.#clock.now(), revision })
       // With workers, only the primary logs it.
       if (this.#onReport === undefined) this.log.info({ revision }, "rules changed")
     })
@@ -192,9 +192,9 @@ export class WatchHub implements Watch {
     this.#addAccuracy(accuracy)
     const units = this.#units.take()
     this.#denials.tick()
-    if (tally.rules.size > 0) this.#tellDecisions(tally)
+    if (tally.rules.size > 0) this.#notifyDecisions(tally)
     const { breakers } = this.#storeState()
-    this.#tellStore(breakers, report.failures)
+    this.#notifyStore(breakers, report.failures)
     if (++this.#ticks % DECAY_EVERY_TICKS === 0) {
       this.#denied.decay()
       this.#used.decay()
@@ -281,20 +281,20 @@ export class WatchHub implements Watch {
     this.#unfollow()
   }
 
-  #tellDecisions(tally: Tally): void {
+  #notifyDecisions(tally: Tally): void {
     const event = decisionsEvent(tally, this.#clock.now())
     this.#history.add(tally, { at: event.at, ...event.durations })
-    this.#listeners.tell(event)
+    this.#listeners.notify(event)
   }
 
-  #tellStore(breakers: StoreState["breakers"], failures: CountersReport["failures"]): void {
+  #notifyStore(breakers: StoreState["breakers"], failures: CountersReport["failures"]): void {
     const now = JSON.stringify(breakers ?? {})
     const changed = this.#breakers !== undefined && this.#breakers !== now
     this.#breakers = now
-    if (changed) this.log.warn({ breakers }, "a breaker of the store changed")
+    if (changed) this.log.warn({ breakers }, "a circuit breaker of the store changed its state")
     if (!changed && failures.length === 0) return
     const at = this.#clock.now()
-    this.#listeners.tell({ type: "store", at, breakers, failures: Object.fromEntries(failures) })
+    this.#listeners.notify({ type: "store", at, breakers, failures: Object.fromEntries(failures) })
   }
 
   #storeState(): StoreState {

@@ -26,7 +26,7 @@ it("logs a limited number of denials each second, and then how many it left out"
   hub.tick()
   hub.decided(decide({ apiKey: "k", ip: "203.0.113.1" }))
   expect(lines.slice(2).map((line) => JSON.parse(line))).toMatchObject([
-    { msg: "more denials were not logged", skipped: 3 },
+    { msg: "some denials were not logged", skipped: 3 },
     { msg: "denied" },
   ])
   hub.close()

@@ -62,7 +62,7 @@ function shown(value: unknown): string {
   return /^[^\s"=]+$/.test(value) && text(value) === value ? value : escaped(JSON.stringify(value))
 }
 
-/** Messages are our own words. Control characters are removed all the same. */
+/** We write the messages, but control characters are removed nevertheless. */
 function text(words: string): string {
   return escaped(words.replace(/\s+/g, " "))
 }
@@ -93,7 +93,7 @@ export class DenialLog {
   /** Begins the next second. */
   tick(): void {
     if (this.#skipped > 0 && this.#perSecond > 0)
-      this.#log.info({ skipped: this.#skipped }, "more denials were not logged")
+      this.#log.info({ skipped: this.#skipped }, "some denials were not logged")
     this.#skipped = 0
     this.#left = this.#perSecond
   }

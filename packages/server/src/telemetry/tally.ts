@@ -33,10 +33,10 @@ export class Tally {
   readonly rules = new Map<string, RuleTally>()
   readonly requests = new Map<Protocol, { allowed: number; denied: number }>()
   readonly durations = new Histogram()
-  readonly #mostRules: number
+  readonly #maxRules: number
 
-  constructor(mostRules: number) {
-    this.#mostRules = mostRules
+  constructor(maxRules: number) {
+    this.#maxRules = maxRules
   }
 
   count(decision: RuleDecision, protocol: Protocol, durationMs: number): void {
@@ -99,7 +99,7 @@ export class Tally {
   of(id: string): RuleTally {
     const known = this.rules.get(id)
     if (known !== undefined) return known
-    const name = this.rules.size < this.#mostRules || id === NO_RULE || id === OTHER_RULES ? id : OTHER_RULES
+    const name = this.rules.size < this.#maxRules || id === NO_RULE || id === OTHER_RULES ? id : OTHER_RULES
     let tally = this.rules.get(name)
     if (tally === undefined) {
       tally = { allowed: 0, denied: 0, shadowDenied: 0, degraded: 0, nearLimit: 0 }

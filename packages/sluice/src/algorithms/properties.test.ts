@@ -49,7 +49,7 @@ const subjects: Subject[] = [
     title: "sliding-window-counter on three cells",
     algorithm: "sliding-window-counter",
     // Counts stop at 2^26, so that limits near it would differ from the model while far above the limit.
-    twin: { algorithm: compactCounter, mostUnits: 2 ** 21 },
+    twin: { algorithm: compactCounter, maxUnits: 2 ** 21 },
     compare: comparedWith(slidingWindowCounterModel),
   },
   { title: "token-bucket", algorithm: "token-bucket", compare: comparedWith(bucketModel) },

@@ -41,7 +41,7 @@ export interface Shape {
   /** The most buckets of a counter. */
   readonly buckets?: number
   /** Another way to the same answers, which takes its place. */
-  readonly twin?: { readonly algorithm: Algorithm; readonly mostUnits: number }
+  readonly twin?: { readonly algorithm: Algorithm; readonly maxUnits: number }
 }
 
 /** The year 2160. Later times plus ten years come near the end of exact numbers. */
@@ -123,7 +123,7 @@ export function scenarios(shape: Shape): fc.Arbitrary<Scenario> {
 /** The nearest policy that exact arithmetic takes. */
 export function policyOf(shape: Shape, draw: Draw, buckets: number): Policy {
   const { burst } = draw
-  const limit = Math.min(draw.limit, shape.twin?.mostUnits ?? draw.limit)
+  const limit = Math.min(draw.limit, shape.twin?.maxUnits ?? draw.limit)
   const drains = ["token-bucket", "leaky-bucket", "gcra"].includes(shape.algorithm)
   const hasBurst = drains && burst !== null
   const capacity = hasBurst ? Math.min(Math.max(1, Math.floor((limit / 100) * burst)), 2 ** 50) : limit

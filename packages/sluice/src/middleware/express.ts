@@ -53,7 +53,7 @@ export const expressRequestReader: RequestReader<Request> = {
 
 const warned = new WeakSet<object>()
 
-/** The application's setting applies all the same, but with it any client can evade the limit. */
+/** The application's setting still applies, but with it any client can evade the limit. */
 function warnOfTrust(app: object): void {
   if (warned.has(app)) return
   warned.add(app)

@@ -19,7 +19,7 @@ export function headerOf(headers: HeaderSource | undefined, name: string): strin
 const JOINT = ", "
 
 /** Headers of which `node:http` and `node:http2` keep only the first line. */
-const FIRST_LINE_ONLY: ReadonlySet<string> = new Set([
+export const FIRST_LINE_ONLY: ReadonlySet<string> = new Set([
   "age",
   "authorization",
   "content-length",

@@ -133,7 +133,7 @@ describe("the control plane", () => {
     const control = await startControl({ audit: join(folder, "no", "such", "folder"), tokens })
     const { status, json } = await control.ask("PATCH", "/rules/login", { headers, body: { mode: "off" } })
     expect([status, json.code]).toEqual([500, "AUDIT_IO"])
-    expect(json.detail).toContain("in force all the same")
+    expect(json.detail).toContain("in force nevertheless")
     expect(control.core.rules.current.revision).toBe(2)
     expect(control.errors).toEqual([expect.objectContaining({ code: "AUDIT_IO" })])
     await control.close()

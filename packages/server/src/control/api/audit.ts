@@ -70,7 +70,7 @@ export class AuditLog {
     } catch (cause) {
       throw new SluiceError("AUDIT_IO", {
         place: this.#file,
-        expected: "could not be written; the change is in force all the same",
+        expected: "could not be written; the change is in force nevertheless",
         cause,
       })
     }

@@ -36,7 +36,7 @@ function checked<T>(
   const place = issue?.path.length ? `${root}.${issue.path.map(String).join(".")}`.slice(0, 200) : root
   if (issue?.code === "unrecognized_keys") {
     const name = JSON.stringify(issue.keys[0]?.slice(0, 60))
-    throw new SluiceError(unknownField, { place, expected: `must not have ${name}, which does not exist` })
+    throw new SluiceError(unknownField, { place, expected: `does not allow ${name}` })
   }
   throw new SluiceError(invalid, { place, expected: `is invalid: ${issue?.message ?? "invalid"}` })
 }

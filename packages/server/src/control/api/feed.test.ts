@@ -59,8 +59,8 @@ describe("GET /events", () => {
     const listener = await listen()
     expect(listener.response.headers.get("content-type")).toBe("text/event-stream")
     const decisions = { type: "decisions", at: 1, rules: [{ id: "login", allowed: 3, denied: 1 }] }
-    control.watch.tell(decisions)
-    control.watch.tell({ type: "rules", revision: 2 })
+    control.watch.notify(decisions)
+    control.watch.notify({ type: "rules", revision: 2 })
     await eventually(() => listener.events().length === 2)
     expect(listener.events()).toEqual([
       ["decisions", decisions],
@@ -71,21 +71,21 @@ describe("GET /events", () => {
 
   it("keeps each event separate, whatever text it contains", async () => {
     const listener = await listen()
-    control.watch.tell({ type: "store", failures: { "a\n\nevent: forged\ndata: {}": 1 } })
+    control.watch.notify({ type: "store", failures: { "a\n\nevent: forged\ndata: {}": 1 } })
     await eventually(() => listener.events().length > 0)
     expect(listener.events()).toHaveLength(1)
     listener.leave()
   })
 
   it("sends a client that reconnects the events that it missed", async () => {
-    control.watch.tell({ type: "rules", revision: 2 })
+    control.watch.notify({ type: "rules", revision: 2 })
     const first = await listen("")
-    control.watch.tell({ type: "rules", revision: 3 })
+    control.watch.notify({ type: "rules", revision: 3 })
     const id = await eventually(() => first.lastId())
     first.leave()
     await first.reading
-    control.watch.tell({ type: "rules", revision: 4 })
-    control.watch.tell({ type: "rules", revision: 5 })
+    control.watch.notify({ type: "rules", revision: 4 })
+    control.watch.notify({ type: "rules", revision: 5 })
     const second = await listen(id)
     expect(second.events().map(([, data]) => data.revision)).toEqual([4, 5])
     second.leave()
@@ -95,10 +95,10 @@ describe("GET /events", () => {
     await control.close()
     await start({ kept: 3 })
     const first = await listen()
-    control.watch.tell({ type: "rules", revision: 1 })
+    control.watch.notify({ type: "rules", revision: 1 })
     const id = await eventually(() => first.lastId())
     first.leave()
-    for (let revision = 2; revision <= 5; revision++) control.watch.tell({ type: "rules", revision })
+    for (let revision = 2; revision <= 5; revision++) control.watch.notify({ type: "rules", revision })
     const late = await listen(id)
     expect(late.events().map(([type, data]) => [type, data.revision])).toEqual([
       ["missed", undefined],
@@ -154,7 +154,7 @@ describe("GET /events", () => {
     let told = 0
     // The system holds a few megabytes for a connection before anything waits here.
     await eventually(async () => {
-      control.watch.tell(event)
+      control.watch.notify(event)
       told += event.filler.length
       await eventually(() => read >= told)
       return feed.listeners === 1

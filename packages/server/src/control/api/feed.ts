@@ -34,7 +34,7 @@ const RETRY_MS = 2_000
 
 export class Feed {
   readonly #maxListeners: number
-  readonly #mostKept: number
+  readonly #maxKept: number
   readonly #heartbeatMs: number
   readonly #maxWaitingBytes: number
   readonly #unsubscribe: () => void
@@ -49,10 +49,10 @@ export class Feed {
 
   constructor(source: EventSource, options: FeedOptions = {}) {
     this.#maxListeners = options.maxListeners ?? 100
-    this.#mostKept = options.kept ?? 300
+    this.#maxKept = options.kept ?? 300
     this.#heartbeatMs = options.heartbeatMs ?? 15_000
     this.#maxWaitingBytes = options.maxWaitingBytes ?? 1_048_576
-    this.#unsubscribe = source.subscribe((event) => this.#tell(event))
+    this.#unsubscribe = source.subscribe((event) => this.#publish(event))
   }
 
   get listeners(): number {
@@ -100,11 +100,11 @@ export class Feed {
     this.#heartbeat = undefined
   }
 
-  #tell(event: { readonly type: string }): void {
+  #publish(event: { readonly type: string }): void {
     const number = ++this.#last
     const text = `id: ${this.#run}.${number}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
     this.#kept.push({ number, text })
-    if (this.#kept.length > this.#mostKept) this.#kept.shift()
+    if (this.#kept.length > this.#maxKept) this.#kept.shift()
     this.#send(text)
   }
 

@@ -105,7 +105,7 @@ export class Router {
     if (here.length === 0) {
       throw new SluiceError("PATH_UNKNOWN", {
         place: "path",
-        expected: "must be one of those that /docs lists",
+        expected: "must be one of the paths listed at /docs",
         found: path,
       })
     }

@@ -42,18 +42,18 @@ const NEWLINE = 0x0a
 /** Reads the first line and leaves the rest of the body unread. */
 export async function readPlan(
   body: AsyncIterator<Buffer>,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<{ readonly plan: ReplayPlan; readonly rest: Buffer }> {
   const parts: Buffer[] = []
   let size = 0
   for (;;) {
     const { value, done } = await body.next()
     if (done)
-      throw new SluiceError("LOG_IO", { place: "body", expected: "must have a log behind its first line" })
+      throw new SluiceError("LOG_IO", { place: "body", expected: "must contain a log after its first line" })
     const end = value.indexOf(NEWLINE)
     parts.push(end === -1 ? value : value.subarray(0, end))
     size += end === -1 ? value.length : end
-    if (size > mostBytes) throw tooLarge(mostBytes)
+    if (size > maxBytes) throw tooLarge(maxBytes)
     if (end === -1) continue
     return { plan: checkBody(replayPlan, parseChecked(Buffer.concat(parts))), rest: value.subarray(end + 1) }
   }

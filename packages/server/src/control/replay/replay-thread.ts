@@ -135,6 +135,6 @@ function tooMuch(): SluiceError {
   return new SluiceError("REPLAY_TOO_MUCH", {
     place: "replay",
     expected:
-      "took more time or memory than it may; try a part of the log, or sluice replay on a machine of yours",
+      "exceeded its limit of time or memory; send a part of the log, or run sluice replay on your own machine",
   })
 }

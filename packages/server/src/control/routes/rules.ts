@@ -203,7 +203,7 @@ export function ruleRoutes({ rules }: Core, editor: Editor, checker: RuleChecker
         if (found !== undefined) return documentAnswer(checker, request.headers.accept, found)
         throw new SluiceError("RULES_REVISION_UNKNOWN", {
           place: "revision",
-          expected: "must be a revision that is kept; see /rules/revisions",
+          expected: "must be a stored revision; /rules/revisions lists them",
           found: params.revision,
         })
       },

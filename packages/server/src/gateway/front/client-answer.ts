@@ -1,4 +1,4 @@
-// How a client is answered. This file has the answer over HTTP/1.1; http2-answer.ts has the other one.
+// Writes answers to clients. This file has those over HTTP/1.1, http2-answer.ts those over HTTP/2.
 
 import type { DeniedAnswer } from "sluice/http"
 import { fieldLines } from "../../http1/fields.js"
@@ -23,18 +23,18 @@ export interface ClientAnswer extends OwnAnswer {
   /** A 1xx answer. HTTP/1.0 has none, so nothing is written then. */
   interim(status: number, headers: readonly string[]): void
   /**
-   * The head of the upstream's answer, with the headers `own` in place of those of the same name, and with `added` behind. It
-   * is written with the first piece of the body, or by `flush`.
+   * The head of the upstream's answer, with the headers `own` in place of those of the same name, followed by `added`. It is
+   * written with the first piece of the body, or by `flush`.
    */
   head(head: AnswerHead, own: readonly string[], added: readonly string[]): void
   flush(): void
-  /** Returns false when the client has to take what it has before more is written. The bytes are the caller's afterwards. */
+  /** Returns false if the caller should wait before it writes more. The caller may reuse the bytes afterwards. */
   write(bytes: Buffer): boolean
-  /** Sets what is called whenever more may be written after `write` has returned false. */
+  /** Sets a callback for when more may be written, after `write` has returned false. */
   onDrain(drained: () => void): void
   /**
-   * The last piece, if there is another one, and the trailers behind it. The bytes are the caller's afterwards. `isRead` is
-   * whether the whole request was read: what is left of it is dropped.
+   * Writes the last piece, if there is one, and the trailers. The caller may reuse the bytes afterwards. `isRead` is whether
+   * the whole request was read; otherwise the rest is dropped.
    */
   end(bytes: Buffer | undefined, trailers: readonly string[], isRead: boolean): void
   /** Ends an answer that cannot be finished, so that the client notices that it is cut. */
@@ -43,7 +43,7 @@ export interface ClientAnswer extends OwnAnswer {
 
 /** An HTTP/1.1 connection ends with these answers. */
 const LAST_ANSWERS: ReadonlySet<GatewayProblem> = new Set([
-  // What stands behind such a request may be part of it.
+  // The bytes after such a request may belong to it.
   "REQUEST_INVALID",
   "METHOD_NOT_ALLOWED",
   "ENCODING_UNSUPPORTED",
@@ -52,12 +52,12 @@ const LAST_ANSWERS: ReadonlySet<GatewayProblem> = new Set([
   "UPSTREAM_BUSY",
 ])
 
-/** Tells a client of a problem in place of an answer of the upstream. */
+/** Answers a client with a problem, instead of the upstream. */
 export function answerProblem(context: RequestContext, answer: OwnAnswer, code: GatewayProblem): void {
   answerWhole(context, answer, problemAnswer(code), LAST_ANSWERS.has(code) && !isHttp2(context.request))
 }
 
-/** Gives a client an answer of the gateway's own. */
+/** Sends a client an answer that the gateway wrote itself. */
 export function answerWhole(
   context: RequestContext,
   answer: OwnAnswer,
@@ -105,7 +105,7 @@ export class Http1Answer implements ClientAnswer {
     this.#response.onDrain = drained
   }
 
-  /** The connection reads and drops what is left of the request by itself. */
+  /** The connection itself reads and drops the rest of the request. */
   end(bytes: Buffer | undefined, trailers: readonly string[]): void {
     this.#response.end(bytes, trailers)
   }

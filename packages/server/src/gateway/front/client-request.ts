@@ -18,7 +18,7 @@ export interface ClientRequest {
   readonly headers: Readonly<IncomingHttpHeaders>
   readonly rawHeaders: readonly string[]
   readonly socket: Socket
-  /** The whole body, where it came with the head. Undefined where there is none, or it is still to be read. */
+  /** The whole body, if it arrived with the head. Undefined if there is none, or if it has to be read. */
   readonly body?: Buffer | undefined
 }
 
@@ -79,8 +79,9 @@ export function hostOf(request: ClientRequest): string | undefined {
 }
 
 /**
- * What is wrong with a request, if anything is. The reader of HTTP/1.1 has refused what is malformed. Here is what both
- * versions have in common, and what HTTP/2 allows and HTTP/1.1, to which every request is translated, does not.
+ * Returns the mistake in a request, if there is one. The reader of HTTP/1.1 has refused malformed requests already. This
+ * function checks what is wrong in both versions, and what HTTP/2 allows but HTTP/1.1 does not: every request is translated to
+ * HTTP/1.1.
  */
 export function requestFault(
   request: ClientRequest,

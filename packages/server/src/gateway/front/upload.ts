@@ -197,20 +197,20 @@ function uncork(connection: Connection): void {
  */
 export class UploadPace {
   readonly #msPerByte: number
-  readonly #mostMs: number
+  readonly #maxMs: number
   #leftMs: number
   /** Since when the client is waited for. Undefined while it is not. */
   #since: number | undefined
 
-  constructor({ bytesPerSecond, graceMs }: UploadRate, mostMs: number, now: number) {
+  constructor({ bytesPerSecond, graceMs }: UploadRate, maxMs: number, now: number) {
     this.#msPerByte = 1_000 / bytesPerSecond
-    this.#mostMs = Math.max(mostMs, graceMs)
+    this.#maxMs = Math.max(maxMs, graceMs)
     this.#leftMs = graceMs
     this.#since = now
   }
 
   moved(bytes: number, now: number): void {
-    this.#leftMs = Math.min(this.#mostMs, this.#leftAt(now) + bytes * this.#msPerByte)
+    this.#leftMs = Math.min(this.#maxMs, this.#leftAt(now) + bytes * this.#msPerByte)
     if (this.#since !== undefined) this.#since = now
   }
 

@@ -35,7 +35,7 @@ export function combinedReader(format: "common" | "combined", { headers }: Combi
     if (end < 0) return "no request in quotes"
     const request = readRequestLine(line, quote + 1, end, at, line.slice(ipStart, afterIp))
     if (request === undefined) return "no request like GET /path HTTP/1.1"
-    if (!hasStatus(line, end + 2)) return "no status behind the request"
+    if (!hasStatus(line, end + 2)) return "no status after the request"
     if (hostFirst) request.host = withoutPort(first)
     // `ident user` stands between the address and the time; nearly always two dashes.
     if (bracket - afterIp !== 5 || line.charCodeAt(afterIp + 3) !== 45)

@@ -206,7 +206,7 @@ describe("a log that cannot be read", () => {
       "[$time_local] $remote_addr",
       "must have what was asked for: $request, or $request_method and $request_uri",
     ],
-    ['[$time_local] "$request" $status$bytes', "must have text behind $status, to find its end"],
+    ['[$time_local] "$request" $status$bytes', "must have text after $status, to find its end"],
   ])("is refused when its log_format is %s", async (nginx, expected) => {
     await expect(read(lines(GOOD), { format: { nginx } })).rejects.toMatchObject({
       code: "LOG_FORMAT_INVALID",

@@ -30,11 +30,11 @@ export function templateReader(
     let at = first.length
     for (const { name, until } of pieces) {
       const end = endOf(line, at + leastLength(line, at, name, until), until)
-      if (end < 0) return `no ${JSON.stringify(until)} behind $${name}`
+      if (end < 0) return `no ${JSON.stringify(until)} after $${name}`
       values.set(name, line.slice(at, end))
       at = end + until.length
     }
-    if (isWhole && at < line.length) return "goes on behind its end"
+    if (isWhole && at < line.length) return "has more text after the last field"
     return requestOf(values, clf)
   }
   return { format, read }
@@ -67,7 +67,7 @@ function compile(template: string, place: string): { first: string; pieces: Piec
   const pieces = names.map((found, i): Piece => {
     const name = (found[1] ?? found[2]) as string
     const until = template.slice(found.index + found[0].length, names[i + 1]?.index)
-    if (until === "" && i + 1 < names.length) refuse(`must have text behind $${name}, to find its end`)
+    if (until === "" && i + 1 < names.length) refuse(`must have text after $${name}, to find its end`)
     return { name, until }
   })
   const has = (name: string) => pieces.some((piece) => piece.name === name)

@@ -23,7 +23,8 @@ export async function openStore(config: Config["store"], watch: WatchHub): Promi
   return memoryStore({
     ...given({ maxKeys, onFull }),
     ...(snapshot === undefined ? {} : { snapshot: fileSnapshot(snapshot) }),
-    onWarning: (warning) => watch.log.warn({ code: warning.code, error: warning.message }, "snapshot"),
+    onWarning: (warning) =>
+      watch.log.warn({ code: warning.code, error: warning.message }, "snapshot of the memory store failed"),
   })
 }
 

@@ -123,9 +123,9 @@ export function logCloseFailure(log: Log, error: unknown): void {
   else log.error({ error: inspect(error) }, "stopped with an error")
 }
 
-/** Logs that changed settings or rules were refused. The ones in force stay. */
+/** Logs that changed settings or rules were refused. The current ones stay in force. */
 export function logReloadFailure(log: Log, error: unknown): void {
   const code = error instanceof SluiceError ? error.code : undefined
   const message = error instanceof Error ? error.message : String(error)
-  log.error({ code, error: message }, "reload failed; the settings and rules in force stay")
+  log.error({ code, error: message }, "reload failed; keeping the current settings and rules")
 }

@@ -51,9 +51,9 @@ export class Fleet {
     // has not passed on when the last worker ends would be lost.
     if (inheritedSocket() !== undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: "advanced" })
-    this.#unfollow = options.core.rules.subscribe(() => this.#tellRules())
+    this.#unfollow = options.core.rules.subscribe(() => this.#sendRules())
     this.#timer = setInterval(() => {
-      if (options.core.rules.stale !== this.#wasStale) this.#tellRules()
+      if (options.core.rules.stale !== this.#wasStale) this.#sendRules()
     }, STALE_CHECK_MS).unref()
   }
 
@@ -110,7 +110,7 @@ export class Fleet {
         if (message.type === "ready") {
           this.#restartMs = RESTART_MS
           // The rules may have changed while the worker was starting.
-          this.#tellRules(worker)
+          this.#sendRules(worker)
           resolve(message.addresses)
         } else if (message.type === "failed") {
           reject(failureOf(message))
@@ -152,7 +152,7 @@ export class Fleet {
     this.#restartMs = Math.min(MAX_RESTART_MS, this.#restartMs * 2)
   }
 
-  #tellRules(only?: Worker): void {
+  #sendRules(only?: Worker): void {
     const rules: EditableRuleSource = this.#options.core.rules
     this.#wasStale = rules.stale
     const text = JSON.stringify(rules.current)

@@ -165,7 +165,7 @@ export function checkRateLimitOptions<Request>(
   checkType(checked.status, place("status"), "a status from 400 to 599", (status) => {
     return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
   })
-  checkType(checked.body, place("body"), "a text, an object or a function", (body) => {
+  checkType(checked.body, place("body"), "a string, an object or a function", (body) => {
     return typeof body === "string" || isFunction(body) || (typeof body === "object" && body !== null)
   })
   checkType(checked.contentType, place("contentType"), "a media type", (type) => {

@@ -61,7 +61,7 @@ export function peerOf(request: Request, info: unknown): string | undefined {
   return typeof connection.requestIP === "function" ? text(connection.requestIP(request)?.address) : undefined
 }
 
-/** Whether the runtime has passed its connection. The address may be missing all the same: the client may have left. */
+/** Whether the runtime has passed its connection. The address may still be missing: the client may have disconnected. */
 export function hasConnection(info: unknown): boolean {
   const connection = connectionOf(info)
   return ["incoming", "remoteAddr", "requestIP"].some(

@@ -619,9 +619,9 @@ describe("an engine", () => {
 
   it.each<[string, unknown, string]>([
     ["no request", undefined, "request: must be an object, got undefined"],
-    ["a number as the user", { user: 42 }, "request.user: must be a text, got 42"],
-    ["a number as the path", { path: 1 }, "request.path: must be a text, got 1"],
-    ["an object as the address", { ip: {} }, "request.ip: must be a text"],
+    ["a number as the user", { user: 42 }, "request.user: must be a string, got 42"],
+    ["a number as the path", { path: 1 }, "request.path: must be a string, got 1"],
+    ["an object as the address", { ip: {} }, "request.ip: must be a string"],
     ["a text as descriptors", { descriptors: "a" }, "request.descriptors: must be a list"],
     ["a descriptor without entries", { descriptors: [{}] }, "request.descriptors[0].entries: must be a list"],
     [

@@ -23,7 +23,7 @@ export class ApiKeyHasher {
   hash(apiKey: string): string {
     // The message does not show the value: it may contain an API key.
     if (typeof apiKey !== "string")
-      throw new SluiceError("OPTION_TYPE", { place: "apiKey", expected: "must be a text" })
+      throw new SluiceError("OPTION_TYPE", { place: "apiKey", expected: "must be a string" })
     return getOrCache(this.#kept, apiKey, MAX_KEPT, () =>
       createHmac("sha256", this.#secretKey()).update(apiKey).digest().subarray(0, 16).toString("base64url"),
     )

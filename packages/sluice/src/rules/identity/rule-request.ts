@@ -36,11 +36,11 @@ export interface RuleRequest {
   readonly route?: string | undefined
 }
 
-/** A field that must be a text if it is there. Null means that it is not there. */
+/** A field that must be a string if it is present. Null means absent. */
 export function textField(value: unknown, field: string): string | undefined {
   if (value === undefined || typeof value === "string") return value
   if (value === null) return undefined
-  throw wrongType(`request.${field}`, "a text", value)
+  throw wrongType(`request.${field}`, "a string", value)
 }
 
 export function checkDescriptors(descriptors: unknown): void {

@@ -243,7 +243,7 @@ class Reader {
     if (value === undefined || value === null) return ""
     if (typeof value === "string") return value
     if (value instanceof Plain && !FLOAT.test(value.text)) return value.text
-    const hint = value instanceof Plain ? "must be a text: put it into quotes" : "must be a text"
+    const hint = value instanceof Plain ? "must be a string: put it in quotes" : "must be a string"
     this.#invalid(place, `${hint}, got ${found(value)}`)
     return undefined
   }

@@ -119,7 +119,7 @@ const mistakes: [name: string, text: string, said: string][] = [
   [
     "a value with a fraction",
     "domain: d\ndescriptors:\n  - { key: version, value: 1.10 }\n",
-    "3:28 descriptors[0].value must be a text: put it into quotes, got 1.10 [RULE_FIELD_INVALID]",
+    "3:28 descriptors[0].value must be a string: put it in quotes, got 1.10 [RULE_FIELD_INVALID]",
   ],
   [
     "a value with control characters",

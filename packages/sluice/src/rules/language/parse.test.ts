@@ -70,7 +70,7 @@ const mistakes: [name: string, rule: string, said: string][] = [
     "{ id: a, limits: [{ limit: 9, window: 1s }], refundOn: [5xx, 600] }",
     'rule "a": refundOn[1] must be an integer ≤ 599, got 600 [RULE_FIELD_INVALID]',
   ],
-  ["no id", "{ limits: unlimited }", "rules[0].id is required and must be a text [RULE_FIELD_INVALID]"],
+  ["no id", "{ limits: unlimited }", "rules[0].id is required and must be a string [RULE_FIELD_INVALID]"],
   [
     "an id with a slash",
     "{ id: a/b, limits: unlimited }",

@@ -116,7 +116,7 @@ function expectation(issue: Issue): string {
 function bound(origin: string, sign: string, number: number | bigint, words: string): string {
   if (origin === "string")
     return number === 1 && sign === "≥"
-      ? "a text that is not empty"
+      ? "a string that is not empty"
       : `a text of ${words} ${number} characters`
   if (origin === "array") return `a list of ${words} ${number}`
   return `an integer ${sign} ${number}`
@@ -124,7 +124,7 @@ function bound(origin: string, sign: string, number: number | bigint, words: str
 
 function article(type: string): string {
   const names: Record<string, string> = {
-    string: "a text",
+    string: "a string",
     array: "a list",
     object: "a map",
     record: "a map",

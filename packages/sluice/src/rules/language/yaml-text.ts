@@ -122,7 +122,7 @@ function mistakesIn(document: Document.Parsed, refusesAliases: boolean): Mistake
     Map(_key, { items }) {
       const names = new Set<unknown>()
       for (const { key } of items) {
-        if (!isScalar(key)) add(key, "must be a text: a list or a map cannot be the name of a field")
+        if (!isScalar(key)) add(key, "must be a string: a list or a map cannot be the name of a field")
         else if (names.has(key.value)) add(key, "Map keys must be unique")
         else names.add(key.value)
       }

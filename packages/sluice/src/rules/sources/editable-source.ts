@@ -93,7 +93,7 @@ export abstract class EditableSource implements EditableRuleSource {
     if (found === undefined) {
       throw new SluiceError("RULES_REVISION_UNKNOWN", {
         place: "rollback.to",
-        expected: "must be a revision that is still kept; revisions() lists them",
+        expected: "must be a stored revision; revisions() lists them",
         found: to,
       })
     }
@@ -107,9 +107,9 @@ const isText = (value: unknown) => typeof value === "string"
 function checkSave(options: SaveOptions, place: string): void {
   checkFields(options, SAVE_FIELDS, place)
   checkType(options.by ?? null, `${place}.by`, "the name of who saves", isFilledText)
-  checkType(options.comment, `${place}.comment`, "a text", isText)
+  checkType(options.comment, `${place}.comment`, "a string", isText)
   const isMark = (value: unknown) => typeof value === "string" || Number.isInteger(value)
-  checkType(options.etag, `${place}.etag`, "a text", isText)
+  checkType(options.etag, `${place}.etag`, "a string", isText)
   checkType(options.expected, `${place}.expected`, "a revision or an etag", isMark)
 }
 

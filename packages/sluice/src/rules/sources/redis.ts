@@ -43,7 +43,7 @@ export async function redisRules(
   options: RedisRulesOptions = {},
 ): Promise<EditableRuleSource> {
   checkSourceOptions(options, ["name", "initial", "lastGood", "poll", "deadline", "work"], "redisRules")
-  checkType(options.name, "redisRules.name", "a text that is not empty", isFilledText)
+  checkType(options.name, "redisRules.name", "a string that is not empty", isFilledText)
   checkType(options.lastGood, "redisRules.lastGood", "the path of a file", isFilledText)
   const pollMs = parseDuration(options.poll ?? "2s", "redisRules.poll")
   const deadlineMs = parseDuration(options.deadline ?? "1s", "redisRules.deadline")

@@ -9,7 +9,7 @@ type Server = "answers" | "refuses" | "silent"
 /** A breaker in front of a server the test breaks and mends. */
 function breakerFor(options: Partial<BreakerOptions> = {}) {
   const clock = new ManualClock()
-  const scene = { server: "answers" as Server, probes: 0, underWay: 0, mostUnderWay: 0 }
+  const scene = { server: "answers" as Server, probes: 0, underWay: 0, maxUnderWay: 0 }
   const changes: string[] = []
   const breaker = new Breaker({
     deadlineMs: 50,
@@ -18,7 +18,7 @@ function breakerFor(options: Partial<BreakerOptions> = {}) {
     onChange: ({ from, to }) => changes.push(`${from} → ${to}`),
     probe: async () => {
       scene.probes++
-      scene.mostUnderWay = Math.max(scene.mostUnderWay, ++scene.underWay)
+      scene.maxUnderWay = Math.max(scene.maxUnderWay, ++scene.underWay)
       // A silent server: given up after the deadline, like the socket would be.
       if (scene.server === "silent") clock.schedule(50, () => scene.underWay--)
       else scene.underWay--
@@ -190,7 +190,7 @@ describe("open", () => {
     await pass(5_000)
     const rate = (scene.probes - early) / 5
     expect(breaker.tryEnter()).toBe(false)
-    expect(scene.mostUnderWay).toBe(1)
+    expect(scene.maxUnderWay).toBe(1)
     expect(early).toBeGreaterThanOrEqual(2)
     // Up to 500 ms of pause and 50 ms of deadline.
     expect(rate).toBeGreaterThan(1.5)

@@ -53,7 +53,7 @@ export function parseRedisUrl(url: string): RedisTarget {
 export function redactUrl(url: string): string {
   // The message does not show the value: it may contain a password.
   if (typeof url !== "string")
-    throw new SluiceError("OPTION_TYPE", { place: "redactUrl", expected: "must be a text" })
+    throw new SluiceError("OPTION_TYPE", { place: "redactUrl", expected: "must be a string" })
   return url.replace(/^([a-z+]*:\/\/)?(?:.*[?#].*|.*(?=@))/is, "$1***")
 }
 

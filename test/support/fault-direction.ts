@@ -13,7 +13,7 @@ export type Flow =
   /** Delivers `afterBytes` more bytes of each connection, and then sends FIN, sends RST, or delivers nothing more. */
   | { readonly kind: "cut"; readonly afterBytes: number; readonly then?: "close" | "reset" | "silence" }
 
-export interface LaneEvents {
+export interface DirectionEvents {
   forwarded(bytes: number): void
   cut(how: "close" | "reset"): void
   random(): number
@@ -31,10 +31,10 @@ const READ_AHEAD_BYTES = 1 << 20
 const THROTTLE_SLICE_MS = 20
 
 /** Forwards one direction of one connection, with the faults of its flow. */
-export class Lane {
+export class FaultyDirection {
   readonly #from: Socket
   readonly #to: Socket
-  readonly #events: LaneEvents
+  readonly #events: DirectionEvents
   #flow: Flow = { kind: "pass" }
   #queue: Parcel[] = []
   #queuedBytes = 0
@@ -43,7 +43,7 @@ export class Lane {
   #silent = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(from: Socket, to: Socket, flow: Flow, events: LaneEvents) {
+  constructor(from: Socket, to: Socket, flow: Flow, events: DirectionEvents) {
     this.#from = from
     this.#to = to
     this.#events = events
