@@ -67,6 +67,16 @@ function metrics() {
     store,
     rules: objectRules({ version: 1, rules: [] }),
     gateway: () => ({ targets: [], upgrades: 0 }),
+    leases: () => ({
+      keys: 0,
+      held: 0,
+      spent: 0,
+      returned: 0,
+      wasted: 0,
+      answered: 0,
+      calls: 0,
+      callsSaved: 0,
+    }),
   })
   const text = watch.metrics()
   watch.close()

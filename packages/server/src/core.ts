@@ -50,8 +50,8 @@ export interface Core {
 }
 
 /**
- * Decides a request and notifies the observers. Returns a promise only if the store needs one. `admit` may replace the
- * decision of the rules.
+ * Decides a request and notifies the observers. Returns a promise only if it must wait for the store. `admit` may replace
+ * the decision of the rules.
  */
 export function ask(
   core: Core,
@@ -61,13 +61,11 @@ export function ask(
   admit: (decision: RuleDecision) => RuleDecision = unchanged,
 ): RuleDecision | Promise<RuleDecision> {
   const started = performance.now()
-  const { engine } = core
   const cost = options?.cost
-  if (engine.isSync)
-    return notified(core, admit(engine.checkSync(request, options)), protocol, request, cost, started)
-  return engine
-    .check(request, options)
-    .then((decision) => notified(core, admit(decision), protocol, request, cost, started))
+  const decision = core.engine.checkEither(request, options)
+  return decision instanceof Promise
+    ? decision.then((made) => notified(core, admit(made), protocol, request, cost, started))
+    : notified(core, admit(decision), protocol, request, cost, started)
 }
 
 function unchanged(decision: RuleDecision): RuleDecision {
@@ -83,13 +81,11 @@ export function askKey(
   options?: KeyCheckOptions,
 ): RuleDecision | Promise<RuleDecision> {
   const started = performance.now()
-  const { engine } = core
   const cost = options?.cost
-  if (engine.isSync)
-    return notified(core, engine.checkKeySync(rule, key, options), protocol, undefined, cost, started)
-  return engine
-    .checkKey(rule, key, options)
-    .then((decision) => notified(core, decision, protocol, undefined, cost, started))
+  const decision = core.engine.checkKeyEither(rule, key, options)
+  return decision instanceof Promise
+    ? decision.then((made) => notified(core, made, protocol, undefined, cost, started))
+    : notified(core, decision, protocol, undefined, cost, started)
 }
 
 function notified(

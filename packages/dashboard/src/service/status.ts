@@ -25,6 +25,12 @@ export interface Status {
     readonly instances?: number
     readonly breakers?: Readonly<Record<"closed" | "open" | "half-open", number>>
   }
+  readonly leases?: {
+    readonly keys: number
+    readonly held: number
+    readonly answered: number
+    readonly calls: number
+  }
   readonly sampleTraffic?: { readonly endsAt?: number }
 }
 

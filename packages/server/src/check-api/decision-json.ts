@@ -21,6 +21,7 @@ export function decisionJson(decision: RuleDecision): string {
   if (deniedBy !== undefined) json += `,"deniedBy":${quoted(deniedBy)}`
   if (ambiguous !== undefined) json += `,"ambiguous":${quoted(ambiguous)}`
   if (degraded !== undefined) json += `,"degraded":"${degraded}"`
+  if (decision.source !== undefined) json += `,"source":"${decision.source}"`
   if (tier !== undefined) json += `,"tier":${quoted(tier)}`
   if (shadowDenied.length > 0) json += `,"shadowDenied":${JSON.stringify(shadowDenied)}`
   return `${json},"revision":${decision.revision}}`

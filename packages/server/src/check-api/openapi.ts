@@ -94,6 +94,10 @@ const schemas = {
       deniedBy: text,
       ambiguous: text,
       degraded: about({ enum: ["allow", "deny", "local"] }, "Set if the store was unavailable."),
+      source: about(
+        { enum: ["store", "lease", "local"] },
+        "Who decided, for limits with leases: the store, a lease of this instance, or its local counters.",
+      ),
       tier: text,
       shadowDenied: list(text),
       revision: { type: "integer" },

@@ -3,7 +3,7 @@
 // A decision costs a few additions to the counts of this second. Everything else happens once a second. With several workers,
 // each worker sends its second to the primary, which answers all questions.
 
-import { type Clock, type Store, systemClock } from "sluice"
+import { type Clock, type LeaseStats, type Store, systemClock } from "sluice"
 import type { StoreFailureEvent } from "sluice/redis"
 import type { RuleSource } from "sluice/rules"
 import type { Counted, Decided, Watch } from "../core.js"
@@ -12,6 +12,7 @@ import { Counters, type CountersReport } from "./counters.js"
 import { decisionsEvent, Listeners, type WatchEvent } from "./events.js"
 import type { GatewayState } from "./gateway-metrics.js"
 import { History, type HistoryReport } from "./history.js"
+import { type LeaseState, LeaseTotals } from "./lease-totals.js"
 import { createLog, DenialLog, type Log } from "./log.js"
 import { metricsText } from "./metrics.js"
 import { openTelemetry, type Telemetry } from "./open-telemetry.js"
@@ -44,6 +45,7 @@ export interface WatchReport extends CountersReport {
   readonly denied: readonly TopKey[]
   readonly used: readonly TopKey[]
   readonly breakers: StoreState["breakers"]
+  readonly leases: LeaseStats | undefined
   readonly routes: readonly RouteReport[]
   readonly gateway: GatewayState | undefined
 }
@@ -54,6 +56,7 @@ export interface WatchState {
   readonly startedAt: number
   readonly workers: number
   readonly store: StoreState
+  readonly leases: LeaseState | undefined
 }
 
 /** What to observe besides decisions. */
@@ -61,8 +64,12 @@ export interface Watched {
   readonly store?: Store
   readonly rules?: RuleSource
   readonly gateway?: () => GatewayState
+  /** What the leases of this process have done. Undefined for a store without leases. */
+  readonly leases?: () => LeaseStats | undefined
 }
 
+/** No worker has this number. */
+const THIS_PROCESS = -1
 const TICK_MS = 1_000
 const DECAY_EVERY_TICKS = 60
 
@@ -89,6 +96,7 @@ export class WatchHub implements Watch {
   readonly #accuracy: AccuracyMonitor
   readonly #accuracyTotal = { compared: 0, allowedTooMany: 0, deniedTooMany: 0, error: 0 }
   readonly #workers = new WorkerStates()
+  readonly #leaseTotals = new LeaseTotals()
   #timer: NodeJS.Timeout
   #ticks = 0
   /** The states that listeners know. */
@@ -96,6 +104,7 @@ export class WatchHub implements Watch {
   #store: Store | undefined
   #rules: RuleSource | undefined
   #gateway: (() => GatewayState) | undefined
+  #leases: Watched["leases"]
   #unfollow = () => {}
   #telemetry: Telemetry | undefined
   #onReport: ((report: WatchReport) => void) | undefined
@@ -131,8 +140,9 @@ export class WatchHub implements Watch {
   }
 
   /** Sets what to observe besides decisions. */
-  attach({ store, rules, gateway }: Watched): void {
+  attach({ store, rules, gateway, leases }: Watched): void {
     this.#store = store ?? this.#store
+    this.#leases = leases ?? this.#leases
     this.#gateway = gateway ?? this.#gateway
     if (rules === undefined) return
     this.#unfollow()
@@ -210,6 +220,7 @@ export class WatchHub implements Watch {
       watching,
       units,
       breakers,
+      leases: this.#leases?.(),
       routes: this.routes.take(),
       gateway,
     })
@@ -226,6 +237,7 @@ export class WatchHub implements Watch {
     this.#addAccuracy(report.accuracy)
     this.#units.merge(report.units)
     this.#workers.set(worker, report)
+    if (report.leases !== undefined) this.#leaseTotals.set(worker, report.leases)
     this.routes.merge(report.routes)
     for (const { rule, key, count } of report.denied) this.#denied.add(rule, key, count)
     for (const { rule, key, count } of report.used) this.#used.add(rule, key, count)
@@ -234,6 +246,7 @@ export class WatchHub implements Watch {
   /** Removes a worker that has ended. */
   forget(worker: number): void {
     this.#workers.delete(worker)
+    this.#leaseTotals.delete(worker)
   }
 
   /** The metrics in the text format of Prometheus. */
@@ -246,6 +259,7 @@ export class WatchHub implements Watch {
       failures,
       ambiguous,
       store: this.#storeState(),
+      leases: this.#leaseState(),
       rules: current && { revision: current.revision, stale, count: current.document.rules.length },
       accuracy: { ...this.#accuracyTotal, watching: this.#workers.watching(this.#accuracy.watching) },
       units: this.#units.histograms(),
@@ -267,7 +281,12 @@ export class WatchHub implements Watch {
 
   /** The current state of the service. */
   state(): WatchState {
-    return { startedAt: this.#startedAt, workers: this.#workerCount, store: this.#storeState() }
+    return {
+      startedAt: this.#startedAt,
+      workers: this.#workerCount,
+      store: this.#storeState(),
+      leases: this.#leaseState(),
+    }
   }
 
   /** Sends events to a listener from now on. Returns a function that ends it. */
@@ -301,6 +320,12 @@ export class WatchHub implements Watch {
     const own = this.#store === undefined ? {} : stateOfStore(this.#store)
     const breakers = this.#workers.breakers(own.breakers)
     return breakers === undefined ? own : { ...own, breakers }
+  }
+
+  #leaseState(): LeaseState | undefined {
+    const own = this.#leases?.()
+    if (own !== undefined) this.#leaseTotals.set(THIS_PROCESS, own)
+    return this.#leaseTotals.state()
   }
 
   #addAccuracy(report: AccuracyReport): void {

@@ -3,6 +3,7 @@
 
 import { Exposition } from "./exposition.js"
 import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"
+import type { LeaseState } from "./lease-totals.js"
 import type { RouteTally } from "./route-tally.js"
 import type { StoreState } from "./store-state.js"
 import type { RuleTally, Tally } from "./tally.js"
@@ -13,6 +14,7 @@ export interface MetricsInput {
   readonly failures: ReadonlyMap<string, number>
   readonly ambiguous: number
   readonly store: StoreState
+  readonly leases?: LeaseState | undefined
   readonly rules?: { readonly revision: number; readonly stale: boolean; readonly count: number } | undefined
   readonly accuracy: {
     compared: number
@@ -79,6 +81,7 @@ export function metricsText(input: MetricsInput): string {
     input.ambiguous,
   )
   storeMetrics(text, store)
+  if (input.leases !== undefined) leaseMetrics(text, input.leases)
   text.single("sluice_rules_revision", "gauge", "The revision of the current rules.", rules?.revision)
   text.single(
     "sluice_rules_stale",
@@ -129,6 +132,31 @@ function storeMetrics(
   )
   for (const [state, count] of Object.entries(breakers))
     text.sample("sluice_store_breakers", count, { state })
+}
+
+function leaseMetrics(text: Exposition, leases: LeaseState): void {
+  const { keys, held, spent, returned, wasted, answered, calls } = leases
+  text.single("sluice_lease_keys", "gauge", "Keys with a lease.", keys)
+  text.single("sluice_lease_held_units", "gauge", "Units of leases that are not spent yet.", held)
+  text.metric(
+    "sluice_lease_units_total",
+    "counter",
+    "Units of leases that have ended, by what became of them.",
+  )
+  for (const [use, units] of Object.entries({ spent, returned, wasted }))
+    text.sample("sluice_lease_units_total", units, { use })
+  text.single(
+    "sluice_lease_answered_total",
+    "counter",
+    "Checks that a lease or a remembered denial answered without a call to the store.",
+    answered,
+  )
+  text.single(
+    "sluice_lease_calls_total",
+    "counter",
+    "Calls to the store that took or returned a lease. The checks answered minus these are the calls saved.",
+    calls,
+  )
 }
 
 function accuracyMetrics(text: Exposition, accuracy: MetricsInput["accuracy"]): void {

@@ -36,6 +36,7 @@ export interface ExplainedRule {
     readonly limit: number | null
     readonly remaining: number | null
   }[]
+  readonly leases?: readonly string[]
 }
 
 export interface Decider {

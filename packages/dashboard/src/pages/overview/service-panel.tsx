@@ -11,7 +11,7 @@ import { texts } from "./texts.js"
 /** The store, the rules and the processes of the service, as it reported them last. */
 export function ServicePanel({ status }: { readonly status: Status }) {
   const text = t(texts)
-  const { store, rules } = status
+  const { store, rules, leases } = status
   return (
     <Panel
       title={text.service}
@@ -25,6 +25,11 @@ export function ServicePanel({ status }: { readonly status: Status }) {
         {store.keys !== undefined && (
           <Fact label={text.keys} note={store.bytes === undefined ? undefined : bytes(store.bytes)}>
             {whole(store.keys)}
+          </Fact>
+        )}
+        {leases !== undefined && leases.answered > 0 && (
+          <Fact label={text.callsSaved} note={text.leasedKeys(whole(leases.keys))}>
+            {whole(Math.max(0, leases.answered - leases.calls))}
           </Fact>
         )}
         <Fact label={text.instances}>{whole(store.instances ?? 1)}</Fact>

@@ -21,6 +21,18 @@ const CHINESE: readonly (readonly [RegExp, string])[] = [
     /^the request has descriptors and no key for a rule that is not about them$/,
     "请求带有描述符，而规则与之无关",
   ],
+  [
+    /^limit "(.+)" has leases of at most (\S+): the burst is (\d+) instead of (\d+)$/,
+    "限额 $1 的租约最长 $2：突发量为 $3，而非 $4",
+  ],
+  [
+    /^limit "(.+)" has leases of at most (\S+): a unit counts for (\S+) and (\S+)$/,
+    "限额 $1 的租约最长 $2：每个单位的计数时长为 $3 加 $4",
+  ],
+  [
+    /^limit "(.+)" has leases of at most (\S+): a lease ends with the window or bucket that it was charged to$/,
+    "限额 $1 的租约最长 $2：租约随其计入的窗口或桶结束",
+  ],
   [/^(.+) is not there, and must be (.+)$/, "缺少 $1，应为 $2"],
   [/^(.+) has a value that is not shown, and must be (.+)$/, "$1 的值不显示，应为 $2"],
   [/^(\S+(?: \S+)?) is (".*"), and must be (.+)$/, "$1 是 $2，应为 $3"],

@@ -47,6 +47,7 @@ export interface RuleExplanation {
   readonly cost?: number
   readonly limitsFrom?: "rule" | "tier" | "override"
   readonly limits?: readonly LimitState[]
+  readonly leases?: readonly string[]
   readonly candidate?: readonly LimitState[]
 }
 

@@ -40,7 +40,7 @@ export function RuleReasons({ explanation: { rules, revision } }: { readonly exp
 
 function Applying({ rule }: { readonly rule: RuleExplanation }) {
   const text = t(texts)
-  const { mode, because, key, cost, limitsFrom = "rule", limits = [], candidate = [] } = rule
+  const { mode, because, key, cost, limitsFrom = "rule", limits = [], leases = [], candidate = [] } = rule
   return (
     <li class="try-rule">
       <div class="try-rule-head">
@@ -65,6 +65,11 @@ function Applying({ rule }: { readonly rule: RuleExplanation }) {
       )}
       {limits.map((limit) => (
         <LimitFill key={limit.name} limit={limit} />
+      ))}
+      {leases.map((sentence) => (
+        <p key={sentence} class="soft">
+          {becauseText(sentence)}
+        </p>
       ))}
       {candidate.length > 0 && <h3 class="try-candidate">{text.candidate}</h3>}
       {candidate.map((limit) => (

@@ -210,6 +210,18 @@ export const statusReport = z.object({
       .optional()
       .describe("The number of circuit breakers in each state. Missing for a store that cannot fail."),
   }),
+  leases: z
+    .object({
+      keys: z.int().describe("Keys with a lease."),
+      held: z.int().describe("Units of leases that are not spent yet."),
+      spent: z.int(),
+      returned: z.int().describe("Units that went back to the store unspent."),
+      wasted: z.int().describe("Units that were neither spent nor returned."),
+      answered: z.int().describe("Checks that were answered without a call to the store."),
+      calls: z.int().describe("Calls to the store that took or returned a lease."),
+    })
+    .optional()
+    .describe("What leases have done since the start. Missing for a store in memory."),
   sampleTraffic: z
     .object({ endsAt: z.number().optional() })
     .optional()

@@ -21,7 +21,7 @@ const readinessReport = z.object({
 
 /** What these routes need from telemetry. */
 export interface ServiceState {
-  state(): Pick<StatusReport, "startedAt" | "workers"> & {
+  state(): Pick<StatusReport, "startedAt" | "workers" | "leases"> & {
     readonly store: Partial<StatusReport["store"]>
   }
 }
@@ -98,7 +98,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
 }
 
 function statusOf({ core, watch, readiness, version, sample, clock }: ServiceRoutesOptions): StatusReport {
-  const { store, ...state } = watch.state()
+  const { store, leases, ...state } = watch.state()
   const { current, stale } = core.rules
   const { status } = readiness?.report(core) ?? { status: "ready" }
   return {
@@ -116,6 +116,7 @@ function statusOf({ core, watch, readiness, version, sample, clock }: ServiceRou
     },
     // Only a store that can fail has breakers.
     store: { kind: store.breakers === undefined ? "memory" : "redis", ...store },
+    ...(leases === undefined ? {} : { leases }),
     ...(sample === undefined
       ? {}
       : { sampleTraffic: sample.endsAt === undefined ? {} : { endsAt: sample.endsAt } }),

@@ -3,7 +3,7 @@
 import type { Policy } from "../../algorithms/algorithm.js"
 import type { HeaderStyle } from "../../header-style.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
-import type { LimitOptions } from "../../policy.js"
+import type { LeaseOptions, LimitOptions } from "../../policy.js"
 import { type Degraded, Namespace } from "../../stores/store.js"
 import { type ClientMap, clientList } from "../identity/client.js"
 import type { Identity } from "../identity/identity.js"
@@ -23,6 +23,7 @@ export interface CompiledRule {
   readonly onStoreFailure: Degraded
   readonly cost: CostOf
   readonly responseCharge: ResponseCharge | undefined
+  readonly leases: LeaseOptions
   readonly applying: Applying
   readonly tiers: ReadonlyMap<string, Applying>
   readonly candidate: LimitSet | undefined
@@ -92,11 +93,12 @@ export function* compileRule(
   const place = `rules[${index}]`
   const mode = spec.mode ?? "enforce"
   const keyBy = spec.keyBy ?? defaults.keyBy ?? "ip"
+  const leases = (spec.leases ?? defaults.leases ?? false) as LeaseOptions
   const counters = countersOf(prefix, spec.id, mode)
   const tiers = new Map<string, Applying>()
   for (const [tier, own] of Object.entries(spec.tiers ?? {})) {
     const tierLimits = own === "unlimited" ? own : own.limits
-    const limits = compileLimits(tierLimits, counters, `${place}.tiers.${tier}.limits`, context)
+    const limits = compileLimits(tierLimits, counters, `${place}.tiers.${tier}.limits`, context, leases)
     tiers.set(tier, { limits, from: "tier" })
     yield
   }
@@ -111,7 +113,11 @@ export function* compileRule(
     onStoreFailure: spec.onStoreFailure ?? defaults.onStoreFailure ?? "local",
     cost: yield* compileCost(spec.cost, `${place}.cost`),
     responseCharge: compileResponseCharge(spec),
-    applying: { limits: compileLimits(spec.limits, counters, `${place}.limits`, context), from: "rule" },
+    leases,
+    applying: {
+      limits: compileLimits(spec.limits, counters, `${place}.limits`, context, leases),
+      from: "rule",
+    },
     tiers,
     candidate:
       spec.candidate === undefined
@@ -121,6 +127,7 @@ export function* compileRule(
             `${prefix}:${spec.id}~c`,
             `${place}.candidate.limits`,
             context,
+            leases,
           ),
     replaces: new Set(spec.replaces),
     allow: yield* clientList(spec.allow, `${place}.allow`),
@@ -149,12 +156,13 @@ export function compileLimits(
   counters: string,
   place: string,
   { document, prefix }: RuleSetContext,
+  leases?: LeaseOptions,
 ): LimitSet {
   if (limits === "unlimited") return limits
   const algorithm = document.defaults?.algorithm
   const compiled = limits.map((limit, i) => {
     const complete = algorithm === undefined ? limit : { algorithm, ...limit }
-    return compileLimit(complete as LimitOptions, `${place}[${i}]`, counters)
+    return compileLimit(complete as LimitOptions, `${place}[${i}]`, counters, leases)
   })
   checkDistinct(compiled, place)
   return compiled.map(({ name, policy, namespace }) => ({

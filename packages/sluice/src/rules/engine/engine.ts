@@ -204,6 +204,14 @@ export class RuleEngine {
     return this.#notified(await this.#decider.decide(this.#planKey(rule, key, options)), undefined)
   }
 
+  /** `checkKey` that returns a promise only if it must wait. */
+  checkKeyEither(rule: string, key: string, options?: KeyCheckOptions): RuleDecision | Promise<RuleDecision> {
+    const decision = this.#decider.decideEither(this.#planKey(rule, key, options))
+    return decision instanceof Promise
+      ? decision.then((made) => this.#notified(made, undefined))
+      : this.#notified(decision, undefined)
+  }
+
   /** `checkKey` without a promise. Only with the memory store. */
   checkKeySync(rule: string, key: string, options?: KeyCheckOptions): RuleDecision {
     if (!this.#decider.isSync) throw notSync("checkKeySync", "needs the memory store; use checkKey")

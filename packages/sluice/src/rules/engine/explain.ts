@@ -1,11 +1,12 @@
 // Explains a decision, rule by rule.
 
 import type { LimitDecision } from "../../decision.js"
+import { formatDuration } from "../../duration.js"
 import type { Charge, Outcome } from "../../stores/store.js"
 import type { WhyMatched } from "../identity/descriptor.js"
 import type { Identity } from "../identity/identity.js"
 import { ruleOutcome } from "./build-decision.js"
-import type { Applying, CompiledRule } from "./compile-rule.js"
+import type { Applying, CompiledRule, RuleLimitPolicy } from "./compile-rule.js"
 import { activeRules, chargesOfStep, type Plan, type Step, stepOf } from "./plan.js"
 import type { Mode, RuleDecision } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
@@ -44,6 +45,8 @@ export interface RuleExplanation {
   /** Where its limits come from. */
   readonly limitsFrom?: Applying["from"]
   readonly limits?: readonly LimitDecision[]
+  /** For limits with leases: what that costs, a sentence for each limit. */
+  readonly leases?: readonly string[]
   /** The state of the candidate limits. */
   readonly candidate?: readonly LimitDecision[]
 }
@@ -112,6 +115,7 @@ async function explainRule(
     cost: step.cost,
     limitsFrom: step.from as Applying["from"],
     limits,
+    ...(rule.leases === false ? {} : { leases: step.limits.flatMap(costOfLeases) }),
     ...(rule.candidate === undefined || rule.candidate === "unlimited"
       ? {}
       : { candidate: await stateOf(context, { ...step, limits: rule.candidate }) }),
@@ -122,6 +126,18 @@ async function stateOf(context: ExplainContext, step: Step): Promise<readonly Li
   if (step.limits.length === 0) return []
   const { verdicts, now } = await context.decide(chargesOfStep(step))
   return ruleOutcome(step, verdicts, 0, now, "enforce").limits
+}
+
+/** What the leases of a limit take away from it. Nothing for a limit that has none. */
+function costOfLeases({ name, policy }: RuleLimitPolicy): string[] {
+  const { lease, capacity, promisedCapacity, window, promisedWindow } = policy
+  if (lease === 0) return []
+  const length = formatDuration(lease / 1000)
+  let cost = "a lease ends with the window or bucket that it was charged to"
+  if (capacity < promisedCapacity) cost = `the burst is ${capacity} instead of ${promisedCapacity}`
+  else if (window > promisedWindow)
+    cost = `a unit counts for ${formatDuration(promisedWindow / 1000)} and ${formatDuration((window - promisedWindow) / 1000)}`
+  return [`limit "${name}" has leases of at most ${length}: ${cost}`]
 }
 
 function mismatch(reason: Extract<WhyMatched, { matched: false }>, identity: Identity): string {

@@ -56,11 +56,12 @@ function compileOverride(spec: OverrideSpec, context: RuleSetContext): Override 
   const compiled = new Map<string, Applying>()
   return {
     until: spec.until === undefined ? Number.POSITIVE_INFINITY : (endOf(spec.until) ?? 0),
-    limitsFor({ id, mode }) {
+    limitsFor({ id, mode, leases }) {
       // An override uses the counters of the rule: when it ends, its client keeps what it has used.
       const counters = countersOf(context.prefix, id, mode)
       return getOrAdd(compiled, counters, () => {
-        return { limits: compileLimits(spec.limits, counters, "overrides.limits", context), from: "override" }
+        const limits = compileLimits(spec.limits, counters, "overrides.limits", context, leases)
+        return { limits, from: "override" }
       })
     },
   }

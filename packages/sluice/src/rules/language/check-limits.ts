@@ -1,10 +1,10 @@
-import { parseDuration } from "../../duration.js"
+import { type Duration, parseDuration } from "../../duration.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
-import { compilePolicy, type LimitOptions } from "../../policy.js"
+import { compilePolicy, type LeaseOptions, type LimitOptions } from "../../policy.js"
 import type { Bounds } from "./guard-rails.js"
 import { asList, asMap, type ProblemList } from "./problem-list.js"
 import type { Path } from "./problems.js"
-import { ALGORITHMS, type LimitSpec, limitSchema } from "./schema.js"
+import { ALGORITHMS, type LimitSpec, leasesSchema, limitSchema } from "./schema.js"
 
 export interface LimitContext {
   readonly bounds: Bounds
@@ -12,8 +12,34 @@ export interface LimitContext {
   readonly defaultAlgorithm: unknown
 }
 
-/** Checks each limit of a list, then whether the names or windows tell their counters apart. */
-export function checkLimits(found: ProblemList, limits: unknown, at: Path, context: LimitContext): void {
+/**
+ * The leases that leave the least of a limit: what they leave enough of, all others do. `given` are the values of rules, valid or
+ * not.
+ */
+export function longestLeases(given: readonly unknown[]): LeaseOptions[] {
+  let hasDefault = false
+  let longest: Duration | undefined
+  for (const value of given) {
+    const leases = leasesSchema.safeParse(value).data as LeaseOptions | undefined
+    if (leases === undefined || leases === false) continue
+    const length = leases === true ? undefined : leases.length
+    if (length === undefined) hasDefault = true
+    else if (longest === undefined || durationOf(length) > durationOf(longest)) longest = length
+  }
+  return [...(hasDefault ? [true] : []), ...(longest === undefined ? [] : [{ length: longest }])]
+}
+
+/**
+ * Checks each limit of a list, then whether the names or windows tell their counters apart. `leases` are the longest leases of the
+ * rules that the limits apply to.
+ */
+export function checkLimits(
+  found: ProblemList,
+  limits: unknown,
+  at: Path,
+  context: LimitContext,
+  leases: readonly LeaseOptions[],
+): void {
   const { bounds, defaultAlgorithm } = context
   const list = asList(limits)
   if (list.length > bounds.maxLimits) outOfBounds(found, at, list.length, bounds.maxLimits, "maxLimits")
@@ -27,7 +53,8 @@ export function checkLimits(found: ProblemList, limits: unknown, at: Path, conte
     })
     if (!parsed.success) return
     found.try([...at, i], () => {
-      compilePolicy(parsed.data as LimitOptions, "")
+      for (const leased of leases.length === 0 ? [false] : leases)
+        compilePolicy(parsed.data as LimitOptions, "", leased)
       valid.push(parsed.data)
     })
     checkNumbers(found, parsed.data, [...at, i], bounds)

@@ -3,8 +3,9 @@
 // another.
 
 import { SluiceError } from "../../errors.js"
+import type { LeaseOptions } from "../../policy.js"
 import { compileCidrs, parseCidr } from "../../request/address/cidr.js"
-import { checkLimits, type LimitContext, outOfBounds } from "./check-limits.js"
+import { checkLimits, type LimitContext, longestLeases, outOfBounds } from "./check-limits.js"
 import { checkHeaderName, checkKeyBy, checkMatch } from "./check-match.js"
 import { parseClientName } from "./client-name.js"
 import type { ApiKeyPlace } from "./credential.js"
@@ -33,6 +34,11 @@ class Checker {
   readonly #found: ProblemList
   readonly #limitContext: LimitContext
   readonly #apiKeyPlace: ApiKeyPlace
+  /** The leases of each rule, and the longest of all rules, for overrides. */
+  readonly #leases: {
+    readonly byRule: ReadonlyMap<unknown, unknown>
+    readonly ofAll: readonly LeaseOptions[]
+  }
   #clients = 0
 
   constructor(set: Record<string, unknown>, bounds: Bounds, found: ProblemList) {
@@ -40,6 +46,8 @@ class Checker {
     this.#bounds = bounds
     this.#found = found
     this.#limitContext = { bounds, defaultAlgorithm: asMap(set.defaults).algorithm }
+    const byRule = new Map(asList(set.rules).map((rule) => [asMap(rule).id, this.#leasesOf(asMap(rule))]))
+    this.#leases = { byRule, ofAll: longestLeases([...byRule.values()]) }
     const { header, query } = asMap(asMap(set.identity).apiKey)
     this.#apiKeyPlace = { apiKeyHeader: texts(header)[0]?.toLowerCase(), apiKeyQuery: texts(query)[0] }
   }
@@ -82,18 +90,23 @@ class Checker {
     const match = asMap(rule.match)
     checkMatch(found, match, [...at, "match"], this.#apiKeyPlace)
     checkKeyBy(found, rule.keyBy, [...at, "keyBy"], match.path)
-    this.#checkLimits(rule.limits, [...at, "limits"])
+    const leases = longestLeases([this.#leasesOf(rule)])
+    this.#checkLimits(rule.limits, [...at, "limits"], leases)
     for (const [tier, own] of Object.entries(asMap(rule.tiers)))
-      this.#checkLimits(asMap(own).limits, [...at, "tiers", tier, "limits"])
-    this.#checkLimits(asMap(rule.candidate).limits, [...at, "candidate", "limits"])
+      this.#checkLimits(asMap(own).limits, [...at, "tiers", tier, "limits"], leases)
+    this.#checkLimits(asMap(rule.candidate).limits, [...at, "candidate", "limits"], leases)
     this.#checkCost(asMap(rule.cost), [...at, "cost"])
     this.#checkResponse(rule.response, [...at, "response"])
     this.#checkClients(rule.allow, [...at, "allow"])
     this.#checkClients(rule.deny, [...at, "deny"])
   }
 
-  #checkLimits(limits: unknown, at: Path): void {
-    checkLimits(this.#found, limits, at, this.#limitContext)
+  #checkLimits(limits: unknown, at: Path, leases: readonly LeaseOptions[]): void {
+    checkLimits(this.#found, limits, at, this.#limitContext, leases)
+  }
+
+  #leasesOf(rule: Record<string, unknown>): unknown {
+    return rule.leases ?? asMap(this.#set.defaults).leases ?? false
   }
 
   #checkCost(cost: Record<string, unknown>, at: Path): void {
@@ -112,7 +125,10 @@ class Checker {
 
   #checkOverride(override: Record<string, unknown>, at: Path): void {
     this.#checkClients([override.client], at, () => [...at, "client"])
-    this.#checkLimits(override.limits, [...at, "limits"])
+    const names = texts(override.rule)
+    const leases =
+      names.length === 0 ? this.#leases.ofAll : longestLeases(names.map((id) => this.#leases.byRule.get(id)))
+    this.#checkLimits(override.limits, [...at, "limits"], leases)
     if (typeof override.until === "string" && endOf(override.until) === undefined) {
       const message = `must be a date like 2026-12-31 or 2026-12-31T18:00:00Z, got "${override.until.slice(0, 60)}"`
       this.#found.add("RULE_FIELD_INVALID", [...at, "until"], message)

@@ -133,6 +133,16 @@ const onMissingKey = z
   .enum(["skip", "ip", "deny"])
   .meta({ description: "What to do with a request that lacks a part of the key. Default: ip." })
 const headers = z.enum(HEADER_STYLES)
+export const leasesSchema = z
+  .union([
+    z.boolean(),
+    z.strictObject({
+      length: duration.optional().meta({
+        description: "How long units may be held. Default: a hundredth of the window, at most 100ms.",
+      }),
+    }),
+  ])
+  .meta({ description: "Takes units of busy keys from a shared store in advance. Default: false." })
 
 const unlimited = z.literal("unlimited")
 
@@ -170,6 +180,7 @@ const ruleSchema = z
     deny: z.array(client).optional().meta({ description: "Clients this rule always denies." }),
     onStoreFailure: onStoreFailure.optional(),
     headers: headers.optional(),
+    leases: leasesSchema.optional(),
     response: responseSchema.optional(),
   })
   .meta({ id: "Rule", description: "Who is limited, by what." })
@@ -229,6 +240,7 @@ export const ruleSetSchema = z
         onMissingKey: onMissingKey.optional(),
         onStoreFailure: onStoreFailure.optional(),
         headers: headers.optional(),
+        leases: leasesSchema.optional(),
         response: responseSchema.optional(),
         tier: name.optional().meta({ description: "The tier of a client that has none." }),
       })

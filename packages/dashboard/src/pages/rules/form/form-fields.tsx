@@ -116,6 +116,30 @@ export function Choice({ label, path, options, standard, errorIn }: ChoiceProps)
   )
 }
 
+interface CheckboxProps {
+  readonly label: string
+  readonly path: Path
+}
+
+/** A setting that is off unless it is checked. */
+export function Checkbox({ label, path }: CheckboxProps) {
+  const { value, problems, set } = useContext(FormContext)
+  const error = messageAt(problems, path)
+  return (
+    <div class="field">
+      <label class="rules-check">
+        <input
+          type="checkbox"
+          checked={valueAt(value, path) === true}
+          onChange={({ currentTarget }) => set(path, currentTarget.checked || undefined)}
+        />
+        {label}
+      </label>
+      {error !== undefined && <p class="rules-error">{error}</p>}
+    </div>
+  )
+}
+
 /** Connects an input with an error that is shown elsewhere. */
 function outside(error: string | undefined, errorIn: string | undefined) {
   return error === undefined || errorIn === undefined

@@ -6,7 +6,16 @@ import type { Mode } from "../../../rules/rule.js"
 import { texts } from "../../../rules/texts.js"
 import type { RuleProblem } from "../../../service/problem.js"
 import type { Path } from "../../../yaml-editor/place.js"
-import { Choice, type Form, FormContext, ListInput, NumberInput, Section, TextInput } from "./form-fields.js"
+import {
+  Checkbox,
+  Choice,
+  type Form,
+  FormContext,
+  ListInput,
+  NumberInput,
+  Section,
+  TextInput,
+} from "./form-fields.js"
 import { type FormValue, othersThan, valueAt, withValue } from "./form-value.js"
 import { LimitsForm } from "./limits-form.js"
 
@@ -55,7 +64,12 @@ export function RuleForm(props: RuleFormProps) {
     if (said !== undefined) document.getElementById(said)?.scrollIntoView({ block: "nearest" })
   }, [problems])
   const hasPlainCost = typeof value.cost !== "object"
-  const shown: readonly Path[] = hasPlainCost ? [...SHOWN, ["cost"]] : SHOWN
+  const hasPlainLeases = typeof value.leases !== "object"
+  const shown: readonly Path[] = [
+    ...SHOWN,
+    ...(hasPlainCost ? [["cost"]] : []),
+    ...(hasPlainLeases ? [["leases"]] : []),
+  ]
   const others = othersThan(
     value,
     shown.map((path) => path.join(".")),
@@ -128,6 +142,7 @@ export function RuleForm(props: RuleFormProps) {
           )}
           <NumberInput label={fields.status} path={["response", "status"]} placeholder="429" />
           <ListInput label={fields.replaces} path={["replaces"]} hint={fields.replacesHint} asList />
+          {hasPlainLeases && <Checkbox label={fields.leases} path={["leases"]} />}
         </Section>
         {others.length > 0 && <p class="soft">{fields.inYaml(others.join(", "))}</p>}
       </fieldset>
