@@ -1,12 +1,14 @@
 import { microsOf } from "../../call-options.js"
 import { type Clock, systemClock } from "../../clock.js"
+import { getOrAdd } from "../../get-or-add.js"
+import type { HeaderPolicy } from "../../header-style.js"
 import type { LeaseStats } from "../../stores/leases/lease-stats.js"
 import { LeasingStore } from "../../stores/leases/leasing-store.js"
 import { type Charge, isSyncStore, type Outcome, type Store, type SyncStore } from "../../stores/store.js"
 import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
+import type { RuleLimitPolicy } from "./compile-rule.js"
 import type { RuleCheckOptions } from "./engine-options.js"
-import { HeaderPolicies } from "./header-policies.js"
-import type { Plan } from "./plan.js"
+import type { Plan, Step } from "./plan.js"
 import { chargesOfStep, chargesOfSteps, defaultOnStoreFailure, type PlanCharges } from "./plan.js"
 import type { RuleDecision } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
@@ -17,6 +19,39 @@ export interface PlannedCheck {
   readonly plan: Plan
   readonly tier: string | undefined
   readonly options: RuleCheckOptions | undefined
+}
+
+interface PolicyNode {
+  policies: readonly HeaderPolicy[] | undefined
+  readonly next: WeakMap<readonly RuleLimitPolicy[], PolicyNode>
+}
+
+/** The limits of checks as headers describe them. Equal lists of limits give the same array, so that others may memoize by it. */
+class HeaderPolicies {
+  readonly #root: PolicyNode = { policies: [], next: new WeakMap() }
+
+  of(steps: readonly Step[]): readonly HeaderPolicy[] {
+    let node = this.#root
+    for (const { limits } of steps) {
+      node = getOrAdd(node.next, limits, () => ({ policies: undefined, next: new WeakMap() }))
+    }
+    node.policies ??= policiesOf(steps)
+    return node.policies
+  }
+}
+
+/** Names are unique: a rule that several descriptors match is `api`, `api#2` and so on. */
+function policiesOf(steps: readonly Step[]): HeaderPolicy[] {
+  const taken = new Set<string>()
+  return steps.flatMap(({ rule, limits }) =>
+    limits.map(({ name: limitName, policy, windowMs }) => {
+      const label = limits.length === 1 ? rule.id : `${rule.id}/${limitName}`
+      let name = label
+      for (let count = 2; taken.has(name); count++) name = `${label}#${count}`
+      taken.add(name)
+      return { name, quota: policy.limit, windowMs }
+    }),
+  )
 }
 
 /** Asks the store about planned checks and builds the decisions. */
