@@ -1,6 +1,7 @@
 // The pictures in docs/pictures: what each algorithm allows, measured with the library.
 
 import { boundaryPicture } from "./pictures/boundary.mjs"
+import { calendarPicture } from "./pictures/calendar.mjs"
 import { comparisonPicture } from "./pictures/comparison.mjs"
 import { comparedAlgorithms } from "./pictures/measure.mjs"
 
@@ -8,6 +9,7 @@ import { comparedAlgorithms } from "./pictures/measure.mjs"
 export function generate() {
   return {
     "docs/pictures/fixed-window.svg": boundaryPicture("fixed-window", { algorithm: "fixed-window" }),
+    "docs/pictures/calendar.svg": calendarPicture(),
     "docs/pictures/sliding-window-log.svg": boundaryPicture("sliding-window-log", {
       algorithm: "sliding-window-log",
     }),

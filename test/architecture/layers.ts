@@ -7,6 +7,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ["algorithms", "errors.ts"],
     [
       "atomic-file.ts",
+      "calendar-options.ts",
       "call-options.ts",
       "clock.ts",
       "duration.ts",

@@ -49,6 +49,8 @@ export interface Shape {
   readonly options?: Pick<LimitOptions, "anchor" | "overflow">
   /** The most buckets of a counter. */
   readonly buckets?: number
+  /** Whether windows are of a calendar. */
+  readonly calendar?: boolean
 }
 
 export const shapes: readonly Shape[] = [
@@ -58,6 +60,7 @@ export const shapes: readonly Shape[] = [
     algorithm: "fixed-window",
     options: { anchor: "first-request" },
   },
+  { title: "fixed-window of a calendar", algorithm: "fixed-window", calendar: true },
   { title: "sliding-window-log", algorithm: "sliding-window-log" },
   { title: "sliding-window-counter", algorithm: "sliding-window-counter" },
   { title: "sliding-window-counter in buckets", algorithm: "sliding-window-counter", buckets: 12 },

@@ -2,6 +2,7 @@ import { createLimiter } from "sluice"
 import { redisStore } from "sluice/redis"
 import { ManualClock } from "sluice/testing"
 import { afterEach, describe, expect, it, vi } from "vitest"
+import { Calendar } from "../../packages/sluice/src/algorithms/calendar.js"
 import { variants } from "../../packages/sluice/src/testing/contract/policies.js"
 import { PATIENT } from "./contract.js"
 import { Counter, serverTime, useRedis } from "./one-server.js"
@@ -35,6 +36,26 @@ describe("the store's clock", () => {
       if (allowed) passed++
     }
     expect(passed).toBe(10)
+  })
+
+  it.each([
+    ["hour", 0],
+    ["hour", HOUR],
+    ["hour", -HOUR],
+    ["hour", 30 * HOUR],
+    ["day", 25 * HOUR],
+    ["day", -25 * HOUR],
+  ] as const)("picks the %s of a calendar when the caller's is off by %i ms", async (window, skew) => {
+    const store = await redis.store()
+    const limit = { algorithm: "fixed-window", limit: 2, window, timeZone: "Asia/Kathmandu" } as const
+    const counter = new Counter(store, limit)
+    const calendar = new Calendar(window, limit.timeZone)
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + skew })
+    for (const remaining of [1, 0, 0]) {
+      const { now, verdicts } = await store.check([counter.charge()])
+      calendar.find(now)
+      expect(verdicts[0]).toMatchObject({ remaining, resetAfter: calendar.end - now })
+    }
   })
 
   it("is the time in the decision", async () => {

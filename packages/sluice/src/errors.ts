@@ -12,6 +12,7 @@ export const errorCodes = {
     "A warning: two limiters without a name have the same limits on one store, so they share their counters.",
   WINDOW_INVALID:
     "The window is not a duration, is too short or too long, or does not divide into its buckets.",
+  TIME_ZONE_UNKNOWN: "The runtime does not know the time zone of a calendar window.",
   DURATION_INVALID: "The duration cannot be read.",
   POLICY_TOO_LARGE: "The numbers of the limit are too large for exact arithmetic.",
   LEASE_INVALID: "The limit cannot be leased, or leases of this length would leave too little of it.",

@@ -4,6 +4,7 @@
  * loads neither zod nor yaml.
  */
 
+export { isCalendarUnit } from "./calendar-options.js"
 export { MAX_TIMEOUT_MS } from "./clock.js"
 export { decisionReplacer } from "./decision.js"
 export { Admission, type AdmissionContext, reserveDelay } from "./middleware/core/admission.js"
@@ -11,7 +12,7 @@ export { DelayQueue } from "./middleware/core/delay-queue.js"
 export { deniedAnswer } from "./middleware/core/denied-answer.js"
 export { headerList } from "./middleware/headers/headers.js"
 export { nearest } from "./options.js"
-export { restorePolicy, type SavedPolicy, savePolicy } from "./policy.js"
+export { restorePolicy, type SavedPolicy, savePolicy, windowMsOf } from "./policy.js"
 export { noProxies } from "./request/address/trust-proxy.js"
 export { FIRST_LINE_ONLY } from "./request/header-source.js"
 export { LeasingStore } from "./stores/leases/leasing-store.js"

@@ -31,6 +31,19 @@ describe("compilePolicy", () => {
     })
   })
 
+  it("takes windows of the calendar, with fixed-window by default and UTC unless another zone is named", () => {
+    const policy = compilePolicy({ limit: 5, window: "month" }, "")
+    expect(policy).toMatchObject({
+      algorithm: algorithms["fixed-window"],
+      window: 31 * 86_400_000_000,
+      calendar: { unit: "month", timeZone: "UTC" },
+    })
+    expect(defaultName(policy)).toBe("5/month")
+    const berlin = compilePolicy({ limit: 5, window: "month", timeZone: "Europe/Berlin" }, "")
+    expect(berlin.calendar?.timeZone).toBe("Europe/Berlin")
+    expect(overridePolicy(berlin, 9, undefined)).toMatchObject({ limit: 9, calendar: berlin.calendar })
+  })
+
   it("counts a bucket in the smallest ticks that make token and leak whole", () => {
     const { token, leak, full } = compilePolicy(
       { algorithm: "token-bucket", limit: 7, window: "1s", burst: 3 },
@@ -72,6 +85,7 @@ const wholeFrom = (smallest: number) => `must be an integer ≥ ${smallest}`
 const duration = 'must be milliseconds or text like "100ms", "10s", "1m", "2h", "1d"'
 const windowRange = "must be between 1 microsecond and 10 years"
 const bucketRange = "must be at most 3600 and cut the window into whole microseconds"
+const zone = 'must be the IANA name of a time zone that this runtime knows, like "Europe/Berlin"'
 const base = { limit: 10, window: "1s" }
 
 type Mistake = [
@@ -130,6 +144,30 @@ const mistakes: Mistake[] = [
     "must be one of aligned, first-request",
     "monday",
   ],
+  [
+    { window: "month", algorithm: "token-bucket" },
+    "OPTION_CONFLICT",
+    "window",
+    '"month" is a window of fixed-window only',
+    "token-bucket",
+  ],
+  [
+    { window: "day", anchor: "aligned" },
+    "OPTION_CONFLICT",
+    "anchor",
+    'is no option of the window "day"',
+    "aligned",
+  ],
+  [
+    { algorithm: "fixed-window", timeZone: "UTC" },
+    "OPTION_CONFLICT",
+    "timeZone",
+    'is an option of the windows "hour", "day", "week" and "month" only',
+    "1s",
+  ],
+  [{ window: "day", timeZone: "Europe/Atlantis" }, "TIME_ZONE_UNKNOWN", "timeZone", zone, "Europe/Atlantis"],
+  [{ window: "day", timeZone: "+02:00" }, "TIME_ZONE_UNKNOWN", "timeZone", zone, "+02:00"],
+  [{ window: "day", timeZone: 2 }, "OPTION_TYPE", "timeZone", "must be the name of a time zone", 2],
   [
     { algorithm: "leaky-bucket", overflow: true },
     "OPTION_TYPE",

@@ -1,10 +1,18 @@
 import type { Algorithm, AlgorithmName, Policy } from "./algorithms/algorithm.js"
 import { blockPolicy } from "./algorithms/block.js"
 import { gcra, leakyBucket, tokenBucket } from "./algorithms/bucket.js"
+import { CALENDAR_LENGTHS, type CalendarUnit } from "./algorithms/calendar.js"
 import { gcd, MAX_EXACT, mulDivCeil } from "./algorithms/exact.js"
 import { fixedWindow } from "./algorithms/fixed-window.js"
 import { slidingWindowCounter } from "./algorithms/sliding-window-counter.js"
 import { slidingWindowLog } from "./algorithms/sliding-window-log.js"
+import {
+  calendarOf,
+  isCalendarUnit,
+  openCalendar,
+  type SavedCalendar,
+  saveCalendar,
+} from "./calendar-options.js"
 import type { Duration } from "./duration.js"
 import { formatDuration, parseDuration } from "./duration.js"
 import { Mistakes, SluiceError } from "./errors.js"
@@ -25,8 +33,11 @@ export interface LimitOptions {
   name?: string
   /** Units per window. */
   limit: number
-  window: Duration
-  /** Default: `sliding-window-counter`. */
+  /** A duration, or a window of the calendar: `"hour"`, `"day"`, `"week"` (from Monday) or `"month"`. */
+  window: Duration | CalendarUnit
+  /** The time zone of a calendar window, such as `"Europe/Berlin"`. Default: `"UTC"`. */
+  timeZone?: string
+  /** Default: `sliding-window-counter`; `fixed-window` with a calendar window, which needs it. */
   algorithm?: AlgorithmName
   /** token-bucket and leaky-bucket: the capacity. Default: `limit`. */
   burst?: number
@@ -50,6 +61,7 @@ export const LIMIT_FIELDS = [
   "name",
   "limit",
   "window",
+  "timeZone",
   "algorithm",
   "burst",
   "maxBurst",
@@ -72,6 +84,7 @@ const ALGORITHMS_OF_OPTION: Record<string, readonly AlgorithmName[]> = {
   maxBurst: ["gcra"],
   buckets: ["sliding-window-counter"],
   anchor: ["fixed-window"],
+  timeZone: ["fixed-window"],
   overflow: ["leaky-bucket"],
 }
 
@@ -85,20 +98,22 @@ export function compilePolicy(
   leases?: LeaseOptions,
   leasesPlace: string = at(place, "leases"),
 ): Policy {
-  const name = options.algorithm ?? "sliding-window-counter"
+  const name =
+    options.algorithm ?? (isCalendarUnit(options.window) ? "fixed-window" : "sliding-window-counter")
   const mistakes = new Mistakes()
   mistakes.try(() => checkAlgorithm(name, options, place))
   const limit = mistakes.try(() => wholeNumber(options.limit, at(place, "limit"), 1)) as number
   const window = mistakes.try(() => windowOf(options.window, at(place, "window"))) as number
   mistakes.try(() => checkOneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor")))
   mistakes.try(() => checkOneOf(options.overflow, ["reject", "queue"], at(place, "overflow")))
+  const calendar = mistakes.try(() => calendarOf(options, name, place))
   const buckets = mistakes.try(() => bucketsOf(options.buckets, window, at(place, "buckets"))) as number
   const capacity = mistakes.try(() => capacityOf(options, limit, place)) as number
   mistakes.throwAll()
   const anchored = options.anchor === "first-request"
   const queue = options.overflow === "queue"
   const widest = options.burst !== undefined ? "burst" : options.maxBurst !== undefined ? "maxBurst" : "limit"
-  const numbers = { algorithm: name, limit, window, capacity, buckets, anchored, queue, lease: 0 }
+  const numbers = { algorithm: name, limit, window, capacity, buckets, anchored, queue, lease: 0, calendar }
   const lease = leaseOf(leases, window, leasesPlace)
   if (lease > 0) checkLease({ ...numbers, lease }, leasesPlace)
   return makePolicy({ ...numbers, lease }, at(place, widest), options[widest])
@@ -242,12 +257,23 @@ export interface SavedPolicy {
   readonly queue: boolean
   /** Older snapshots do not have it. Default: 0. */
   readonly lease?: number
+  readonly calendar?: SavedCalendar | undefined
 }
 
 export function savePolicy(policy: Policy): SavedPolicy {
   const { algorithm, limit, buckets, anchored, queue, lease } = policy
   const { promisedWindow: window, promisedCapacity: capacity } = policy
-  return { algorithm: algorithm.name, limit, window, capacity, buckets, anchored, queue, lease }
+  return {
+    algorithm: algorithm.name,
+    limit,
+    window,
+    capacity,
+    buckets,
+    anchored,
+    queue,
+    lease,
+    calendar: saveCalendar(policy),
+  }
 }
 
 export function restorePolicy(saved: SavedPolicy): Policy {
@@ -290,17 +316,24 @@ function makePolicy(numbers: SavedPolicy, place: string, found: unknown): Policy
     lease,
     promisedCapacity: numbers.capacity,
     promisedWindow: numbers.window,
+    calendar: numbers.calendar && openCalendar(numbers.calendar, "timeZone"),
   })
 }
 
-/** The name of a limit without one: `100/1m`. */
+/** The length of a window in milliseconds: for a window of the calendar the usual one. */
+export function windowMsOf(window: unknown, place: string): number {
+  return windowOf(window, place) / 1000
+}
+
+/** The name of a limit without one: `100/1m` or `100/day`. */
 export function defaultName(policy: Policy): string {
-  return `${policy.limit}/${formatDuration(policy.windowMs)}`
+  return `${policy.limit}/${policy.calendar?.unit ?? formatDuration(policy.windowMs)}`
 }
 
 function windowOf(window: unknown, place: string): number {
   if (window === undefined)
     throw new SluiceError("OPTION_MISSING", { place, expected: 'is required, like "1m"' })
+  if (isCalendarUnit(window)) return CALENDAR_LENGTHS[window]
   const ms = parseDuration(window, place, "WINDOW_INVALID")
   const micros = Math.round(ms * 1000)
   if (micros < 1 || ms > MAX_WINDOW_MS) {

@@ -18,6 +18,7 @@ describe("a rule in a few words", () => {
 
   it("tells its limits and its key", () => {
     expect(limitText({ limit: 5, window: "15m" })).toBe("5 / 15m")
+    expect(limitText({ limit: 5, window: "day", timeZone: "Asia/Tokyo" })).toBe("5 / day (Asia/Tokyo)")
     expect(limitText({ name: "burst", limit: 5, window: 100 })).toBe("burst: 5 / 100ms")
     expect([keyText({}), keyText({ keyBy: ["user", "route"] })]).toEqual(["ip", "user + route"])
   })

@@ -22,8 +22,10 @@ export function matchText({ match = {} }: Pick<RuleSpec, "match">): string | und
   return parts.length === 0 ? undefined : parts.join(" ")
 }
 
-export function limitText({ name, limit, window }: Pick<LimitSpec, "name" | "limit" | "window">): string {
-  const amount = `${limit} / ${typeof window === "number" ? `${window}ms` : window}`
+export function limitText(spec: Pick<LimitSpec, "name" | "limit" | "window" | "timeZone">): string {
+  const { name, limit, window, timeZone } = spec
+  const zone = timeZone === undefined ? "" : ` (${timeZone})`
+  const amount = `${limit} / ${typeof window === "number" ? `${window}ms` : window}${zone}`
   return name === undefined ? amount : `${name}: ${amount}`
 }
 

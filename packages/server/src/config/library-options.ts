@@ -75,6 +75,7 @@ const limiter: Places<LimiterOptions> = {
   maxBurst: perLimit,
   buckets: perLimit,
   anchor: perLimit,
+  timeZone: perLimit,
   overflow: perLimit,
   leases: reason("part of a rule, or of the defaults of the rules"),
 }

@@ -1,6 +1,7 @@
 // Variants of a rule set that a replay can try beside the original.
 
 import type { AlgorithmName } from "sluice"
+import { isCalendarUnit, windowMsOf } from "sluice/internal"
 import type { LimitSpec, RuleSetDocument } from "sluice/rules"
 
 /** Enforces the rules in shadow mode, to show which clients they would deny. */
@@ -30,7 +31,13 @@ function changed(value: unknown, algorithm: AlgorithmName): unknown {
   )
 }
 
-/** Drops the options of the former algorithm, which have no meaning for another. */
-function limitBy({ name, limit, window }: LimitSpec, algorithm: AlgorithmName): LimitSpec {
-  return { ...(name === undefined ? {} : { name }), algorithm, limit, window }
+/**
+ * Drops the options of the former algorithm, which have no meaning for another. Only a fixed window follows the calendar: for other
+ * algorithms the window is a duration, the usual length of the calendar's.
+ */
+function limitBy({ name, limit, window, timeZone }: LimitSpec, algorithm: AlgorithmName): LimitSpec {
+  const common = { ...(name === undefined ? {} : { name }), algorithm, limit }
+  if (!isCalendarUnit(window)) return { ...common, window }
+  if (algorithm !== "fixed-window") return { ...common, window: windowMsOf(window, "") }
+  return { ...common, window, ...(timeZone === undefined ? {} : { timeZone }) }
 }

@@ -3,7 +3,7 @@
 // they also count the requests of other instances, which are not in the log. The log records the decisions that were really made,
 // so a difference concerns one decision and not those before it.
 
-import { parseDuration } from "sluice"
+import { isCalendarUnit, windowMsOf } from "sluice/internal"
 import type { RuleDecision, RuleOutcome, RuleSetDocument } from "sluice/rules"
 
 export interface AccuracyReport {
@@ -160,8 +160,8 @@ function approximateLimits(document: RuleSetDocument): Map<string, Map<string, n
     for (const limits of lists) {
       if (limits === "unlimited") continue
       for (const { algorithm = byDefault, limit, window, buckets = 1 } of limits)
-        if (algorithm === "sliding-window-counter")
-          names.set(`${limit}/${parseDuration(window, "")}`, buckets)
+        if (algorithm === "sliding-window-counter" && !isCalendarUnit(window))
+          names.set(`${limit}/${windowMsOf(window, "")}`, buckets)
     }
     if (names.size > 0) found.set(rule.id, names)
   }

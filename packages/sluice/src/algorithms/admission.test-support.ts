@@ -46,6 +46,11 @@ const mostIn: Record<AlgorithmName, Bound> = {
       if (at < end) continue
       start = policy.anchored ? at : (at / size) * size
       end = start + size
+      if (policy.calendar !== undefined) {
+        policy.calendar.find(Number(at))
+        start = BigInt(policy.calendar.start)
+        end = BigInt(policy.calendar.end)
+      }
       atMost(policy.limit, sumBetween(admitted, start, end), `in the window from ${start}`)
     }
   },

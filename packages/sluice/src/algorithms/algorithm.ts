@@ -1,6 +1,8 @@
 // The contract of an algorithm: arithmetic on a few numbers of state, without a clock, storage or allocation. Times and
 // durations are whole microseconds.
 
+import type { Calendar } from "./calendar.js"
+
 export type AlgorithmName =
   | "fixed-window"
   | "sliding-window-log"
@@ -26,6 +28,8 @@ export interface Policy {
   readonly full: number
   /** fixed-window: the window starts at the first charged request instead of at a multiple of its length. */
   readonly anchored: boolean
+  /** fixed-window: the windows of a calendar, which differ in length. `window` is then their usual length. */
+  readonly calendar: Calendar | undefined
   /** leaky-bucket: allowed requests are delayed so that they leave evenly spaced. */
   readonly queue: boolean
   /** How long an instance may hold units of this limit before it spends them, in µs. 0: every check asks the store. */

@@ -60,6 +60,7 @@ export const blockPolicy: Policy = {
   leak: 0,
   full: 0,
   anchored: false,
+  calendar: undefined,
   queue: false,
   lease: 0,
   promisedCapacity: UNLIMITED,

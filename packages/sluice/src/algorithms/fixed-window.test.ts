@@ -210,4 +210,22 @@ describe("fixed-window from the first request", () => {
        1699  0         yes     1          0      1`,
     )
   })
+
+  it("changes from a day of 24 hours to a day of the calendar and back, and keeps what was charged", () => {
+    // Midnight in Kathmandu is 18:15 UTC: 65,700,000 ms after the start of the trace.
+    const player = new Player(fixedWindow(3, "1d"))
+    player.check(60_000, 2)
+    player.change({ window: "day", timeZone: "Asia/Kathmandu" })
+    expect(player.check(120_000, 2)).toMatchObject({
+      allowed: false,
+      remaining: 1,
+      retryAfter: 65_580_000_000,
+    })
+    expect(player.check(120_000, 1)).toMatchObject({ allowed: true, resetAfter: 65_580_000_000 })
+    expect(player.peek(65_699_999.999)).toMatchObject({ remaining: 0, resetAfter: 1 })
+    expect(player.check(65_700_000, 1)).toMatchObject({ remaining: 2, resetAfter: 86_400_000_000 })
+    const plain = new Player(fixedWindow(3, "1d"))
+    player.key.policy = plain.key.policy
+    expect(player.peek(65_800_000)).toMatchObject({ remaining: 2, resetAfter: 86_300_000_000 })
+  })
 })

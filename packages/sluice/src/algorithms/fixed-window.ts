@@ -2,6 +2,8 @@
 //
 // State: [start of the window, its length when it was written, count]. The start instead of an index, so that a changed window
 // length can be distinguished from a new window.
+//
+// The windows of a calendar differ in length, and the calendar says which one contains a time.
 
 import type { Algorithm, Policy } from "./algorithm.js"
 import { checkInTwoSteps, never } from "./algorithm.js"
@@ -11,15 +13,47 @@ const START = 0
 const LENGTH = 1
 const COUNT = 2
 
-function startFor(policy: Policy, time: number): number {
-  return policy.anchored ? time : floorTo(time, policy.window)
+/** The state as it is at the time of the call. Calls overwrite it. */
+const settled = /* @__PURE__ */ new Float64Array(3)
+
+/** Writes the window that contains a time, with `count` units in it. */
+function enter({ anchored, calendar, window }: Policy, time: number, count: number): void {
+  let start = time
+  let length = window
+  if (calendar !== undefined) {
+    calendar.find(time)
+    start = calendar.start
+    length = calendar.end - start
+  } else if (!anchored) start = floorTo(time, window)
+  write(start, length, count)
 }
 
-function isStale(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+function write(start: number, length: number, count: number): void {
+  settled[START] = start
+  settled[LENGTH] = length
+  settled[COUNT] = count
+}
+
+/** Writes the state at `now` to `settled`. Returns whether the state is stale. */
+function settle(policy: Policy, cells: Float64Array, at: number, now: number): boolean {
+  const { window } = policy
   const start = cells[at + START] as number
   const length = cells[at + LENGTH] as number
-  if (cells[at + COUNT] === 0) return false
-  return start - now > policy.window || (length !== policy.window && now < start + length)
+  const count = cells[at + COUNT] as number
+  if (count === 0 || now >= start + length) {
+    enter(policy, now, 0)
+    return false
+  }
+  if (start - now > window) {
+    enter(policy, now, count)
+    return true
+  }
+  const time = Math.max(start, now)
+  const keepsStart = length === window || (policy.anchored && time - start < window)
+  if (keepsStart && policy.calendar === undefined) write(start, window, count)
+  // The window has another length, or is not one of the calendar: the units move into a window of the policy.
+  else enter(policy, time, count)
+  return settled[START] !== start || settled[LENGTH] !== length
 }
 
 /** The count of the window that `now` is in. */
@@ -28,26 +62,14 @@ function settledCount(_policy: Policy, cells: Float64Array, at: number, now: num
   return ended ? 0 : (cells[at + COUNT] as number)
 }
 
-/** The start of the window that the `count` units belong to at `now`. */
-function settledStart(policy: Policy, cells: Float64Array, at: number, now: number, count: number): number {
-  const start = cells[at + START] as number
-  if (count === 0) return startFor(policy, now)
-  if (start - now > policy.window) return startFor(policy, now)
-  if (cells[at + LENGTH] === policy.window) return start
-  // The window has another length: the units move into a window of the new length.
-  const t = Math.max(start, now)
-  if (policy.anchored) return t - start < policy.window ? start : t
-  return floorTo(t, policy.window)
-}
-
 export const fixedWindow: Algorithm = {
   name: "fixed-window",
   cells: () => 3,
   decide(policy, cells, at, cost, now, verdict) {
-    const count = settledCount(policy, cells, at, now)
-    const untilEnd = settledStart(policy, cells, at, now, count) + policy.window - now
+    verdict.stale = settle(policy, cells, at, now)
+    const count = settled[COUNT] as number
+    const untilEnd = (settled[START] as number) + (settled[LENGTH] as number) - now
     const room = policy.limit - count
-    verdict.stale = isStale(policy, cells, at, now)
     if (cost > policy.limit) {
       never(verdict, Math.max(room, 0), Math.max(count, 0), count === 0 ? 0 : untilEnd)
       return
@@ -62,10 +84,10 @@ export const fixedWindow: Algorithm = {
   },
   check: checkInTwoSteps,
   charge(policy, cells, at, cost, now) {
-    const count = settledCount(policy, cells, at, now)
-    cells[at + START] = settledStart(policy, cells, at, now, count)
-    cells[at + LENGTH] = policy.window
-    cells[at + COUNT] = Math.max(count + cost, 0)
+    settle(policy, cells, at, now)
+    cells[at + START] = settled[START] as number
+    cells[at + LENGTH] = settled[LENGTH] as number
+    cells[at + COUNT] = Math.max((settled[COUNT] as number) + cost, 0)
   },
   /** A negative charge, which gives back at most the count. */
   refund(policy, cells, at, cost, now) {

@@ -128,8 +128,13 @@ export const laws: Readonly<Record<string, Law>> = {
     const { window, capacity, limit, buckets } = key.policy
     // A bucket drains all it holds; a counter forgets when its oldest bucket is out. A clock may be one window off.
     const drains = key.policy.token > 0 ? (window / limit) * capacity : window
+    // A window of a calendar may be a little longer than usual.
+    const longer = key.policy.calendar === undefined ? 0 : 3_600_000_000
     const longest = Math.ceil(
-      window + drains + (key.policy.algorithm.name === "sliding-window-counter" ? window / buckets : 0),
+      window +
+        longer +
+        drains +
+        (key.policy.algorithm.name === "sliding-window-counter" ? window / buckets : 0),
     )
     const { retryAfter, resetAfter } = key.decide(capacity, now)
     if (retryAfter > longest) throw new Error(`retryAfter ${retryAfter} is longer than ${longest}`)

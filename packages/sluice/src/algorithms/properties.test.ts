@@ -30,6 +30,12 @@ const subjects: Subject[] = [
     compare: comparedWith(fixedWindowModel),
   },
   {
+    title: "fixed-window of a calendar",
+    algorithm: "fixed-window",
+    calendar: true,
+    compare: comparedWith(fixedWindowModel),
+  },
+  {
     title: "sliding-window-log",
     algorithm: "sliding-window-log",
     compare: comparedWith(slidingWindowLogModel),

@@ -5,6 +5,7 @@ import fc from "fast-check"
 import type { LimitOptions } from "../policy.js"
 import { compilePolicy } from "../policy.js"
 import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
+import { calendarWindow } from "./calendar.test-support.js"
 import { gcd, MAX_EXACT } from "./exact.js"
 import { Key } from "./key.test-support.js"
 
@@ -40,6 +41,8 @@ export interface Shape {
   readonly options?: Pick<LimitOptions, "anchor" | "overflow">
   /** The most buckets of a counter. */
   readonly buckets?: number
+  /** Whether windows are of a calendar. */
+  readonly calendar?: boolean
   /** Another way to the same answers, which takes its place. */
   readonly twin?: { readonly algorithm: Algorithm; readonly maxUnits: number }
 }
@@ -134,7 +137,7 @@ export function policyOf(shape: Shape, draw: Draw, buckets: number): Policy {
     ...shape.options,
     algorithm: shape.algorithm,
     limit,
-    window: (size * buckets) / 1000,
+    ...(shape.calendar ? calendarWindow(draw.window) : { window: (size * buckets) / 1000 }),
   }
   if (hasBurst && shape.algorithm === "gcra") options.maxBurst = capacity - 1
   else if (hasBurst) options.burst = capacity
@@ -180,7 +183,7 @@ export function play(scenario: Scenario, after: (key: Key, event: Event, step: S
 export function timeAfter(
   { pause, shift, far }: Pause,
   now: number,
-  { window, bucketSize }: Policy,
+  { window, bucketSize, calendar }: Policy,
   last: Pick<Verdict, "retryAfter" | "resetAfter">,
 ): number {
   switch (pause) {
@@ -189,6 +192,10 @@ export function timeAfter(
     case "short":
       return now + 1 + (far % 3)
     case "edge":
+      if (calendar !== undefined) {
+        calendar.find(now)
+        return calendar.end + shift
+      }
       return (Math.floor(now / bucketSize) + 1) * bucketSize + shift
     case "retry":
       return now + (Number.isFinite(last.retryAfter) ? last.retryAfter : 0) + shift
@@ -226,8 +233,9 @@ export function costOf({ cost, more }: Cost, far: number, capacity: number, rema
 /** The policy and, line by line, what happened. */
 export function showScenario(scenario: Scenario): string {
   const lines: string[] = []
-  const show = ({ algorithm, limit, window, capacity, buckets, anchored, queue }: Policy) => {
-    const extra = `${anchored ? ", first-request" : ""}${queue ? ", queue" : ""}`
+  const show = ({ algorithm, limit, window, capacity, buckets, anchored, queue, calendar }: Policy) => {
+    const zone = calendar === undefined ? "" : `, ${calendar.unit} in ${calendar.timeZone}`
+    const extra = `${zone}${anchored ? ", first-request" : ""}${queue ? ", queue" : ""}`
     return `${algorithm.name}: limit ${limit}, window ${window} µs, capacity ${capacity}, buckets ${buckets}${extra}`
   }
   lines.push(show(scenario.policies[0] as Policy), `start at ${scenario.start} µs`)

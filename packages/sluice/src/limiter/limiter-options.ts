@@ -173,12 +173,13 @@ function identify(
   return { limits: identified, prefix, unnamed: isNamed ? undefined : numbers.join("+") }
 }
 
-/** All numbers of a policy, such as `sc:100/1m` or `tb:10/1s-burst20`. */
+/** All numbers of a policy, such as `sc:100/1m`, `tb:10/1s-burst20` or `fw:100/day-Europe/Berlin`. */
 function numbersOf(policy: Policy): string {
-  const { limit, promisedCapacity: capacity, anchored, queue, lease } = policy
+  const { limit, promisedCapacity: capacity, anchored, queue, lease, calendar } = policy
   const burst = capacity === limit ? "" : `-burst${capacity}`
+  const zone = calendar === undefined ? "" : `-${calendar.timeZone}`
   const leased = lease === 0 ? "" : `-lease${formatDuration(lease / 1000)}`
-  return `${shapeOf(policy)}:${defaultName(policy)}${burst}${anchored ? "-first" : ""}${queue ? "-queue" : ""}${leased}`
+  return `${shapeOf(policy)}:${defaultName(policy)}${burst}${anchored ? "-first" : ""}${queue ? "-queue" : ""}${zone}${leased}`
 }
 
 function shapeOf({ algorithm, buckets }: Policy): string {

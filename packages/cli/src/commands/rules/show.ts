@@ -55,9 +55,10 @@ function matchText({ match = {} }: RuleSpec): string {
   return [...request, ...more].join(" ") || "everything"
 }
 
-function limitText({ limit, window, algorithm }: LimitSpec): string {
+function limitText({ limit, window, timeZone, algorithm }: LimitSpec): string {
   const time = typeof window === "number" ? `${window}ms` : window
-  return `${limit}/${time}${algorithm === undefined ? "" : ` ${algorithm}`}`
+  const zone = timeZone === undefined ? "" : ` ${timeZone}`
+  return `${limit}/${time}${zone}${algorithm === undefined ? "" : ` ${algorithm}`}`
 }
 
 export async function getRules(invocation: GetRules): Promise<ExitCode> {

@@ -14,7 +14,7 @@ export const fixedWindowModel: Model<Window> = {
     if (state.start - now > terms.window) return windowAt(terms, now, state.count)
     const t = max(now, state.start)
     if (t >= state.start + state.length) return windowAt(terms, now, 0n)
-    if (state.length === terms.window) return state
+    if (state.length === terms.window && terms.windowAt === undefined) return state
     // The contract asks for no free reset and no wait longer than the new window. The code's choice: the units move into
     // the window of the new length, which with first-request keeps its start while that is recent enough.
     if (terms.anchored && t - state.start < terms.window) return { ...state, length: terms.window }
@@ -27,6 +27,10 @@ export const fixedWindowModel: Model<Window> = {
 }
 
 function windowAt(terms: Terms, time: bigint, count: bigint): Window {
+  if (terms.windowAt !== undefined) {
+    const [start, end] = terms.windowAt(time)
+    return { start, length: end - start, count }
+  }
   const start = terms.anchored ? time : (time / terms.window) * terms.window
   return { start, length: terms.window, count }
 }

@@ -2,6 +2,7 @@
 // of any size, and every answer found from its definition by search instead of by formula.
 
 import type { Policy } from "../algorithm.js"
+import { Calendar } from "../calendar.js"
 
 /** The numbers of a policy. Times in microseconds. */
 export interface Terms {
@@ -11,6 +12,8 @@ export interface Terms {
   readonly buckets: bigint
   readonly anchored: boolean
   readonly queue: boolean
+  /** Start and end of the window of a calendar that contains a time. */
+  readonly windowAt: ((time: bigint) => readonly [bigint, bigint]) | undefined
 }
 
 /** An algorithm over values that never change: each step makes a new state. `undefined` is a key never used. */
@@ -89,7 +92,28 @@ export function termsOf(policy: Policy): Terms {
     buckets: BigInt(policy.buckets),
     anchored: policy.anchored,
     queue: policy.queue,
+    windowAt:
+      policy.calendar === undefined ? undefined : (time) => windowOf(policy.calendar as Calendar, time),
   }
+}
+
+type Window = readonly [start: bigint, end: bigint]
+
+/** The windows that were found last, by calendar: a search asks for the same few again and again. */
+const windows = new Map<string, Window[]>()
+
+function windowOf({ unit, timeZone }: Calendar, time: bigint): Window {
+  const name = `${unit} ${timeZone}`
+  const known = windows.get(name) ?? []
+  let window = known.find(([start, end]) => start <= time && time < end)
+  if (window === undefined) {
+    // calendar.test.ts holds the calendar to the definition of its windows.
+    const calendar = new Calendar(unit, timeZone)
+    calendar.find(Number(time))
+    window = [BigInt(calendar.start), BigInt(calendar.end)]
+    windows.set(name, [window, ...known].slice(0, 32))
+  }
+  return window
 }
 
 /** Longer than any wait: a state one window ahead, then twice the time all that fits takes to be forgotten. */

@@ -8,6 +8,7 @@ import { type Degraded, Namespace } from "../../stores/store.js"
 import { type ClientMap, clientList } from "../identity/client.js"
 import type { Identity } from "../identity/identity.js"
 import type { MissingKey } from "../identity/key.js"
+import { withDefaultAlgorithm } from "../language/check-limits.js"
 import { type KeyPart, parseKeyPart } from "../language/key-part.js"
 import type { CostSpec, LimitSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
@@ -161,7 +162,7 @@ export function compileLimits(
   if (limits === "unlimited") return limits
   const algorithm = document.defaults?.algorithm
   const compiled = limits.map((limit, i) => {
-    const complete = algorithm === undefined ? limit : { algorithm, ...limit }
+    const complete = withDefaultAlgorithm(limit, algorithm)
     return compileLimit(complete as LimitOptions, `${place}[${i}]`, counters, leases)
   })
   checkDistinct(compiled, place)

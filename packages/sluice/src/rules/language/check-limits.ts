@@ -1,6 +1,8 @@
-import { type Duration, parseDuration } from "../../duration.js"
+import type { AlgorithmName } from "../../algorithms/algorithm.js"
+import { isCalendarUnit } from "../../calendar-options.js"
+import type { Duration } from "../../duration.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
-import { compilePolicy, type LeaseOptions, type LimitOptions } from "../../policy.js"
+import { compilePolicy, type LeaseOptions, type LimitOptions, windowMsOf } from "../../policy.js"
 import type { Bounds } from "./guard-rails.js"
 import { asList, asMap, type ProblemList } from "./problem-list.js"
 import type { Path } from "./problems.js"
@@ -47,10 +49,7 @@ export function checkLimits(
   const valid: LimitSpec[] = []
   // A list beyond the bound is one problem: its other entries are not checked.
   list.slice(0, bounds.maxLimits).forEach((limit, i) => {
-    const parsed = limitSchema.safeParse({
-      ...(algorithm === undefined ? {} : { algorithm }),
-      ...asMap(limit),
-    })
+    const parsed = limitSchema.safeParse(withDefaultAlgorithm(asMap(limit), algorithm))
     if (!parsed.success) return
     found.try([...at, i], () => {
       for (const leased of leases.length === 0 ? [false] : leases)
@@ -66,6 +65,14 @@ export function checkLimits(
         "",
       ),
     )
+}
+
+/** The limit with `defaults.algorithm` if it names none. A window of the calendar has only one algorithm. */
+export function withDefaultAlgorithm<Limit extends { window?: unknown }>(
+  limit: Limit,
+  algorithm: AlgorithmName | undefined,
+): Limit & { algorithm?: AlgorithmName } {
+  return algorithm === undefined || isCalendarUnit(limit.window) ? limit : { algorithm, ...limit }
 }
 
 /** Adds the problem of a list that is longer than an administrator allows. */
@@ -91,7 +98,7 @@ function checkNumbers(found: ProblemList, limit: LimitSpec, at: Path, bounds: Bo
 /** NaN for a window that is no duration: it is within all bounds, and reported elsewhere. */
 function durationOf(window: unknown): number {
   try {
-    return parseDuration(window, "")
+    return windowMsOf(window, "")
   } catch {
     return Number.NaN
   }

@@ -17,13 +17,20 @@ const duration = z
   .union([z.string().meta({ pattern: "^\\s*\\d+(\\.\\d+)?\\s*(ms|s|m|h|d)\\s*$" }), z.number()])
   .meta({ description: 'A number with a unit ("100ms", "10s", "1m", "2h", "1d"), or milliseconds.' })
 
+const calendarUnit = z.enum(["hour", "day", "week", "month"]).meta({
+  description: "A window of the calendar, with fixed-window only. Weeks begin on Monday.",
+})
+
 export const limitSchema = z
   .strictObject({
     name: name
       .optional()
       .meta({ description: "Shown in decisions and headers, and part of the storage key." }),
     limit: z.int().min(1).meta({ description: "Units per window." }),
-    window: duration,
+    window: z.union([duration, calendarUnit]),
+    timeZone: text.optional().meta({
+      description: "The time zone of a calendar window, such as Europe/Berlin. Default: UTC.",
+    }),
     algorithm: z.enum(ALGORITHMS).optional().meta({ description: "Default: sliding-window-counter." }),
     burst: z.int().min(1).optional().meta({ description: "token-bucket, leaky-bucket: the most at once." }),
     maxBurst: z.int().min(0).optional().meta({ description: "gcra: how many at once beyond the first." }),

@@ -50,6 +50,7 @@ function open(options: MemoryStoreOptions = {}) {
 const variants: LimitOptions[] = [
   { algorithm: "fixed-window", limit: 10, window: "1m" },
   { algorithm: "fixed-window", limit: 10, window: "1m", anchor: "first-request" },
+  { algorithm: "fixed-window", limit: 10, window: "hour", timeZone: "Asia/Kathmandu" },
   { algorithm: "sliding-window-log", limit: 10, window: "1m" },
   { algorithm: "sliding-window-counter", limit: 10, window: "1m" },
   { algorithm: "sliding-window-counter", limit: 10, window: "1m", buckets: 6 },

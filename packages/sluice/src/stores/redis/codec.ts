@@ -38,6 +38,8 @@ export interface Expiry {
 }
 
 const BUCKET = 1
+/** The y of a fixed window with boundaries. */
+const CALENDAR = 2
 
 /** The numbers that main.lua knows the algorithms by. */
 const KINDS = {
@@ -80,19 +82,22 @@ function encodeCompact(requests: readonly Request[]): Message | undefined {
 
 function encodeGeneral(requests: readonly Request[]): Message {
   const keys = new KeyList()
-  const policies: Policy[] = []
+  /** A policy with a calendar as text, because it travels with the boundaries around the time of the request. */
+  const policies: (Policy | string)[] = []
   let checks = ""
   for (const request of requests) {
     const { charges } = request
     checks += `,${request.operation},${request.at ?? -1},${charges.length}`
     for (let i = 0; i < charges.length; i++) {
       const { policy, cost } = charges[i] as Charge
-      let index = policies.indexOf(policy) + 1
-      if (index === 0) index = policies.push(policy)
+      const entry = policy.calendar === undefined ? policy : numbersWithBoundaries(policy, request.at)
+      let index = policies.indexOf(entry) + 1
+      if (index === 0) index = policies.push(entry)
       checks += `,${keys.indexOf(request.keys[i] as string)},${index},${cost}`
     }
   }
-  return { keys: keys.list, numbers: `${policies.length},${policies.map(numbersOf).join()}${checks}` }
+  const texts = policies.map((entry) => (typeof entry === "string" ? entry : numbersOf(entry)))
+  return { keys: keys.list, numbers: `${policies.length},${texts.join()}${checks}` }
 }
 
 /** The keys of a call, each once. */
@@ -128,6 +133,33 @@ function numbersOf(policy: Policy): string {
     numbersByPolicy.set(policy, numbers)
   }
   return numbers
+}
+
+interface BoundariesText {
+  readonly boundaries: readonly number[]
+  readonly text: string
+}
+
+/** The last text of each policy with a calendar. */
+const boundariesByPolicy = /* @__PURE__ */ new WeakMap<Policy, BoundariesText>()
+
+/** The numbers of a policy with a calendar, and the boundaries around the time of the request, or around our own time. */
+function numbersWithBoundaries(policy: Policy, at: number = Date.now() * 1000): string {
+  const boundaries = policy.calendar?.around(at) ?? []
+  const last = boundariesByPolicy.get(policy)
+  if (last?.boundaries === boundaries) return last.text
+  const { limit, window, capacity } = policy
+  const text = [
+    KINDS["fixed-window"],
+    limit,
+    window,
+    capacity,
+    boundaries.length,
+    CALENDAR,
+    ...boundaries,
+  ].join()
+  boundariesByPolicy.set(policy, { boundaries, text })
+  return text
 }
 
 /** How many numbers the script replies for a log: units in the window, newest time, time at which enough have left. */

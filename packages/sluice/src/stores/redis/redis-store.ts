@@ -287,6 +287,6 @@ function thresholdsOf(settings: BreakerSettings): BreakerThresholds {
 
 /** What the deny cache knows a charge by. Another cost or another limit on the same key is another entry. */
 function nameOfDenial(charge: Charge): string {
-  const { limit, capacity, window } = charge.policy
-  return `${storageKey(charge)} ${charge.cost} ${limit} ${capacity} ${window}`
+  const { limit, capacity, window, calendar } = charge.policy
+  return `${storageKey(charge)} ${charge.cost} ${limit} ${capacity} ${window} ${calendar?.timeZone}`
 }

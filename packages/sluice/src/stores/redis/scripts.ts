@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "b45277b52c808f805d7930fd678997a12efbe2e0"
+export const SCRIPT_DIGEST = "35c6fc2c1a9a0cf704342e78d59ad1c423020829"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -170,9 +170,21 @@ local function bucket()
   return { cells = 4, settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
 end
 local function fixed_window()
-  local function start_for(policy, time)
-    if policy.y == 1 then return time end
-    return floor_to(time, policy.window)
+  local function window_between(boundaries, time, usual)
+    local count = #boundaries
+    for i = count - 1, 1, -1 do
+      if time >= boundaries[i] and time < boundaries[i + 1] then
+        return boundaries[i], boundaries[i + 1] - boundaries[i]
+      end
+    end
+    local edge = boundaries[time < boundaries[1] and 1 or count]
+    local start = edge + floor_to(time - edge, usual)
+    return max(0, start), start + usual - max(0, start)
+  end
+  local function window_at(policy, time)
+    if policy.boundaries then return window_between(policy.boundaries, time, policy.window) end
+    if policy.y == 1 then return time, policy.window end
+    return floor_to(time, policy.window), policy.window
   end
   local function settle(policy, state, now)
     local start, length, count = state[1], state[2], state[3]
@@ -180,19 +192,19 @@ local function fixed_window()
     local stale = false
     if now >= start + length then count = 0 end
     if count == 0 then
-      start = start_for(policy, now)
+      start, length = window_at(policy, now)
     elseif start - now > window then
-      start, stale = start_for(policy, now), true
-    elseif length ~= window then
-      local t = max(start, now)
-      if policy.y ~= 1 then
-        start = floor_to(t, window)
-      elseif t - start >= window then
-        start = t
-      end
+      start, length = window_at(policy, now)
       stale = true
+    else
+      local t = max(start, now)
+      local keeps_start = length == window or (policy.y == 1 and t - start < window)
+      local new_start, new_length = start, window
+      if policy.boundaries or not keeps_start then new_start, new_length = window_at(policy, t) end
+      stale = new_start ~= start or new_length ~= length
+      start, length = new_start, new_length
     end
-    state[1], state[2], state[3] = start, window, count
+    state[1], state[2], state[3] = start, length, count
     return stale
   end
   local function fits(policy, state, cost)
@@ -424,10 +436,16 @@ local function policy_at(place)
   local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
+  local boundaries
+  place = place + 6
+  if kind == 2 and y == 2 then
+    boundaries = { unpack(message, place, place + x - 1) }
+    place = place + x
+  end
   return {
-    algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y,
+    algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y, boundaries = boundaries,
     cells = cells, format = "<" .. string.rep("d", cells),
-  }
+  }, place
 end
 local function parse_state(value, policy)
   local cells, state = policy.cells, {}
@@ -573,8 +591,7 @@ if is_compact then
 else
   local policies, place = {}, 4
   for i = 1, policy_count do
-    policies[i] = policy_at(place)
-    place = place + 6
+    policies[i], place = policy_at(place)
   end
   local last = #message
   while place <= last do

@@ -40,6 +40,16 @@ const traces: readonly Trace[] = [
     ],
   },
   {
+    title: "fixed-window of a calendar starts anew at midnight in its time zone",
+    limit: { algorithm: "fixed-window", limit: 3, window: "day", timeZone: "Asia/Kathmandu" },
+    steps: [
+      [10, 2, { allowed: true, remaining: 1, resetAfter: 65_690 }],
+      [20, 2, { allowed: false, remaining: 1, retryAfter: 65_680, resetAfter: 65_680 }],
+      [65_700 - US, 2, { allowed: false, retryAfter: US }],
+      [65_700, 2, { allowed: true, remaining: 1, resetAfter: 86_400 }],
+    ],
+  },
+  {
     title: "sliding-window-log forgets each unit exactly one window after it came",
     limit: { algorithm: "sliding-window-log", limit: 3, window: "1m" },
     steps: [

@@ -18,6 +18,7 @@ const KEYS = [
 ]
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 const WINDOWS = ["1s", "10s", "1m", "15m", "1h", "1d"]
+const TIME_ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone")]
 
 /** Hints for the editor of a rule or of a rule set. */
 export function hintsFor(document: RuleSetDocument): Hints {
@@ -32,6 +33,7 @@ export function hintsFor(document: RuleSetDocument): Hints {
     keyBy: KEYS,
     method: METHODS,
     window: WINDOWS,
+    timeZone: TIME_ZONES,
     replaces: rules,
     rule: rules,
     tier: tiers,

@@ -61,7 +61,8 @@ function LimitRow({ index, standard, isOnly }: RowProps) {
   const text = t(texts).fields
   const errorIn = useId()
   const at = (name: string) => ["limits", index, name]
-  const algorithm = String(valueAt(value, at("algorithm")) ?? standard)
+  const isCalendar = ["hour", "day", "week", "month"].includes(String(valueAt(value, at("window"))))
+  const algorithm = String(valueAt(value, at("algorithm")) ?? (isCalendar ? "fixed-window" : standard))
   const isSet = (name: string) => valueAt(value, at(name)) !== undefined
   return (
     <fieldset class="rules-limit">
@@ -73,8 +74,11 @@ function LimitRow({ index, standard, isOnly }: RowProps) {
         path={at("algorithm")}
         errorIn={errorIn}
         options={ALGORITHMS}
-        standard={standard}
+        standard={isCalendar ? "fixed-window" : standard}
       />
+      {(isCalendar || isSet("timeZone")) && (
+        <TextInput label={text.timeZone} path={at("timeZone")} errorIn={errorIn} placeholder="UTC" />
+      )}
       {(["token-bucket", "leaky-bucket"].includes(algorithm) || isSet("burst")) && (
         <NumberInput label={text.burst} path={at("burst")} errorIn={errorIn} />
       )}
@@ -84,7 +88,7 @@ function LimitRow({ index, standard, isOnly }: RowProps) {
       {(algorithm === "sliding-window-counter" || isSet("buckets")) && (
         <NumberInput label={text.buckets} path={at("buckets")} errorIn={errorIn} placeholder="1" />
       )}
-      {(algorithm === "fixed-window" || isSet("anchor")) && (
+      {((algorithm === "fixed-window" && !isCalendar) || isSet("anchor")) && (
         <Choice
           label={text.anchor}
           path={at("anchor")}

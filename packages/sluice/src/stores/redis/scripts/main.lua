@@ -6,7 +6,8 @@
 --   1, 2      how much longer than needed a key is kept, and the shortest time it is kept, in ms
 --   3         how many policies follow, or 0 for the compact form
 --   policies  of each: algorithm, limit, window in µs, capacity, x, y. The algorithm is 1 bucket, 2 fixed window, 3 sliding window
---             counter, 4 sliding window log or 5 block. The file of the algorithm says what x and y are.
+--             counter, 4 sliding window log or 5 block. The file of the algorithm says what x and y are. After a fixed window
+--             with y = 2 follow x boundaries in µs.
 --   checks    of each: operation, time in µs, how many charges follow; then of each charge: index into KEYS, index of the policy,
 --             cost. The operation is 0 check, 1 decide (charges nothing), 2 charge without deciding or 3 refund. A negative time
 --             stands for the server's clock.
@@ -33,15 +34,21 @@ local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
 -- Functions that define an algorithm: a script runs from its top at every call, and most calls need one algorithm only.
 local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
 
--- The policy whose numbers start at a place of the message.
+-- The policy whose numbers start at a place of the message, and the place after it.
 local function policy_at(place)
   local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
+  local boundaries
+  place = place + 6
+  if kind == 2 and y == 2 then
+    boundaries = { unpack(message, place, place + x - 1) }
+    place = place + x
+  end
   return {
-    algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y,
+    algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y, boundaries = boundaries,
     cells = cells, format = "<" .. string.rep("d", cells),
-  }
+  }, place
 end
 
 -- A state as a list of numbers; zeros for a key that does not exist. Nil when the value cannot be a state of this policy.
@@ -214,8 +221,7 @@ if is_compact then
 else
   local policies, place = {}, 4
   for i = 1, policy_count do
-    policies[i] = policy_at(place)
-    place = place + 6
+    policies[i], place = policy_at(place)
   end
   local last = #message
   while place <= last do
