@@ -151,7 +151,7 @@ describe("a block", () => {
     await one.charge([chargeOf(counter, blockPolicy, 60_000_000)])
     expect(one.mayBlock(namespace)).toBe(true)
     await eventually(() => other.mayBlock(namespace), {
-      within: 10 * EVERY,
+      within: 30 * EVERY,
       every: 2,
       what: "the other knows",
     })

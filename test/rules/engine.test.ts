@@ -133,7 +133,7 @@ describe("rules on Redis", () => {
     closing.push(() => client.disconnect())
     const counters = async () => (await client.keys("*")).filter((key) => key.includes("gone"))
     expect(await counters()).toHaveLength(1)
-    await expect.poll(counters, { timeout: 5_000 }).toEqual([])
+    await expect.poll(counters).toEqual([])
   })
 })
 

@@ -41,7 +41,7 @@ it("agrees with keyslot() about every key", async () => {
   }
 })
 
-it("moves a slot with its keys, and a test can act half way", { timeout: 20_000 }, async () => {
+it("moves a slot with its keys, and a test can act half way", async () => {
   const keys = Array.from({ length: 10 }, (_, i) => `{moving}:${i}`)
   const slot = keyslot("moving")
   const from = await cluster.nodeForSlot(slot)
@@ -69,7 +69,7 @@ it("moves a slot with its keys, and a test can act half way", { timeout: 20_000 
   await expect(from.cli("GET", "{moving}:0")).rejects.toMatchObject({ code: "MOVED" })
 })
 
-it("hands a slot to the replica when told to, and back", { timeout: 20_000 }, async () => {
+it("hands a slot to the replica when told to, and back", async () => {
   const old = await cluster.nodeForSlot(0)
   const next = await cluster.failover(0)
   expect(next.id).not.toBe(old.id)
