@@ -29,11 +29,11 @@ describe("a denied request", () => {
 
   it("is answered as its rule says", async () => {
     const backend = await openBackend()
-    const response = ", response: { status: 503, body: { error: busy } }"
+    const response = ", response: { status: 503, body: 'busy, {remaining} of {limit}' }"
     const gateway = await openGateway({ upstream: backend, rules: rule(times(1), response) })
     await fetch(gateway.url)
     const denied = await fetch(gateway.url)
-    expect([denied.status, await denied.json()]).toEqual([503, { error: "busy" }])
+    expect([denied.status, await denied.text()]).toEqual([503, "busy, 0 of 1"])
   })
 
   it("is answered before its body is read, without 100 Continue", async () => {

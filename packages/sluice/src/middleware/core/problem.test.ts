@@ -15,7 +15,7 @@ describe("denialProblem", () => {
       detail: "Try again in 12 seconds.",
       "violated-policies": ["per-minute"],
       retryAfter: 12,
-      retryAfterMs: 11_000.001,
+      retryAfterMs: 11_001,
       rule: "login",
     })
   })

@@ -27,7 +27,7 @@ export interface DenialProblem extends Problem {
   readonly remaining?: number | undefined
   /** Whole seconds, as in the header `retry-after`. Missing for a cost that can never fit. */
   readonly retryAfter?: number | undefined
-  /** Exact, unlike the whole seconds of `retry-after`. `"never"` for a cost that can never fit. */
+  /** Whole milliseconds, rounded up. `"never"` for a cost that can never fit. */
   readonly retryAfterMs: number | "never"
   readonly rule?: string | undefined
 }
@@ -66,13 +66,13 @@ export function denialProblem(denial: Denial, options: DenialOptions = {}): Deni
     limit: finite(limit),
     remaining: finite(remaining),
     retryAfter: finite(secondsOf(retryAfterMs)),
-    retryAfterMs: retryAfterMs === Infinity ? "never" : retryAfterMs,
+    retryAfterMs: retryAfterMs === Infinity ? "never" : Math.ceil(retryAfterMs),
     rule,
   }
 }
 
 /** Whole seconds, at least 1. */
-function secondsOf(ms: number): number {
+export function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
 }
 

@@ -195,7 +195,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
             id: "items",
             match: { path: "/items/**" },
             limits: [{ name: "hourly", limit: 1, ...EXACT }],
-            response: { status: 503, body: { error: "busy" } },
+            response: { status: 503, body: { error: "busy", of: "{limit}", rule: "{rule}" } },
           },
         ],
       },
@@ -210,7 +210,7 @@ export function describeDecisions(open: Open, openStore: () => Promise<Store>): 
     expect(passed.headers.get("x-ratelimit-remaining")).toBe("0")
     const denied = await fetch(`${url}/items/7`)
     expect(denied.status).toBe(503)
-    expect(await denied.json()).toEqual({ error: "busy" })
+    expect(await denied.json()).toEqual({ error: "busy", of: 1, rule: "items" })
     const other = await fetch(`${url}/other`)
     expect(other.status).toBe(200)
     expect(other.headers.has("x-ratelimit-limit")).toBe(false)

@@ -12,6 +12,7 @@ import type { ApiKeyPlace } from "./credential.js"
 import type { Bounds } from "./guard-rails.js"
 import { asList, asMap, ProblemList, texts } from "./problem-list.js"
 import type { FoundProblem, Path } from "./problems.js"
+import { problemOfBody } from "./response-body.js"
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** Names with a meaning in JavaScript: as names of fields they would be lost, or would change the object. */
@@ -147,7 +148,9 @@ class Checker {
   }
 
   #checkResponse(response: unknown, at: Path): void {
-    const { contentType } = asMap(response)
+    const { body, contentType } = asMap(response)
+    const problem = problemOfBody(body)
+    if (problem !== undefined) this.#found.add("RULE_FIELD_INVALID", [...at, "body"], problem)
     if (typeof contentType === "string" && contentType !== "" && !/^[\x20-\x7e]+$/.test(contentType))
       this.#found.add("RULE_FIELD_INVALID", [...at, "contentType"], "must be a media type")
   }

@@ -122,7 +122,10 @@ const responseSchema = z
     body: z
       .union([z.string(), z.record(z.string(), z.json())])
       .optional()
-      .meta({ description: "Text, or an object for JSON. Default: problem+json." }),
+      .meta({
+        description:
+          "Text, or an object for JSON. May contain {limit}, {remaining}, {retryAfter} and {rule}. Default: problem+json.",
+      }),
     contentType: text.optional(),
   })
   .meta({ description: "What a denied request is answered." })

@@ -65,10 +65,12 @@ export function RuleForm(props: RuleFormProps) {
   }, [problems])
   const hasPlainCost = typeof value.cost !== "object"
   const hasPlainLeases = typeof value.leases !== "object"
+  const hasTextBody = typeof valueAt(value, ["response", "body"]) !== "object"
   const shown: readonly Path[] = [
     ...SHOWN,
     ...(hasPlainCost ? [["cost"]] : []),
     ...(hasPlainLeases ? [["leases"]] : []),
+    ...(hasTextBody ? [["response", "body"]] : []),
   ]
   const others = othersThan(
     value,
@@ -141,6 +143,9 @@ export function RuleForm(props: RuleFormProps) {
             <NumberInput label={fields.cost} path={["cost"]} hint={fields.costHint} placeholder="1" />
           )}
           <NumberInput label={fields.status} path={["response", "status"]} placeholder="429" />
+          {hasTextBody && (
+            <TextInput label={fields.body} path={["response", "body"]} hint={fields.bodyHint} />
+          )}
           <ListInput label={fields.replaces} path={["replaces"]} hint={fields.replacesHint} asList />
           {hasPlainLeases && <Checkbox label={fields.leases} path={["leases"]} />}
         </Section>
