@@ -1,14 +1,13 @@
 /**
- * Calls a listener of the user. If the listener throws, or returns a promise that rejects, a process warning says so; the
- * caller goes on.
+ * Calls a listener of the user. If the listener throws, or returns a promise that rejects, a warning says so; the caller goes on.
  */
-export function notify<T>(listener: ((news: T) => unknown) | undefined, news: T): void {
+export function notify<T>(listener: ((news: T) => unknown) | undefined, news: T, logger?: Logger): void {
   if (listener === undefined) return
   try {
     const answer = listener(news)
-    if (isThenable(answer)) Promise.resolve(answer).then(undefined, (error: unknown) => warn(error))
+    if (isThenable(answer)) Promise.resolve(answer).then(undefined, (error: unknown) => warn(error, logger))
   } catch (error) {
-    warn(error)
+    warn(error, logger)
   }
 }
 
@@ -42,9 +41,20 @@ export interface Logger {
 export function warn(thrown: unknown, logger?: Logger): void {
   const { process } = globalThis
   if (logger !== undefined) notify((message: string) => logger.warn(message), messageOf(thrown))
-  else if (process?.emitWarning !== undefined) {
-    process.emitWarning(isError(thrown) ? thrown : new Error(messageOf(thrown)))
-  }
+  else if (process?.emitWarning !== undefined) emitWarning(thrown)
   // biome-ignore lint/suspicious/noConsole: Workers have nothing else that shows a warning.
   else globalThis.console?.warn(messageOf(thrown))
+}
+
+/** Node refuses an error of another realm, so under Jest the warning is made of the error's text. */
+function emitWarning(thrown: unknown): void {
+  try {
+    process.emitWarning(thrown as Error)
+  } catch {
+    const { name, code } = (isError(thrown) ? thrown : {}) as { name?: string; code?: string }
+    process.emitWarning(messageOf(thrown), {
+      type: name ?? "Warning",
+      ...(code === undefined ? {} : { code }),
+    })
+  }
 }

@@ -66,6 +66,7 @@ const limiter: Places<LimiterOptions> = {
   prefix: setting("prefix"),
   clock,
   onStoreFailure: reason("part of a rule, or of the defaults of the rules"),
+  logger: reason("the service writes warnings to its log"),
   limits: reason("part of a rule"),
   name: perLimit,
   limit: perLimit,

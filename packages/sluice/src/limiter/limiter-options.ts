@@ -2,7 +2,7 @@ import type { Policy } from "../algorithms/algorithm.js"
 import type { Clock } from "../clock.js"
 import { formatDuration } from "../duration.js"
 import { Mistakes, SluiceError } from "../errors.js"
-import { isThenable, warn } from "../notify.js"
+import { isThenable, type Logger, warn } from "../notify.js"
 import { checkFields, checkObject, checkOneOf, checkType, hasMethods, isFilledText } from "../options.js"
 import type { LeaseOptions, LimitOptions } from "../policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "../policy.js"
@@ -29,6 +29,8 @@ interface CommonOptions {
    * limit, at the price of a slightly smaller burst or longer window. See docs/leases.md. Default: false.
    */
   leases?: LeaseOptions
+  /** Receives the warnings of the limiter, like `console`. Default: process warnings. */
+  logger?: Logger
 }
 
 /** Options of a limiter: one limit, or several that are checked together, all or nothing. */
@@ -50,7 +52,7 @@ export interface CompiledLimits {
   readonly unnamed: string | undefined
 }
 
-const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure", "leases"]
+const COMMON_FIELDS = ["store", "clock", "prefix", "onStoreFailure", "leases", "logger"]
 /** Short names of algorithms, because they are part of every key in Redis. */
 const CODES = {
   "fixed-window": "fw",
@@ -94,6 +96,10 @@ export function checkClock(clock: unknown, place: string): void {
   checkType(clock, place, "a clock with now()", hasMethods("now"))
 }
 
+export function checkLogger(logger: unknown, place: string): void {
+  checkType(logger, place, "an object with a method warn", hasMethods("warn"))
+}
+
 function checkText(text: unknown, place: string): void {
   checkType(text, place, "a string that is not empty", isFilledText)
 }
@@ -109,6 +115,7 @@ export function compileLimits(options: LimiterOptions): CompiledLimits {
     checkOneOf(options.onStoreFailure, ["local", "allow", "deny"], "createLimiter.onStoreFailure"),
   )
   mistakes.try(() => checkLeases(options))
+  mistakes.try(() => checkLogger(options.logger, "createLimiter.logger"))
   const compiled = mistakes.try(() => compileLimitsOf(options))
   mistakes.throwAll()
   return compiled as CompiledLimits
@@ -190,13 +197,13 @@ function shapeOf({ algorithm, buckets }: Policy): string {
 const ROUND_SECONDS: readonly unknown[] = [3_600, 86_400, 604_800]
 
 /** Warns of windows that are almost certainly meant in seconds. A window with a unit is what it says. */
-export function warnOfDoubtfulWindows({ window, limits }: LimiterOptions): void {
+export function warnOfDoubtfulWindows({ window, limits, logger }: LimiterOptions): void {
   const windows = limits?.map((limit, i) => [`limits[${i}]`, limit.window] as const)
   for (const [place, given] of windows ?? [["createLimiter", window] as const]) {
     if (typeof given !== "number" || (given >= 1_000 && !ROUND_SECONDS.includes(given))) continue
     const fix = `write "${given}s" for seconds, or "${given}ms" if you mean it`
     const expected = `is ${given} milliseconds, which is probably a mistake; ${fix}`
-    warn(new SluiceError("OPTION_DOUBTFUL", { place: `${place}.window`, expected }))
+    warn(new SluiceError("OPTION_DOUBTFUL", { place: `${place}.window`, expected }), logger)
   }
 }
 

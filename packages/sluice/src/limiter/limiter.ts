@@ -98,7 +98,9 @@ class StoreLimiter {
     this.#ownsStore = options.store === undefined
     this.#store = options.store ?? memoryStore(options.clock && { clock: options.clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
-    if (!this.#ownsStore && unnamed !== undefined) this.#unnamed = register(this.#store, unnamed)
+    if (!this.#ownsStore && unnamed !== undefined) {
+      this.#unnamed = register(this.#store, unnamed, options.logger)
+    }
     // A store in memory needs no leases: its limits only decide as they would on a shared store.
     if (this.#sync === undefined && this.#limits.some(({ policy }) => policy.lease > 0))
       this.#loading = this.#loadLeases()

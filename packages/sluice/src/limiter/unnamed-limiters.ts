@@ -3,7 +3,7 @@
 
 import { SluiceError } from "../errors.js"
 import { getOrAdd } from "../get-or-add.js"
-import { warn } from "../notify.js"
+import { type Logger, warn } from "../notify.js"
 import type { Store } from "../stores/store.js"
 
 export interface Registration {
@@ -14,8 +14,8 @@ export interface Registration {
 /** How many limiters are open, by store and by what they are known by. */
 const open = new WeakMap<Store, Map<string, number>>()
 
-/** Registers a limiter, and emits a process warning if it is the second with these limits on this store. */
-export function register(store: Store, limits: string): Registration {
+/** Registers a limiter, and gives a warning if it is the second with these limits on this store. */
+export function register(store: Store, limits: string, logger?: Logger): Registration {
   const known = getOrAdd(open, store, () => new Map<string, number>())
   const others = known.get(limits) ?? 0
   known.set(limits, others + 1)
@@ -25,6 +25,7 @@ export function register(store: Store, limits: string): Registration {
         place: "createLimiter.name",
         expected: `should be given: two limiters without a name have the limits ${limits} on this store and so share their counters. Give each its own name or prefix, or both the same name if that is meant`,
       }),
+      logger,
     )
   }
   let isOpen = true

@@ -15,7 +15,7 @@ for (const [name, create] of [["express 5", express] as const, ["express 4", exp
     for (const options of limits) app.use(rateLimit(options))
     app.use(async (request, response, next) => {
       try {
-        const { status, body } = await handler(request.path, request.rateLimit)
+        const { status, body } = await handler(request.path, request.rateLimit, request)
         response.status(status).send(body)
       } catch (error) {
         next(error)

@@ -1,6 +1,4 @@
 import type { Request, RequestHandler, Response } from "express"
-import { SluiceError } from "../errors.js"
-import { checkFunction } from "../options.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
 import type { RequestReader } from "./core/request-reader.js"
@@ -29,7 +27,6 @@ export type ExpressRateLimitOptions = RateLimitOptions<Request> & {
 
 /** A middleware for express 4 and 5: `app.use(rateLimit({ limit: 100, window: "1m" }))`. */
 export function rateLimit(options: ExpressRateLimitOptions): RequestHandler {
-  checkFunction(options?.onDenied, "rateLimit.onDenied")
   return nodeMiddleware(new RequestLimiter(options, expressRequestReader, ["onDenied"]), options.onDenied)
 }
 
@@ -38,31 +35,13 @@ export const expressRequestReader: RequestReader<Request> = {
   // `url` lacks the path that a router is mounted at.
   target: (request) => request.originalUrl,
   ip(request) {
-    const { app } = request
-    const trusted: unknown = app.get("trust proxy")
-    if (!trusted) return request.socket.remoteAddress
-    if (trusted === true) warnOfTrust(app)
-    return request.ip
+    return request.app.get("trust proxy") ? request.ip : request.socket.remoteAddress
   },
   trustsProxy: ({ app }) => Boolean(app.get("trust proxy")),
+  // The application's setting applies all the same, but with it any client can evade the limit.
+  trustMistake: ({ app }) => (app.get("trust proxy") === true ? 'app.set("trust proxy")' : undefined),
   route(request) {
     const path: unknown = request.route?.path
     return typeof path === "string" ? request.baseUrl + path : undefined
   },
-}
-
-const warned = new WeakSet<object>()
-
-/** The application's setting still applies, but with it any client can evade the limit. */
-function warnOfTrust(app: object): void {
-  if (warned.has(app)) return
-  warned.add(app)
-  process.emitWarning(
-    new SluiceError("TRUST_PROXY_INVALID", {
-      place: 'app.set("trust proxy")',
-      expected:
-        "lets any client choose the address that it is counted by; set the number of proxies or their addresses",
-      found: true,
-    }),
-  )
 }

@@ -21,7 +21,7 @@ const start: AdapterCase["start"] = (limits, handler) => {
   app.onError((_error, c) => c.text("failed", 500))
   for (const options of limits) app.use(rateLimit(options))
   app.all("*", async (c) => {
-    const { status, body } = await handler(c.req.path, c.get("rateLimit"))
+    const { status, body } = await handler(c.req.path, c.get("rateLimit"), c.var)
     return c.text(body, status as 200)
   })
   return listenOnLoopback(getRequestListener(app.fetch))

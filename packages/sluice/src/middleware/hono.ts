@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http"
 import type { Context, MiddlewareHandler, Next } from "hono"
-import { checkFunction } from "../options.js"
 import type { Admission } from "./core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
@@ -44,18 +43,17 @@ type DeniedResult = Response | void
 export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
   const ip = options?.ip
   const onDenied = options?.onDenied
-  checkFunction(ip, "rateLimit.ip")
-  checkFunction(onDenied, "rateLimit.onDenied")
   const reader =
     ip === undefined ? honoRequestReader() : { ...contextReader, peer: ip, trustsProxy: () => true }
   const limiter = new RequestLimiter<Context>(options, reader, ["ip", "onDenied"])
 
   async function deny(
     admission: Admission<Context>,
+    headers: readonly string[],
     context: Context,
     next: Next,
   ): Promise<Response | undefined> {
-    const { headers, decision } = admission
+    const { decision } = admission
     if (onDenied !== undefined) {
       const answer = await onDenied(context, decision, next)
       // It may also be what `next()` resolves to.
@@ -74,12 +72,11 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
       await next()
       return
     }
-    const { headers } = admission
-    context.set("rateLimit", admission.decision)
+    context.set(limiter.property as "rateLimit", admission.decision)
     const outgoing = outgoingOf(context)
-    if (outgoing === undefined) rememberHeaders(context, headers)
-    else setHeaders(outgoing, headers)
-    if (!admission.allowed) return await deny(admission, context, next)
+    const headers = outgoing === undefined ? rememberHeaders(context, admission.headers) : admission.headers
+    if (outgoing !== undefined) setHeaders(outgoing, headers)
+    if (!admission.allowed) return await deny(admission, headers, context, next)
     if (admission.delayMs > 0 && !(await admission.delay(context.req.raw.signal))) return goneResponse()
     if (admission.mustSettle) await settleAfter(admission, context, outgoing, next)
     else await next()

@@ -8,7 +8,7 @@ const start: AdapterCase["start"] = (limits, handler) => {
   const app = quiet(new Koa())
   for (const options of limits) app.use(rateLimit(options))
   app.use(async (context) => {
-    const { status, body } = await handler(context.path, context.state.rateLimit)
+    const { status, body } = await handler(context.path, context.state.rateLimit, context.state)
     context.status = status
     context.body = body
   })

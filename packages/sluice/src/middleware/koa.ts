@@ -1,5 +1,4 @@
 import type { Context, Middleware, Next, ParameterizedContext } from "koa"
-import { checkFunction } from "../options.js"
 import type { Admission } from "./core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
@@ -23,13 +22,12 @@ export type KoaRateLimitOptions = RateLimitOptions<Context> & {
 /** A middleware for koa: `app.use(rateLimit({ limit: 100, window: "1m" }))`. The decision is in `ctx.state.rateLimit`. */
 export function rateLimit(options: KoaRateLimitOptions): Middleware {
   const onDenied = options?.onDenied
-  checkFunction(onDenied, "rateLimit.onDenied")
   const limiter = new RequestLimiter<Context>(options, koaRequestReader, ["onDenied"])
 
   function proceed(admission: Admission<Context> | undefined, next: Next): unknown {
     if (admission === undefined) return next()
     const { request: context, decision, headers, denied } = admission
-    context.state.rateLimit = decision
+    context.state[limiter.property] = decision
     for (let i = 0; i < headers.length; i += 2) context.set(headers[i] as string, headers[i + 1] as string)
     if (denied !== undefined) {
       if (onDenied !== undefined) return onDenied(context, decision, next)

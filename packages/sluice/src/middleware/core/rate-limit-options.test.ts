@@ -41,7 +41,7 @@ describe("an invalid option", () => {
     [{ ...numbers, maxHeld: -1 }, "OPTION_TYPE", "rateLimit.maxHeld"],
     [{ ...numbers, ipv6Subnet: 129 }, "OPTION_TYPE", "rateLimit.ipv6Subnet"],
     [{ ...numbers, onMissingKey: "deny" }, "OPTION_TYPE", "rateLimit.onMissingKey"],
-    [{ ...numbers, onStoreFailure: "open" }, "OPTION_TYPE", "rateLimit.onStoreFailure"],
+    [{ limiter, onStoreFailure: "open" }, "OPTION_TYPE", "rateLimit.onStoreFailure"],
     [{ ...numbers, key: () => "a", keyBy: "ip" }, "OPTION_CONFLICT", "rateLimit.keyBy"],
     [{ ...numbers, proxyHeader: "forwarded" }, "OPTION_CONFLICT", "rateLimit.proxyHeader"],
     [{ ...numbers, tier: () => "gold" }, "OPTION_CONFLICT", "rateLimit.tier"],

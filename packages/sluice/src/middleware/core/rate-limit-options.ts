@@ -2,13 +2,22 @@
 
 import type { Decision } from "../../decision.js"
 import { formatDuration } from "../../duration.js"
-import { relocate, SluiceError } from "../../errors.js"
+import { Mistakes, relocate, SluiceError } from "../../errors.js"
 import { HEADER_STYLES, type HeaderStyle } from "../../header-style.js"
 import { createLimiter, type Limiter } from "../../limiter/limiter.js"
-import type { LimiterOptions } from "../../limiter/limiter-options.js"
+import { checkLogger, type LimiterOptions } from "../../limiter/limiter-options.js"
 import { register } from "../../limiter/unnamed-limiters.js"
 import type { Logger } from "../../notify.js"
-import { checkFields, checkFunction, checkOneOf, checkType, hasMethods, isFunction } from "../../options.js"
+import {
+  checkFields,
+  checkFunction,
+  checkObject,
+  checkOneOf,
+  checkType,
+  hasMethods,
+  isFilledText,
+  isFunction,
+} from "../../options.js"
 import { LIMIT_FIELDS } from "../../policy.js"
 import { checkIpv6Subnet } from "../../request/address/ip-key.js"
 import type { ProxyHeader, TrustProxy } from "../../request/address/trust-proxy.js"
@@ -16,6 +25,8 @@ import type { AnsweredRequest } from "../../rules/engine/response-charge.js"
 import type { RuleDecision } from "../../rules/engine/rule-decision.js"
 import type { RuleRequest } from "../../rules/identity/rule-request.js"
 import type { Degraded, Store } from "../../stores/store.js"
+import { checkCustomHeaders, type ExtraHeaders, type HeaderNames } from "../headers/custom-headers.js"
+import { RETRY_AFTER_FORMS, type RetryAfterForm } from "../headers/headers.js"
 import type { KeyBy } from "./request-key.js"
 
 /** The decision about a request. One by a rule engine also says which rule decided, and why. */
@@ -47,7 +58,7 @@ interface CommonOptions<Request> {
   /** Units that a request costs. Default: 1, or what the rules say. */
   cost?: number | ((request: Request) => number | Promise<number>)
   /** Returns the authenticated user, for `keyBy: "user"` and for rules. */
-  user?: (request: Request) => string | undefined
+  user?: (request: Request) => string | undefined | Promise<string | undefined>
   /** Requests that fail do not count: the charge is refunded on a status of 400 or more, or without a response. */
   skipFailedRequests?: boolean
   /** Requests that succeed do not count: the charge is refunded on a status below 400. */
@@ -56,6 +67,17 @@ interface CommonOptions<Request> {
   requestWasSuccessful?: (request: Request, status: number) => boolean | Promise<boolean>
   /** The style of the rate limit headers. Default: `"both"`, or what the rule says. */
   headers?: HeaderStyle
+  /** Other names for these headers, such as `{ "x-ratelimit-limit": "x-acme-limit" }`. `false` leaves a header out. */
+  headerNames?: HeaderNames
+  /**
+   * Headers of your own on every response that the middleware has decided about. Each has a constant value, or a function of
+   * request and decision that returns one, or undefined for none. It replaces a rate limit header of the same name.
+   */
+  extraHeaders?: ExtraHeaders<Request, RequestDecision>
+  /** Whether `retry-after` gives seconds or an HTTP date. Default: `"seconds"`. */
+  retryAfter?: RetryAfterForm
+  /** The property of the request that the decision is put into (koa: of `ctx.state`; hono: the variable). Default: `"rateLimit"`. */
+  requestProperty?: string
   /** The status of a denial. Default: 429. */
   status?: number
   /** The body of a denial: a text, or an object for JSON. Default: a problem in `application/problem+json`. */
@@ -108,7 +130,7 @@ interface GivenEngine<Request> {
   /** A rule engine of `sluice/rules`. */
   engine: RequestRules
   /** Returns the client's tier, if the application knows it. */
-  tier?: (request: Request) => string | undefined
+  tier?: (request: Request) => string | undefined | Promise<string | undefined>
 }
 
 /** One limit, several limits, a limiter or a rule engine, and how requests are counted. */
@@ -122,13 +144,25 @@ export type AnyRateLimitOptions<Request> = CommonOptions<Request> &
   Partial<GivenEngine<Request>> &
   Partial<Pick<OneLimit<Request>, "clock" | "store" | "limit">>
 
-const LIMITER_FIELDS = [...LIMIT_FIELDS, "limits", "store", "clock", "prefix", "onStoreFailure"] as const
+const LIMITER_FIELDS = [
+  ...LIMIT_FIELDS,
+  "limits",
+  "store",
+  "clock",
+  "prefix",
+  "onStoreFailure",
+  "leases",
+] as const
 const KEY_FIELDS = ["key", "keyBy", "onMissingKey", "ipv6Subnet"] as const
 const FUNCTIONS = ["skip", "user", "requestWasSuccessful", "onDecision", "key", "tier"] as const
 const FLAGS = ["skipFailedRequests", "skipSuccessfulRequests"] as const
 const OTHERS = [
   "cost",
   "headers",
+  "headerNames",
+  "extraHeaders",
+  "retryAfter",
+  "requestProperty",
   "status",
   "body",
   "contentType",
@@ -145,38 +179,49 @@ export const RATE_LIMIT_FIELDS: readonly string[] = [
   ...new Set([...LIMITER_FIELDS, ...KEY_FIELDS, ...FUNCTIONS, ...FLAGS, ...OTHERS]),
 ]
 
-/** Throws for the first invalid option. `adapterFields`: options of the framework's middleware, which checks them itself. */
+/**
+ * Throws one error with every mistake in the options, but those that `limiterOf` finds. `adapterFields`: functions that only the
+ * framework's middleware knows.
+ */
 export function checkRateLimitOptions<Request>(
   options: RateLimitOptions<Request>,
   adapterFields: readonly string[],
 ): AnyRateLimitOptions<Request> {
-  checkFields(options, [...RATE_LIMIT_FIELDS, ...adapterFields], "rateLimit")
+  checkObject(options, "rateLimit")
   const checked = options as AnyRateLimitOptions<Request>
-  for (const name of FUNCTIONS) checkFunction(checked[name], place(name))
-  for (const name of FLAGS) checkType(checked[name], place(name), "true or false", isBoolean)
-  checkType(checked.engine, place("engine"), "a rule engine", hasMethods("check", "checkSync", "refund"))
-  checkType(checked.limiter, place("limiter"), "a limiter", hasMethods("check", "checkSync", "refund"))
-  checkType(checked.cost, place("cost"), "an integer ≥ 0 or a function", (cost) => {
-    return isFunction(cost) || (Number.isSafeInteger(cost) && (cost as number) >= 0)
+  const given = checked as Record<string, unknown>
+  const mistakes = new Mistakes()
+  const check = (name: string, expected: string, ok: (value: unknown) => boolean): void =>
+    void mistakes.try(() => checkType(given[name], place(name), expected, ok))
+  const checkWord = (name: string, words: readonly string[]): void =>
+    void mistakes.try(() => checkOneOf(given[name], words, place(name)))
+
+  mistakes.try(() => checkFields(options, [...RATE_LIMIT_FIELDS, ...adapterFields], "rateLimit"))
+  for (const name of [...FUNCTIONS, ...adapterFields]) {
+    mistakes.try(() => checkFunction(given[name], place(name)))
+  }
+  for (const name of FLAGS) check(name, "true or false", isBoolean)
+  check("engine", "a rule engine", hasMethods("check", "checkSync", "refund"))
+  check("limiter", "a limiter", hasMethods("check", "checkSync", "refund"))
+  check("cost", "an integer ≥ 0 or a function", (cost) => isFunction(cost) || isCount(cost))
+  checkWord("headers", HEADER_STYLES)
+  mistakes.try(() => checkCustomHeaders(checked))
+  checkWord("retryAfter", RETRY_AFTER_FORMS)
+  check("requestProperty", "a string that is not empty", isFilledText)
+  checkWord("onMissingKey", ["ip", "skip"])
+  if (checked.limiter !== undefined) checkWord("onStoreFailure", ["local", "allow", "deny"])
+  check("status", "a status from 400 to 599", (status) => {
+    return isCount(status) && (status as number) >= 400 && (status as number) <= 599
   })
-  checkOneOf(checked.headers, HEADER_STYLES, place("headers"))
-  checkOneOf(checked.onMissingKey, ["ip", "skip"], place("onMissingKey"))
-  checkOneOf(checked.onStoreFailure, ["local", "allow", "deny"], place("onStoreFailure"))
-  checkType(checked.status, place("status"), "a status from 400 to 599", (status) => {
-    return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
-  })
-  checkType(checked.body, place("body"), "a string, an object or a function", (body) => {
+  check("body", "a string, an object or a function", (body) => {
     return typeof body === "string" || isFunction(body) || (typeof body === "object" && body !== null)
   })
-  checkType(checked.contentType, place("contentType"), "a media type", (type) => {
-    return typeof type === "string" && /^[\x20-\x7e]+$/.test(type)
-  })
-  checkType(checked.maxHeld, place("maxHeld"), "an integer ≥ 0", (max) => {
-    return Number.isSafeInteger(max) && (max as number) >= 0
-  })
-  checkType(checked.logger, place("logger"), "an object with a method warn", hasMethods("warn"))
-  checkIpv6Subnet(checked.ipv6Subnet, place("ipv6Subnet"))
-  checkConflicts(checked as Record<string, unknown>)
+  check("contentType", "a media type", (type) => typeof type === "string" && /^[\x20-\x7e]+$/.test(type))
+  check("maxHeld", "an integer ≥ 0", isCount)
+  mistakes.try(() => checkLogger(checked.logger, place("logger")))
+  mistakes.try(() => checkIpv6Subnet(checked.ipv6Subnet, place("ipv6Subnet")))
+  mistakes.try(() => checkConflicts(given))
+  mistakes.throwAll()
   return checked
 }
 
@@ -212,12 +257,12 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
     // Each check gives the limit. The name, which is in headers, contains no limit then.
     const name = typeof own.window === "number" ? formatDuration(own.window) : own.window
     const isShared = options.store !== undefined && own.name === undefined && own.prefix === undefined
-    if (isShared) register(options.store as Store, `a function per ${String(name)}`)
+    if (isShared) register(options.store as Store, `a function per ${String(name)}`, options.logger)
     own.limit = 1
     own.name ??= name
   }
   try {
-    return createLimiter(own as unknown as LimiterOptions)
+    return createLimiter({ ...own, logger: options.logger } as unknown as LimiterOptions)
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
     throw relocate(error, (place) => place.replace("createLimiter", "rateLimit"))
@@ -226,6 +271,10 @@ export function limiterOf<Request>(options: AnyRateLimitOptions<Request>): Limit
 
 function place(name: string): string {
   return `rateLimit.${name}`
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function isBoolean(value: unknown): boolean {

@@ -21,7 +21,7 @@ const reader: RequestReader<Asked> = {
 
 const ips = new IpKeys({ reader, trusted: undefined }, undefined)
 const keyOf = (keyBy: KeyBy | readonly KeyBy[], asked: Asked) =>
-  compileKeyBy(keyBy, reader, ips, ({ own }: Asked) => own)(asked)
+  compileKeyBy(keyBy, reader, ips, true)(asked, asked.own)
 
 describe("keyBy", () => {
   it.each<[KeyBy | readonly KeyBy[], Asked, string | undefined]>([
@@ -89,7 +89,7 @@ describe("keyBy", () => {
   })
 
   it("refuses user without the user option", () => {
-    expect(() => compileKeyBy("user", reader, ips, undefined)).toThrow(
+    expect(() => compileKeyBy("user", reader, ips, false)).toThrow(
       expect.objectContaining({ code: "OPTION_MISSING", place: "rateLimit.user" }),
     )
   })

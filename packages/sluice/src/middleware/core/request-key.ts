@@ -58,25 +58,28 @@ export class AmbiguousKey {
   }
 }
 
-/** Reads one part of a key, such as the value of `header:x-tenant`. Returns undefined if the request has none. */
-type KeyPart<Request> = (request: Request) => string | AmbiguousKey | undefined
+/**
+ * Reads one part of a key, such as the value of `header:x-tenant`. Returns undefined if the request has none. `user` is who
+ * the application says has sent the request.
+ */
+type KeyPart<Request> = (request: Request, user: string | undefined) => string | AmbiguousKey | undefined
 
 /** Returns a function that builds the key of a request. It returns undefined when the request lacks a part. */
 export function compileKeyBy<Request>(
   keyBy: KeyBy | readonly KeyBy[],
   reader: RequestReader<Request>,
   ips: IpKeys<Request>,
-  user: ((request: Request) => string | undefined) | undefined,
+  knowsUser: boolean,
 ): KeyPart<Request> {
   const words = (Array.isArray(keyBy) ? keyBy : [keyBy]) as readonly KeyBy[]
   if (words.length === 0) throw wrongWord(keyBy)
-  const parts = words.map((word) => keyPart(word, reader, ips, user))
+  const parts = words.map((word) => keyPart(word, reader, ips, knowsUser))
   const [only] = parts
   if (parts.length === 1 && only !== undefined) return only
-  return (request) => {
+  return (request, user) => {
     let key = ""
     for (const part of parts) {
-      const text = part(request)
+      const text = part(request, user)
       if (typeof text !== "string") return text
       // The separator is escaped inside the parts: `a,b` and `c` differ from `a` and `b,c`.
       key += `${key === "" ? "" : ","}${text.replaceAll("%", "%25").replaceAll(",", "%2C")}`
@@ -89,7 +92,7 @@ function keyPart<Request>(
   word: KeyBy,
   reader: RequestReader<Request>,
   ips: IpKeys<Request>,
-  user: ((request: Request) => string | undefined) | undefined,
+  knowsUser: boolean,
 ): KeyPart<Request> {
   if (word === "ip") return (request) => ips.keyOf(request)
   if (word === "global") return () => "global"
@@ -97,13 +100,13 @@ function keyPart<Request>(
   if (word === "host") return (request) => hostKey(reader, request)
   if (word === "route") return (request) => labelled("route", reader.route?.(request))
   if (word === "user") {
-    if (user === undefined) {
+    if (!knowsUser) {
       throw new SluiceError("OPTION_MISSING", {
         place: "rateLimit.user",
         expected: 'is required by keyBy "user": a function that returns the authenticated user of a request',
       })
     }
-    return (request) => labelled("user", user(request))
+    return (_request, user) => labelled("user", user)
   }
   const name = /^header:([\w!#$%&'*+.^`|~-]+)$/.exec(word)?.[1]?.toLowerCase()
   if (name === undefined) throw wrongWord(word)

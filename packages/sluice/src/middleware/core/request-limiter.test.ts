@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
+import type { SluiceError } from "../../errors.js"
 import { createLimiter } from "../../limiter/limiter.js"
 import { createRuleEngine } from "../../rules/index.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
@@ -37,6 +38,43 @@ const EXACT = { algorithm: "sliding-window-log", window: "1h" } as const
 
 afterEach(() => {
   vi.restoreAllMocks()
+})
+
+it("tells all mistakes of its options at once, those of the limit and of keys too", () => {
+  const wrong = {
+    max: 5,
+    limit: 0,
+    window: "soon",
+    onStoreFailure: "open",
+    status: 200,
+    keyBy: "ips",
+    trustProxy: -1,
+    skip: 1,
+  }
+  let found: SluiceError | undefined
+  try {
+    limiterWith(wrong as never)
+  } catch (error) {
+    found = error as SluiceError
+  }
+  const places = [found, ...(found?.others ?? [])].map((error) => error?.place.replace("rateLimit.", ""))
+  expect(places.sort()).toEqual([
+    "keyBy",
+    "limit",
+    "max",
+    "onStoreFailure",
+    "skip",
+    "status",
+    "trustProxy",
+    "window",
+  ])
+})
+
+it("awaits an async tier", async () => {
+  const rule = { id: "a", limits: [{ limit: 1, ...EXACT }], tiers: { pro: "unlimited" as const } }
+  const engine = createRuleEngine({ rules: { version: 1, rules: [rule] } })
+  const limited = limiterWith({ engine, tier: async () => "pro" })
+  for (let i = 0; i < 2; i++) expect((await limited.admit({ ip: "203.0.113.7" }))?.allowed).toBe(true)
 })
 
 describe("without a promise", () => {

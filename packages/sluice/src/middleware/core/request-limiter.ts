@@ -3,18 +3,21 @@
 import { checkKey, costOf } from "../../call-options.js"
 import { systemClock } from "../../clock.js"
 import type { Decision } from "../../decision.js"
-import { SluiceError } from "../../errors.js"
+import { Mistakes, SluiceError } from "../../errors.js"
 import { getOrCache } from "../../get-or-add.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { Limiter } from "../../limiter/limiter.js"
 import { notify, warn } from "../../notify.js"
+import { checkObject } from "../../options.js"
 import { compileTrustProxy } from "../../request/address/trust-proxy.js"
 import type { RuleRequest } from "../../rules/identity/rule-request.js"
+import { CustomHeaders } from "../headers/custom-headers.js"
 import { headerList } from "../headers/headers.js"
 import { mergeShownLimits } from "../headers/merged-headers.js"
 import { Admission, type AdmissionContext, reserveDelay } from "./admission.js"
 import { DelayQueue } from "./delay-queue.js"
 import {
+  type AnyRateLimitOptions,
   checkRateLimitOptions,
   limiterOf,
   type RateLimitOptions,
@@ -36,8 +39,8 @@ const MAX_LIMITS = 1_024
 
 /** What to ask the limiter or the engine about a request. */
 interface Asked {
-  /** Undefined when rules decide. */
-  readonly key: string | undefined
+  /** A key, or what the rules need. Undefined if the key is ambiguous. */
+  readonly subject: string | RuleRequest | undefined
   /** Undefined for the default. */
   readonly cost: number | undefined
   /** Of a `limit` function. */
@@ -46,6 +49,8 @@ interface Asked {
 
 /** Limits the requests of one middleware. It returns promises only where something has to be waited for. */
 export class RequestLimiter<Request extends object> {
+  /** The property that middlewares put the decision into. */
+  readonly property: string
   readonly #context: AdmissionContext<Request>
   /** Of the limiter, read once: `limiter.policies` is a new array each time, and header texts are cached by the array. */
   readonly #policies: readonly HeaderPolicy[]
@@ -53,40 +58,58 @@ export class RequestLimiter<Request extends object> {
   readonly #policiesByLimit = new Map<number, readonly HeaderPolicy[]>()
   readonly #reader: RequestReader<Request>
   readonly #address: ClientAddress<Request>
-  readonly #keyOf: (request: Request) => MaybePromise<string | undefined> | AmbiguousKey
+  readonly #keyOf: (
+    request: Request,
+    user: string | undefined,
+  ) => MaybePromise<string | undefined> | AmbiguousKey
   /** The key of a request without one. */
   readonly #fallbackKeyOf: (request: Request) => string | undefined
+  /** Undefined if the application has neither headers nor names of headers of its own. */
+  readonly #customHeaders: CustomHeaders<Request, RequestDecision> | undefined
   readonly #warnings: RequestWarnings<Request>
   #hasWarned = false
 
-  /** `adapterFields`: options of the framework's middleware, which checks them itself. */
+  /** Throws one error with every mistake in the options. `adapterFields`: functions that only the framework's middleware knows. */
   constructor(
     options: RateLimitOptions<Request>,
     reader: RequestReader<Request>,
     adapterFields: readonly string[] = [],
   ) {
-    const checked = checkRateLimitOptions(options, adapterFields)
-    const { trustProxy, proxyHeader, engine } = checked
+    checkObject(options, "rateLimit")
+    const mistakes = new Mistakes()
+    const given = options as AnyRateLimitOptions<Request>
+    mistakes.try(() => checkRateLimitOptions(options, adapterFields))
+    const { trustProxy, proxyHeader, engine } = given
+    const trusted = mistakes.try(() =>
+      trustProxy === undefined
+        ? undefined
+        : compileTrustProxy(trustProxy, { header: proxyHeader, place: "rateLimit.trustProxy" }),
+    )
     this.#reader = reader
-    this.#address = {
-      reader,
-      trusted:
-        trustProxy === undefined
-          ? undefined
-          : compileTrustProxy(trustProxy, { header: proxyHeader, place: "rateLimit.trustProxy" }),
-    }
+    this.#address = { reader, trusted }
+    const ips = new IpKeys(this.#address, given.ipv6Subnet)
+    const byParts = mistakes.try(() =>
+      compileKeyBy(given.keyBy ?? "ip", reader, ips, given.user !== undefined),
+    )
+    // Last, because a limiter has to be closed.
+    const limiter = engine === undefined ? mistakes.try(() => limiterOf(given)) : undefined
+    throwWith(mistakes, limiter === given.limiter ? undefined : limiter)
     this.#context = {
-      options: checked,
+      options: given,
       rules: engine,
-      limiter: engine === undefined ? limiterOf(checked) : undefined,
-      delayQueue: new DelayQueue(checked.maxHeld ?? DEFAULT_MAX_HELD, checked.clock),
+      limiter,
+      delayQueue: new DelayQueue(given.maxHeld ?? DEFAULT_MAX_HELD, given.clock),
       onError: () => {},
     }
-    this.#policies = this.#context.limiter?.policies ?? []
-    this.#warnings = new RequestWarnings(this.#address, checked.logger)
-    const ips = new IpKeys(this.#address, checked.ipv6Subnet)
-    this.#keyOf = checked.key ?? compileKeyBy(checked.keyBy ?? "ip", reader, ips, checked.user)
-    this.#fallbackKeyOf = checked.onMissingKey === "skip" ? () => undefined : (request) => ips.keyOf(request)
+    this.property = given.requestProperty ?? "rateLimit"
+    this.#policies = limiter?.policies ?? []
+    this.#warnings = new RequestWarnings(this.#address, given.logger)
+    this.#customHeaders =
+      given.headerNames === undefined && given.extraHeaders === undefined
+        ? undefined
+        : new CustomHeaders(given)
+    this.#keyOf = given.key ?? (byParts as NonNullable<typeof byParts>)
+    this.#fallbackKeyOf = given.onMissingKey === "skip" ? () => undefined : (request) => ips.keyOf(request)
   }
 
   /**
@@ -95,8 +118,8 @@ export class RequestLimiter<Request extends object> {
    */
   admit(request: Request): MaybePromise<Admission<Request> | undefined> {
     const { skip } = this.#context.options
-    if (skip === undefined) return this.#findKey(request)
-    return after(skip(request), (isSkipped) => (isSkipped ? undefined : this.#findKey(request)))
+    if (skip === undefined) return this.#findUser(request)
+    return after(skip(request), (isSkipped) => (isSkipped ? undefined : this.#findUser(request)))
   }
 
   /** How many requests the delay queue holds now. */
@@ -110,9 +133,20 @@ export class RequestLimiter<Request extends object> {
     if (options.limiter === undefined) await limiter?.close()
   }
 
-  #findKey(request: Request): MaybePromise<Admission<Request> | undefined> {
-    if (this.#context.rules !== undefined) return this.#findCost(request, undefined)
-    const key = this.#keyOf(request)
+  #findUser(request: Request): MaybePromise<Admission<Request> | undefined> {
+    const { user } = this.#context.options
+    if (user === undefined) return this.#findKey(request, undefined)
+    return after(user(request), (found) => this.#findKey(request, found))
+  }
+
+  #findKey(request: Request, user: string | undefined): MaybePromise<Admission<Request> | undefined> {
+    const { rules, options } = this.#context
+    if (rules !== undefined) {
+      return after(options.tier?.(request), (tier) => {
+        return this.#findCost(request, this.#ruleRequest(request, user, tier))
+      })
+    }
+    const key = this.#keyOf(request, user)
     if (typeof key !== "object") return this.#checkKey(request, key)
     return key instanceof AmbiguousKey
       ? this.#denyAmbiguous(request, key)
@@ -128,31 +162,30 @@ export class RequestLimiter<Request extends object> {
     return fallback === undefined ? undefined : this.#findCost(request, fallback)
   }
 
-  #findCost(request: Request, key: string | undefined): MaybePromise<Admission<Request> | undefined> {
+  #findCost(request: Request, subject: string | RuleRequest): MaybePromise<Admission<Request> | undefined> {
     const { cost } = this.#context.options
-    if (typeof cost !== "function") return this.#findLimit(request, key, cost)
-    return after(cost(request), (units) => this.#findLimit(request, key, costOf(units)))
+    if (typeof cost !== "function") return this.#findLimit(request, subject, cost)
+    return after(cost(request), (units) => this.#findLimit(request, subject, costOf(units)))
   }
 
   #findLimit(
     request: Request,
-    key: string | undefined,
+    subject: string | RuleRequest,
     cost: number | undefined,
   ): MaybePromise<Admission<Request> | undefined> {
     const { limit } = this.#context.options
-    if (typeof limit !== "function") return this.#check(request, { key, cost })
+    if (typeof limit !== "function") return this.#check(request, { subject, cost })
     return after(limit(request), (found) => {
-      return found === Infinity ? undefined : this.#check(request, { key, cost, limit: checkLimit(found) })
+      return found === Infinity
+        ? undefined
+        : this.#check(request, { subject, cost, limit: checkLimit(found) })
     })
   }
 
   #check(request: Request, asked: Asked): MaybePromise<Admission<Request>> {
-    const { rules } = this.#context
-    // Outside the try: an error of the application's functions is not a failure of the store.
-    const ruleRequest = rules === undefined ? undefined : this.#ruleRequest(request)
     let decision: MaybePromise<RequestDecision>
     try {
-      decision = this.#decide(asked, ruleRequest)
+      decision = this.#decide(asked)
     } catch (error) {
       return this.#admitWithoutStore(request, asked, error)
     }
@@ -163,20 +196,19 @@ export class RequestLimiter<Request extends object> {
     )
   }
 
-  #decide({ key, cost, limit }: Asked, ruleRequest: RuleRequest | undefined): MaybePromise<RequestDecision> {
+  #decide({ subject, cost, limit }: Asked): MaybePromise<RequestDecision> {
     const options = cost === undefined ? undefined : { cost }
-    if (ruleRequest === undefined) {
+    if (typeof subject === "string") {
       const limiter = this.#context.limiter as Limiter
       const ofCall = limit === undefined ? options : { ...options, limit }
-      return limiter.checkEither(key as string, ofCall)
+      return limiter.checkEither(subject, ofCall)
     }
     const rules = this.#context.rules as RequestRules
-    return rules.checkEither(ruleRequest, options)
+    return rules.checkEither(subject as RuleRequest, options)
   }
 
-  #ruleRequest(request: Request): RuleRequest {
+  #ruleRequest(request: Request, user: string | undefined, tier: string | undefined): RuleRequest {
     const reader = this.#reader
-    const { tier, user } = this.#context.options
     return {
       method: reader.method(request),
       host: hostOf(reader, request),
@@ -186,8 +218,8 @@ export class RequestLimiter<Request extends object> {
       headers: reader.headers(request),
       rawHeaders: reader.rawHeaders(request),
       ip: ipOf(this.#address, request),
-      user: user?.(request),
-      tier: tier?.(request),
+      user,
+      tier,
       route: reader.route?.(request),
     }
   }
@@ -195,15 +227,18 @@ export class RequestLimiter<Request extends object> {
   #admission(
     request: Request,
     made: RequestDecision,
-    { key, cost = 1 }: Asked,
+    { subject, cost = 1 }: Asked,
     error?: unknown,
   ): MaybePromise<Admission<Request>> {
+    const key = typeof subject === "string" ? subject : undefined
     const decision = reserveDelay(this.#context, made, key, cost)
     this.#warnings.examine(request, decision, key)
-    const headers = this.#headers(request, decision)
-    const { body, onDecision } = this.#context.options
+    const limitHeaders = this.#headers(request, decision)
+    const headers = this.#customHeaders?.apply(limitHeaders, request, decision) ?? limitHeaders
+    const { body, onDecision, logger } = this.#context.options
     if (onDecision !== undefined) {
-      notify(onDecision, error === undefined ? { request, decision, key } : { request, decision, key, error })
+      const event = error === undefined ? { request, decision, key } : { request, decision, key, error }
+      notify(onDecision, event, logger)
     } else if (error !== undefined) this.#warnOnce(error)
     if (decision.allowed) return new Admission(this.#context, request, decision, headers, key, cost)
     return after(typeof body === "function" ? body(request, decision) : body, (own) => {
@@ -214,12 +249,14 @@ export class RequestLimiter<Request extends object> {
   #headers(request: Request, decision: RequestDecision): readonly string[] {
     // An ambiguous key was not checked against any limit.
     if (!decision.allowed && decision.ambiguous !== undefined) return NO_HEADERS
-    const { headers } = this.#context.options
+    const { headers, retryAfter } = this.#context.options
     const style = headers ?? ("headers" in decision ? decision.headers : "both")
     const policies = "reason" in decision ? decision.policies : this.#policiesOf(decision)
     if (style === "none" || policies.length === 0) return NO_HEADERS
     const shown = mergeShownLimits(request, { decision, policies })
-    return headerList(style, shown.policies, shown.decision)
+    return retryAfter === undefined
+      ? headerList(style, shown.policies, shown.decision)
+      : headerList(style, shown.policies, shown.decision, { retryAfter })
   }
 
   /** With a `limit` function, the limit of the policy is that of the decision. */
@@ -244,7 +281,7 @@ export class RequestLimiter<Request extends object> {
       deniedBy: "ambiguous-key",
       ambiguous,
     }
-    return this.#admission(request, decision, { key: undefined, cost: 0 })
+    return this.#admission(request, decision, { subject: undefined, cost: 0 })
   }
 
   /** Allows a request whose store threw an error, or denies it if the options say so. Stores should never throw. */
@@ -274,6 +311,16 @@ export class RequestLimiter<Request extends object> {
     if (this.#hasWarned) return
     this.#hasWarned = true
     warn(error, this.#context.options.logger)
+  }
+}
+
+/** Throws the mistakes, if there are any, and closes the limiter that nobody can use then. */
+function throwWith(mistakes: Mistakes, limiter: Limiter | undefined): void {
+  try {
+    mistakes.throwAll()
+  } catch (error) {
+    void limiter?.close()
+    throw error
   }
 }
 

@@ -14,6 +14,8 @@ export interface RequestReader<Request> {
   ip?(request: Request): string | undefined
   /** Whether the framework's own settings trust a proxy, or the application reads the address itself. Default: no. */
   trustsProxy?(request: Request): boolean
+  /** The framework's setting by which any client can choose the address that it is counted by, if it is so. */
+  trustMistake?(request: Request): string | undefined
   /** How to make the client's address known, if nothing tells it here. */
   addressAdvice?(request: Request): string | undefined
   /** Whether one request may be counted more than once on purpose. Default: false. */

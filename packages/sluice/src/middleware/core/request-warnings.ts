@@ -45,6 +45,14 @@ export class RequestWarnings<Request extends object> {
 
   #examineAddress(request: Request): void {
     const { reader, trusted } = this.#address
+    const setting = trusted === undefined ? reader.trustMistake?.(request) : undefined
+    if (setting !== undefined) {
+      this.#give(
+        "TRUST_PROXY_INVALID",
+        setting,
+        "lets any client choose the address that it is counted by; set the number of proxies or their addresses",
+      )
+    }
     const advice = ipOf(this.#address, request) === undefined ? reader.addressAdvice?.(request) : undefined
     if (advice !== undefined) {
       const expected = `is needed: the client's address is not known here, so all clients share one counter; ${advice}`

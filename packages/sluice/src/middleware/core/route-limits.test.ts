@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { createLimiter } from "../../limiter/limiter.js"
 import type { Store } from "../../stores/store.js"
+import { checkRateLimitOptions } from "./rate-limit-options.js"
 import { joinOptions, RouteLimits } from "./route-limits.js"
 
 const MINUTE = { limit: 100, window: "1m" }
@@ -88,11 +89,17 @@ describe("the limits of an application", () => {
   })
 
   it("name the route of an invalid option", () => {
-    const limits = new RouteLimits<Options>(MINUTE, ["onDenied"], keep)
-    expect(() => limits.own({ limt: 5 }, "GET /")).toThrow(
-      "rateLimit.limt of GET /: does not exist; did you mean limit? [OPTION_UNKNOWN]",
+    const check = (options: Options) => checkRateLimitOptions(options as never, ["onDenied"]) as Options
+    const limits = new RouteLimits<Options>(MINUTE, ["onDenied"], check)
+    expect(() => limits.own({ limt: 5, status: 200 }, "GET /")).toThrow(
+      /^rateLimit.limt of GET \/: does not exist; did you mean limit\? \[OPTION_UNKNOWN\]\nrateLimit.status of GET \/: /,
     )
-    expect(() => limits.own({ onDenied: 1 }, "GET /")).not.toThrow()
-    expect(() => new RouteLimits<Options>({ limt: 5 }, [], keep)).toThrow("rateLimit.limt: does not exist")
+    expect(() => limits.own({ onDenied: () => {} }, "GET /")).not.toThrow()
+  })
+
+  it("refuse an unknown option that no route uses alone", () => {
+    expect(() => new RouteLimits<Options>({ limt: 5 }, [], keep).checkNames()).toThrow(
+      "rateLimit.limt: does not exist",
+    )
   })
 })

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../clock.js"
 import { relocate, SluiceError } from "../../errors.js"
-import { checkFields } from "../../options.js"
+import { checkFields, checkObject } from "../../options.js"
 import { LIMIT_FIELDS, type LimitOptions } from "../../policy.js"
 import { type MemoryStore, memoryStore } from "../../stores/memory/memory-store.js"
 import type { Store } from "../../stores/store.js"
@@ -20,7 +20,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** A route that gives one of these inherits none of them: a burst for one limit is wrong for another. */
 const LIMIT = [...LIMIT_FIELDS, "limits", "limiter", "engine", "tier"]
-const STORE = ["store", "clock", "prefix"]
+const STORE = ["store", "clock", "prefix", "leases"]
 const KEY = ["key", "keyBy", "onMissingKey", "ipv6Subnet"]
 
 /** Makes the limiter of the application and those of its routes, each once, from their merged options. */
@@ -34,10 +34,15 @@ export class RouteLimits<Made> {
 
   /** `make` receives merged options, which are not checked yet. */
   constructor(general: object, adapterFields: readonly string[], make: (options: never) => Made) {
-    checkFields(general, [...RATE_LIMIT_FIELDS, ...adapterFields], "rateLimit")
+    checkObject(general, "rateLimit")
     this.#general = general as Fields
     this.#adapterFields = adapterFields
     this.#make = make
+  }
+
+  /** Checks the names of the application's options if no route uses them alone; `general` checks all of them. */
+  checkNames(): void {
+    checkFields(this.#general, [...RATE_LIMIT_FIELDS, ...this.#adapterFields], "rateLimit")
   }
 
   /** For routes without options. */
@@ -51,7 +56,6 @@ export class RouteLimits<Made> {
     const known = this.#own.get(route)
     if (known?.options === options) return known.made
     try {
-      checkFields(options, [...RATE_LIMIT_FIELDS, ...this.#adapterFields], "rateLimit")
       const made = this.#makeFrom(joinOptions(this.#general, options as Fields, route))
       this.#own.set(route, { options, made })
       return made

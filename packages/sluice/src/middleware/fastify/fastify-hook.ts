@@ -44,7 +44,7 @@ export function fastifyHook(
       return
     }
     const { request, decision, headers } = admission
-    request.rateLimit = decision
+    ;(request as unknown as Record<string, unknown>)[limiter.property] = decision
     for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1])
     if (!decision.allowed) deny(admission, reply, done)
     else if (decision.delayMs > 0) delay(admission, reply, done)

@@ -13,7 +13,7 @@ const start: AdapterCase["start"] = (limits, handler) => {
   for (const options of limits) app.register(rateLimit, options)
   app.all("/*", async (request, reply) => {
     const path = new URL(request.url, "http://localhost").pathname
-    const { status, body } = await handler(path, request.rateLimit ?? undefined)
+    const { status, body } = await handler(path, request.rateLimit ?? undefined, request)
     return reply.code(status).send(body)
   })
   return listen(app)

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify"
 import { SluiceError } from "../../errors.js"
 import { getOrAdd } from "../../get-or-add.js"
-import { checkFunction, checkOneOf, checkType } from "../../options.js"
+import { checkOneOf, checkType } from "../../options.js"
 import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
 import { type RouteLimitOptions, RouteLimits } from "../core/route-limits.js"
@@ -55,8 +55,10 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (fas
   checkOneOf(hook, HOOKS, "rateLimit.hook")
   const limits = new RouteLimits(general, ADAPTER_FIELDS, makeHook)
   const generalHook = isGlobal === false ? undefined : limits.general
+  if (isGlobal === false) limits.checkNames()
 
-  if (!fastify.hasRequestDecorator("rateLimit")) fastify.decorateRequest("rateLimit", null)
+  const property = typeof options.requestProperty === "string" ? options.requestProperty : "rateLimit"
+  if (!fastify.hasRequestDecorator(property)) fastify.decorateRequest(property, null)
   if (!fastify.hasDecorator("rateLimit")) {
     fastify.decorate("rateLimit", (own?: FastifyRouteLimitOptions) => routeHook(limits, own))
   }
@@ -78,9 +80,8 @@ Object.assign(rateLimit, {
 })
 
 function makeHook(options: RateLimitOptions<FastifyRequest> & { onDenied?: OnDenied }): FastifyHook {
-  const { onDenied } = options
-  checkFunction(onDenied, "rateLimit.onDenied")
-  return fastifyHook(new RequestLimiter(options, fastifyRequestReader, ADAPTER_FIELDS), onDenied)
+  const limiter = new RequestLimiter(options, fastifyRequestReader, ADAPTER_FIELDS)
+  return fastifyHook(limiter, options.onDenied)
 }
 
 type Config = FastifyRequest["routeOptions"]["config"]

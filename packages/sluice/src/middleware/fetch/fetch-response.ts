@@ -9,9 +9,23 @@ interface WithHeaders {
   [HEADERS]?: readonly string[]
 }
 
-/** Remembers the headers of a request's response. The last middleware's are kept: they include those of earlier ones. */
-export function rememberHeaders(request: object, headers: readonly string[]): void {
-  if (headers.length > 0) (request as WithHeaders)[HEADERS] = headers
+/**
+ * Remembers the headers of a request's response and returns them. Those of a later middleware replace headers of the same name:
+ * its rate limit headers include the limits of earlier ones.
+ */
+export function rememberHeaders(request: object, headers: readonly string[]): readonly string[] {
+  const earlier = rememberedHeaders(request)
+  const all = earlier.length === 0 ? headers : mergeHeaders(earlier, headers)
+  if (all.length > 0) (request as WithHeaders)[HEADERS] = all
+  return all
+}
+
+function mergeHeaders(earlier: readonly string[], later: readonly string[]): string[] {
+  const byName = new Map<string, string>()
+  for (const list of [earlier, later]) {
+    for (let i = 0; i < list.length; i += 2) byName.set(list[i] as string, list[i + 1] as string)
+  }
+  return [...byName].flat()
 }
 
 export function rememberedHeaders(request: object): readonly string[] {

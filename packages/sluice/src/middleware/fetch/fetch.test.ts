@@ -31,7 +31,7 @@ function catching(handle: Handler): Handler {
 
 const start: AdapterCase["start"] = (limits, handler) => {
   let handle = catching(async (request) => {
-    const { status, body } = await handler(new URL(request.url).pathname, request.rateLimit)
+    const { status, body } = await handler(new URL(request.url).pathname, request.rateLimit, request)
     return new Response(body, { status })
   })
   // The limit that is wrapped last runs first.

@@ -57,14 +57,12 @@ export function rateLimit<R extends Request = Request>(
   options: FetchRateLimitOptions<R>,
 ): (request: R, info?: unknown) => Promise<FetchAdmission> {
   const onDenied = options?.onDenied
-  checkFunction(options?.ip, "rateLimit.ip")
-  checkFunction(onDenied, "rateLimit.onDenied")
   const infos = new WeakMap<R, unknown>()
   const reader = fetchRequestReader<R>((request) => infos.get(request), options?.ip)
   const limiter = new RequestLimiter<R>(options, reader, ["ip", "onDenied"])
 
-  async function denied(admission: Admission<R>): Promise<Response> {
-    const { request, decision, headers } = admission
+  async function denied(admission: Admission<R>, headers: readonly string[]): Promise<Response> {
+    const { request, decision } = admission
     if (onDenied !== undefined) return withHeaders(await onDenied(request, decision), headers)
     const answer = admission.denied
     return answer === undefined ? goneResponse() : deniedResponse(answer, headers)
@@ -74,10 +72,10 @@ export function rateLimit<R extends Request = Request>(
     if (info !== undefined) infos.set(request, info)
     const admission = await limiter.admit(request)
     if (admission === undefined) return NOT_LIMITED
-    const { decision, headers } = admission
-    ;(request as LimitedRequest<R>).rateLimit = decision
-    rememberHeaders(request, headers)
-    if (!admission.allowed) return ended(decision, await denied(admission))
+    const { decision } = admission
+    ;(request as unknown as Record<string, unknown>)[limiter.property] = decision
+    const headers = rememberHeaders(request, admission.headers)
+    if (!admission.allowed) return ended(decision, await denied(admission, headers))
     if (admission.delayMs > 0 && !(await admission.delay(request.signal)))
       return ended(decision, goneResponse())
     const stopListening = admission.mustSettle ? settleOnAbort(admission, request.signal) : undefined

@@ -20,9 +20,16 @@ export interface HeaderDecision extends HeaderLimit {
   readonly limits?: readonly (HeaderLimit & { readonly name: string })[] | undefined
 }
 
+/** How `retry-after` says when to retry: after so many seconds, or from which time on. */
+export type RetryAfterForm = (typeof RETRY_AFTER_FORMS)[number]
+
+export const RETRY_AFTER_FORMS = ["seconds", "http-date"] as const
+
 export interface HeaderOptions {
   /** Default: `both`. */
   readonly style?: HeaderStyle | undefined
+  /** Default: `seconds`. */
+  readonly retryAfter?: RetryAfterForm | undefined
   /** One per limit, in the order of `decision.limits`. */
   readonly policies: readonly HeaderPolicy[]
   /** Returns milliseconds to add to `retry-after`, so that clients denied together do not all retry together. */
@@ -41,18 +48,25 @@ export interface HeaderWriter {
 
 /** Returns a writer of the headers of decisions on these limits. */
 export function headerWriter(options: HeaderOptions): HeaderWriter {
-  const { style = "both", policies, jitter } = options
+  const { style = "both", policies, jitter, retryAfter } = options
   checkOneOf(style, HEADER_STYLES, "headers")
+  checkOneOf(retryAfter, RETRY_AFTER_FORMS, "retryAfter")
   const format = new HeaderFormat(style, policies)
   return {
     write(decision, set, partitionKey) {
-      const list = format.list(decision, partitionKey, jitter)
+      const list = format.list(decision, { retryAfter, partitionKey, jitter })
       for (let i = 0; i < list.length; i += 2) set(list[i] as string, list[i + 1] as string)
     },
   }
 }
 
 type Policies = readonly HeaderPolicy[]
+
+interface ListOptions extends Pick<HeaderOptions, "retryAfter" | "jitter"> {
+  readonly partitionKey?: string | undefined
+}
+
+const DEFAULTS: ListOptions = {}
 
 /** The headers of decisions on the same limits in one style, with the constant parts written once. */
 class HeaderFormat {
@@ -69,7 +83,7 @@ class HeaderFormat {
   }
 
   /** Returns a new flat list: name, value, name, value. */
-  list(decision: HeaderDecision, partitionKey?: string, jitter?: HeaderOptions["jitter"]): string[] {
+  list(decision: HeaderDecision, { retryAfter, partitionKey, jitter }: ListOptions): string[] {
     const list: string[] = []
     const style = this.#style
     if (style === "none") return list
@@ -93,7 +107,7 @@ class HeaderFormat {
     if (!decision.allowed && decision.retryAfterMs !== Infinity) {
       const wait = decision.retryAfterMs
       const extra = jitter === undefined ? 0 : Math.max(0, jitter(wait) || 0)
-      list.push("retry-after", sfInteger(wholeSeconds(wait + extra)))
+      list.push("retry-after", retryAfterText(decision, wait + extra, retryAfter))
     }
     return list
   }
@@ -122,9 +136,24 @@ const formats = new Map<HeaderStyle, WeakMap<Policies, HeaderFormat>>()
  * The headers of a decision on these limits as a new flat list: name, value, name, value. Pass the same array of policies
  * each time: their texts are cached by it.
  */
-export function headerList(style: HeaderStyle, policies: Policies, decision: HeaderDecision): string[] {
+export function headerList(
+  style: HeaderStyle,
+  policies: Policies,
+  decision: HeaderDecision,
+  options = DEFAULTS,
+): string[] {
   const byPolicies = getOrAdd(formats, style, () => new WeakMap())
-  return getOrAdd(byPolicies, policies, () => new HeaderFormat(style, policies)).list(decision)
+  return getOrAdd(byPolicies, policies, () => new HeaderFormat(style, policies)).list(decision, options)
+}
+
+/** Rounded up: a client that waits until then is not too early. A date is that of the clock that decided. */
+function retryAfterText(
+  { resetAt, resetAfterMs }: HeaderDecision,
+  waitMs: number,
+  form: RetryAfterForm = "seconds",
+): string {
+  if (form === "seconds") return sfInteger(wholeSeconds(waitMs))
+  return new Date(wholeSeconds(resetAt - resetAfterMs + waitMs) * 1000).toUTCString()
 }
 
 /**

@@ -2,11 +2,12 @@ import type { ServerResponse } from "node:http"
 // Nest is imported at run time here: filters recognise exceptions by their class, and the container recognises a guard by
 // the metadata of Nest's decorators.
 import { type CanActivate, type ExecutionContext, HttpException, Inject, Injectable } from "@nestjs/common"
+import { isThenable } from "../../notify.js"
 import type { Admission } from "../core/admission.js"
 import type { DeniedAnswer } from "../core/denied-answer.js"
 import type { RequestDecision } from "../core/rate-limit-options.js"
 import { delayResponse, settleOnClose } from "../node/node-http.js"
-import { LIMITS, type NestLimit, type NestLimits, type NestRequest } from "./nest-limits.js"
+import { LIMITS, type NestLimit, type NestLimits } from "./nest-limits.js"
 
 /** Thrown for a denied request. Exception filters handle it like any other exception of Nest. */
 export class RateLimitException extends HttpException {
@@ -70,7 +71,7 @@ export class RateLimitGuard implements CanActivate {
   ): boolean | Promise<boolean> {
     if (admission === undefined) return true
     const { decision, headers } = admission
-    ;(admission.request as NestRequest).rateLimit = decision
+    ;(admission.request as Record<string, unknown>)[limit.limiter.property] = decision
     const response = this.getResponse(context) as NestResponse | undefined
     if (response !== undefined) writeHeaders(response, headers)
     if (!decision.allowed) return this.#deny(admission, limit, context, response)
@@ -85,10 +86,22 @@ export class RateLimitGuard implements CanActivate {
     { onDenied }: NestLimit,
     context: ExecutionContext,
     response: NestResponse | undefined,
+  ): Promise<boolean> | never {
+    const own = (onDenied as OnDenied | undefined)?.(context, admission.decision)
+    if (isThenable(own)) {
+      return Promise.resolve(own).then((found) => this.#throw(found, admission, context, response))
+    }
+    return this.#throw(own, admission, context, response)
+  }
+
+  #throw(
+    own: unknown,
+    admission: Admission<object>,
+    context: ExecutionContext,
+    response: NestResponse | undefined,
   ): never {
-    const { decision } = admission
-    const own = (onDenied as OnDenied | undefined)?.(context, decision)
     if (own !== undefined) throw own
+    const { decision } = admission
     const answer = admission.denied as DeniedAnswer
     if (response !== undefined) writeType(response, answer)
     throw this.denial(context, decision, answer)
@@ -99,7 +112,7 @@ export class RateLimitGuard implements CanActivate {
 Injectable()(RateLimitGuard)
 Inject(LIMITS)(RateLimitGuard, undefined, 0)
 
-/** Returns what to throw for a denied request; on undefined the guard throws a `RateLimitException`. */
+/** Returns what to throw for a denied request, or a promise of it; on undefined the guard throws a `RateLimitException`. */
 export type OnDenied = (context: ExecutionContext, decision: RequestDecision) => unknown
 
 function writeHeaders(response: NestResponse, headers: readonly string[]): void {

@@ -1,7 +1,7 @@
 import type { Request as ExpressRequest } from "express"
 import type { FastifyRequest } from "fastify"
 import { getOrAdd } from "../../get-or-add.js"
-import { checkFunction, checkType } from "../../options.js"
+import { checkType } from "../../options.js"
 import type { RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 import { RequestLimiter } from "../core/request-limiter.js"
 import type { RequestReader } from "../core/request-reader.js"
@@ -55,6 +55,7 @@ export class NestLimits {
     this.#limits = new RouteLimits(general, ADAPTER_FIELDS, makeLimit)
     // Reports invalid options at the start, and not at the first request.
     if (this.#isGlobal) void this.#limits.general
+    else this.#limits.checkNames()
   }
 
   /** Null when the handler is not limited. */
@@ -95,9 +96,8 @@ function optionsOf(target: object): object | false | undefined {
 }
 
 function makeLimit(options: RateLimitOptions<object> & Partial<NestLimit>): NestLimit {
-  const { onDenied } = options
-  checkFunction(onDenied, "rateLimit.onDenied")
-  return { limiter: new RequestLimiter(options, nestRequestReader, ADAPTER_FIELDS), onDenied }
+  const limiter = new RequestLimiter(options, nestRequestReader, ADAPTER_FIELDS)
+  return { limiter, onDenied: options.onDenied }
 }
 
 /** Reads requests of platform-fastify and platform-express. */
@@ -110,6 +110,7 @@ const nestRequestReader: RequestReader<object> = {
   host: (request) => readerOf(request).host?.(request),
   ip: (request) => readerOf(request).ip?.(request),
   trustsProxy: (request) => readerOf(request).trustsProxy?.(request) === true,
+  trustMistake: (request) => readerOf(request).trustMistake?.(request),
   // A GraphQL request calls many handlers. Guards never count one call twice.
   mayRepeat: true,
   route: (request) => readerOf(request).route?.(request),

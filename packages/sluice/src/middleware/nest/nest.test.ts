@@ -27,7 +27,7 @@ function suiteController(platform: Platform, handler: SuiteHandler): Type {
   class Everything {
     async handle(request: NestRequest, response: Response): Promise<void> {
       const { pathname } = new URL(request.originalUrl, "http://localhost")
-      const { status, body } = await handler(pathname, request.rateLimit ?? undefined)
+      const { status, body } = await handler(pathname, request.rateLimit ?? undefined, request)
       response.status(status).send(body)
     }
   }
@@ -288,7 +288,7 @@ describe.each(["express", "fastify"] as const)("what only nest has, on %s", (pla
   it("throws what onDenied returns, and the usual if it returns nothing", async () => {
     const Items = items()
     const seen: boolean[] = []
-    decorate(Items, "a", RateLimit({ ...ONCE, onDenied: () => new HttpException("teapot", 418) }))
+    decorate(Items, "a", RateLimit({ ...ONCE, onDenied: async () => new HttpException("teapot", 418) }))
     decorate(
       Items,
       "b",

@@ -17,6 +17,9 @@ export type OnDenied<Request, Response> = (
   next: Next,
 ) => unknown
 
+/** A request with decisions under the names of `requestProperty`. */
+export type WithDecision = Record<string, unknown>
+
 /** What the middleware adds to a request. */
 export interface WithRateLimit {
   rateLimit?: RequestDecision
@@ -31,7 +34,7 @@ export function nodeMiddleware<Request extends IncomingMessage, Response extends
       next()
       return
     }
-    ;(admission.request as WithRateLimit).rateLimit = admission.decision
+    ;(admission.request as unknown as WithDecision)[limiter.property] = admission.decision
     writeHeaders(admission.headers, response)
     if (!admission.allowed) deny(admission, response, next)
     else if (admission.delayMs > 0) delayThenNext(admission, response, next)

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream"
 import type { Admission } from "../core/admission.js"
 import type { DeniedAnswer } from "../core/denied-answer.js"
 import type { RequestLimiter } from "../core/request-limiter.js"
-import type { WithRateLimit } from "./node-middleware.js"
+import type { WithDecision, WithRateLimit } from "./node-middleware.js"
 
 export type UpgradeHandler = (
   request: IncomingMessage & WithRateLimit,
@@ -23,7 +23,7 @@ export function limitUpgrade(
   const isAdmitted = async (request: IncomingMessage, socket: Duplex): Promise<boolean> => {
     const admission = await limiter.admit(request)
     if (admission === undefined) return true
-    ;(request as WithRateLimit).rateLimit = admission.decision
+    ;(request as unknown as WithDecision)[limiter.property] = admission.decision
     const { denied } = admission
     if (denied !== undefined) {
       respond(socket, denied, admission.headers)

@@ -21,7 +21,7 @@ const start: AdapterCase["start"] = (limits, handler) => {
       }
       const { rateLimit } = request as LimitedRequest
       Promise.resolve()
-        .then(() => handler(request.url ?? "", rateLimit))
+        .then(() => handler(request.url ?? "", rateLimit, request))
         .then(({ status, body }) => {
           response.statusCode = status
           response.end(body)

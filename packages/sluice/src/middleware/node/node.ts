@@ -21,7 +21,7 @@ export type NodeRateLimitOptions = RateLimitOptions<IncomingMessage> & {
 }
 
 export type NodeHandlerOptions = NodeRateLimitOptions & {
-  /** Called with errors of the functions in the options; the response is then a 500. Default: a process warning. */
+  /** Called with errors of the functions in the options; the response is then a 500. Default: a warning. */
   onError?: (error: unknown, request: IncomingMessage) => void
 }
 
@@ -31,7 +31,6 @@ export type UpgradeOptions = RateLimitOptions<IncomingMessage> & Pick<NodeHandle
 export function rateLimit(
   options: NodeRateLimitOptions,
 ): (request: IncomingMessage, response: ServerResponse, next: Next) => void {
-  checkFunction(options?.onDenied, "rateLimit.onDenied")
   return nodeMiddleware(new RequestLimiter(options, nodeRequestReader, ["onDenied"]), options.onDenied)
 }
 
@@ -50,7 +49,7 @@ export function withRateLimit(
         handler(request, response)
         return
       }
-      notify(() => reportError(onError, error, request), undefined)
+      notify(() => reportError(onError, error, request), undefined, rest.logger)
       if (response.headersSent) {
         response.destroy()
         return
@@ -74,7 +73,7 @@ export function withUpgradeLimit(
   checkFunction(onError, "rateLimit.onError")
   const limiter = new RequestLimiter(rest as RateLimitOptions<IncomingMessage>, nodeRequestReader)
   return limitUpgrade(limiter, handler, (error, request) => {
-    notify(() => reportError(onError, error, request), undefined)
+    notify(() => reportError(onError, error, request), undefined, rest.logger)
     return { status: 500, body: failureBody, contentType: PROBLEM_CONTENT_TYPE }
   })
 }

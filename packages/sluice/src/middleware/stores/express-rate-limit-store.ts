@@ -4,6 +4,9 @@ import { type CounterOptions, checkCounterOptions, WindowCounter } from "./windo
 
 export type ExpressRateLimitStoreOptions = CounterOptions
 
+/** How many keys `get` knows whose hits were all taken back. */
+const MAX_TAKEN_BACK = 10_000
+
 /** The `Store` of express-rate-limit, declared here so that the package need not be installed. */
 export interface ExpressRateLimitStore {
   readonly localKeys: boolean
@@ -27,7 +30,13 @@ export function expressRateLimitStore(options: ExpressRateLimitStoreOptions = {}
   checkCounterOptions(options, "expressRateLimitStore")
   const prefix = options.prefix ?? "sluice-erl"
   const counter = new WindowCounter({ ...options, prefix })
+  // A key without hits has no state. These were taken back here, and `get` knows them still.
+  const takenBack = new Set<string>()
   let windowMs = 60_000
+  const resetAll = async (): Promise<void> => {
+    takenBack.clear()
+    await counter.resetAll()
+  }
   return {
     localKeys: counter.isLocal,
     get prefix() {
@@ -38,17 +47,26 @@ export function expressRateLimitStore(options: ExpressRateLimitStoreOptions = {}
       windowMs = settings.windowMs
     },
     async increment(key) {
+      takenBack.delete(key)
       const { count, resetAt } = await counter.increment(key, windowMs)
       return { totalHits: count, resetTime: new Date(resetAt) }
     },
     async get(key) {
       const { count, resetAt } = await counter.read(key, windowMs)
-      return count === 0 ? undefined : { totalHits: count, resetTime: new Date(resetAt) }
+      if (count > 0) return { totalHits: count, resetTime: new Date(resetAt) }
+      return takenBack.has(key) ? { totalHits: 0, resetTime: undefined } : undefined
     },
-    decrement: (key) => counter.decrement(key, windowMs),
-    resetKey: (key) => counter.reset(key, windowMs),
+    async decrement(key) {
+      await counter.decrement(key, windowMs)
+      if (takenBack.size === MAX_TAKEN_BACK) takenBack.clear()
+      takenBack.add(key)
+    },
+    async resetKey(key) {
+      takenBack.delete(key)
+      await counter.reset(key, windowMs)
+    },
     shutdown: () => counter.close(),
-    ...(counter.isLocal ? { resetAll: () => counter.resetAll() } : {}),
+    ...(counter.isLocal ? { resetAll } : {}),
   }
 }
 

@@ -29,7 +29,7 @@ export function throttlerStorage(options: ThrottlerStorageOptions = {}): SluiceT
   const { store = memoryStore(), prefix = "sluice-nest", onStoreFailure = "local" } = options
   const algorithm = options.algorithm ?? "sliding-window-log"
   const limiters = new LimitersByWindow((window) =>
-    createLimiter({ limit: 1, window, algorithm, store, prefix, onStoreFailure }),
+    createLimiter({ limit: 1, window: `${window}ms`, algorithm, store, prefix, onStoreFailure }),
   )
 
   return {

@@ -92,7 +92,8 @@ export class WindowCounter {
     this.#limiters = new LimitersByWindow((window) =>
       createLimiter({
         limit: UNREACHABLE_LIMIT,
-        window,
+        // With its unit, because the limiter that asks has named it: a short window is meant.
+        window: `${window}ms`,
         algorithm: "fixed-window",
         anchor: "first-request",
         store: this.#store,

@@ -10,6 +10,8 @@ export type SuiteOptions = RateLimitOptions<object>
 export type SuiteHandler = (
   path: string,
   decision: RequestDecision | undefined,
+  /** What the middleware puts decisions into. */
+  holder: object,
 ) => SuiteAnswer | Promise<SuiteAnswer>
 
 export interface SuiteAnswer {

@@ -20,6 +20,7 @@ import { describeClients } from "./adapter-suite-clients.test-support.js"
 import { describeCredentials } from "./adapter-suite-credentials.test-support.js"
 import { describeDecisions } from "./adapter-suite-decisions.test-support.js"
 import { describeFailures } from "./adapter-suite-failures.test-support.js"
+import { describeHeaders } from "./adapter-suite-headers.test-support.js"
 import { describeHolding, describeHoldingInRealTime } from "./adapter-suite-holding.test-support.js"
 
 export type { RunningApp, SuiteAnswer, SuiteHandler, SuiteOptions }
@@ -56,6 +57,7 @@ export function describeAdapter(adapter: AdapterCase): void {
     describeHolding(open, seesAborts)
     describeClients(open, { answersText, resolvesDots })
     describeCredentials(open)
+    describeHeaders(open)
   })
 
   describe(`${name} on Redis`, () => {

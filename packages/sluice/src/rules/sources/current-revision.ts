@@ -1,4 +1,4 @@
-import { notify } from "../../notify.js"
+import { notify, warn } from "../../notify.js"
 import type { RuleSetRevision, RuleSourceEvent, RuleSourceHooks } from "./source.js"
 
 interface Subscription {
@@ -68,9 +68,9 @@ export class CurrentRevision {
 
   report(event: RuleSourceEvent): void {
     if (this.#onEvent !== undefined) notify(this.#onEvent, event)
-    else if ("error" in event) globalThis.process?.emitWarning?.(event.error)
+    else if ("error" in event) warn(event.error)
     else if (event.kind === "lost")
-      globalThis.process?.emitWarning?.(`rules: Redis has lost revision ${this.#current.revision}`)
+      warn(new Error(`rules: Redis has lost revision ${this.#current.revision}`))
   }
 
   #notifyOne(subscription: Subscription, next: RuleSetRevision): void {

@@ -5,6 +5,7 @@ import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
+import { warn } from "../../notify.js"
 import { checkFields, checkFunction, checkOneOf, checkType, hasMethods } from "../../options.js"
 import type {
   Charge,
@@ -353,8 +354,4 @@ function costOnSameKey(charges: readonly Charge[], { key, namespace }: Charge): 
   for (const other of charges)
     if (other.key === key && other.namespace.name === namespace.name) cost += other.cost
   return cost
-}
-
-function warn(warning: SluiceError): void {
-  globalThis.process?.emitWarning?.(warning)
 }

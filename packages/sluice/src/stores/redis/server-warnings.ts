@@ -1,4 +1,5 @@
 import { SluiceError } from "../../errors.js"
+import { warn } from "../../notify.js"
 import type { CommandRunner } from "./fleet.js"
 
 /** The oldest version that the scripts are tested on. KeyDB reports the Redis version it follows; Valkey and Dragonfly report a newer one. */
@@ -9,7 +10,7 @@ export async function warnAboutServer(redis: CommandRunner): Promise<void> {
   const [server, memory] = await Promise.all([infoOf(redis, "server"), infoOf(redis, "memory")])
   const version = /^redis_version:((\d+)\.(\d+)\S*)/m.exec(server)
   if (version !== null && isTooOld(Number(version[2]), Number(version[3]))) {
-    warn(
+    warnOf(
       "REDIS_TOO_OLD",
       "needs Redis 6.2 or newer, or a compatible server: checks may fail on this one",
       version[1],
@@ -17,7 +18,7 @@ export async function warnAboutServer(redis: CommandRunner): Promise<void> {
   }
   const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? "noeviction"
   if (policy !== "noeviction") {
-    warn("REDIS_EVICTS", "may lose counts: set maxmemory-policy to noeviction", policy)
+    warnOf("REDIS_EVICTS", "may lose counts: set maxmemory-policy to noeviction", policy)
   }
 }
 
@@ -30,6 +31,6 @@ function isTooOld(major: number, minor: number): boolean {
   return major < MIN_VERSION.major || (major === MIN_VERSION.major && minor < MIN_VERSION.minor)
 }
 
-function warn(code: "REDIS_TOO_OLD" | "REDIS_EVICTS", expected: string, found: string | undefined): void {
-  process.emitWarning(new SluiceError(code, { place: "redisStore", expected, found }))
+function warnOf(code: "REDIS_TOO_OLD" | "REDIS_EVICTS", expected: string, found: string | undefined): void {
+  warn(new SluiceError(code, { place: "redisStore", expected, found }))
 }
