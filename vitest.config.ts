@@ -100,9 +100,10 @@ const notTests = ["**/node_modules/**", "**/dist/**", ...leftOut]
 export default defineConfig({
   resolve: { alias: [...sourceAliases("sluice"), ...sourceAliases("server")] },
   test: {
-    // What takes a second here may take 20 where other work goes on at the same time. What must be quick says so itself.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // What takes a second here may take 20 where other work goes on at the same time, and a browser takes three to start. What
+    // must be quick says so itself.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
     // Test files of one worker share their modules: loading them again for each file took a third of the processor time.
     isolate: false,
