@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises"
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { compilePolicy } from "../../policy.js"
 import type { Outcome } from "../store.js"
 import { Namespace } from "../store.js"
@@ -110,6 +110,14 @@ describe("answers that come at once", () => {
 describe("a server without the script", () => {
   const noScript = new Error("NOSCRIPT No matching script.")
   /** The source is sent when everything that has arrived was read: one turn for the answer, one for that. */
+  /** Lets so many milliseconds pass, one at a time: a longer step counts as time in which the process was blocked. */
+  const pass = async (ms: number) => {
+    for (let i = 0; i < ms; i++) {
+      vi.advanceTimersByTime(1)
+      await turn()
+    }
+    await sentAgain()
+  }
   const sentAgain = async () => {
     await turn()
     await turn()
@@ -158,6 +166,29 @@ describe("a server without the script", () => {
     wire.calls[1]?.refuse(noScript)
     await expect(answer).rejects.toMatchObject({ name: "StoreFailure" })
     expect(wire.events).toEqual(["evalsha", "eval"])
+  })
+
+  it("has the whole deadline again for the repeated call, and no longer", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] })
+    openBatcher(50)
+    const answers = [check(), check()]
+    const failed = expect(answers[1]).rejects.toMatchObject({ kind: "timeout", ambiguous: true })
+    await turn()
+    const states: string[] = []
+    for (const answer of answers)
+      answer.then(
+        () => states.push("answered"),
+        () => states.push("failed"),
+      )
+    await pass(40)
+    wire.calls[0]?.refuse(noScript)
+    await sentAgain()
+    await pass(40)
+    expect(states).toEqual([])
+    await pass(20)
+    expect(states).toEqual(["failed", "failed"])
+    await failed
+    vi.useRealTimers()
   })
 
   it("is not sent it for a check that has timed out", async () => {

@@ -293,7 +293,8 @@ class Call implements TimeoutEntry {
 
   /**
    * Repeats the call on a server that did not have the script: with its source, unless a call before it loads the script. NOSCRIPT
-   * is the only error after which a call is repeated. Returns false if nothing was sent.
+   * is the only error after which a call is repeated. It is an answer, so the deadline starts anew: after a cold start the server
+   * reads a whole burst twice. Returns false if nothing was sent.
    */
   repeat(isLoaded: boolean): boolean {
     if (this.#isOver) return false
@@ -302,6 +303,7 @@ class Call implements TimeoutEntry {
       this.#isRepeated = true
       if (this.#hasSource) this.#run("EVAL", SCRIPT)
       else this.#run("EVALSHA", SCRIPT_DIGEST)
+      this.#restartDeadline()
       return true
     } catch (error) {
       this.#refused(error)
@@ -332,6 +334,10 @@ class Call implements TimeoutEntry {
   readonly #connected = (): void => {
     if (this.#isOver) return
     this.#send()
+    this.#restartDeadline()
+  }
+
+  #restartDeadline(): void {
     this.#batcher.deadlines.remove(this)
     if (!this.#isOver) this.#batcher.deadlines.add(this)
   }
