@@ -16,14 +16,14 @@ export class Counters {
   }
 
   charges(policies: readonly Policy[], charges: readonly TraceCharge[]): Charge[] {
-    return charges.map(([counter, policy, cost]) => {
+    return charges.map(([counter, policy, cost, chargedAt]) => {
       const [name = "", key = "key"] = counter.split("/")
       let namespace = this.#namespaces.get(name)
       if (namespace === undefined) {
         namespace = new Namespace(`${this.#name}:${name}`)
         this.#namespaces.set(name, namespace)
       }
-      return { namespace, key, policy: policies[policy] as Policy, cost }
+      return { namespace, key, policy: policies[policy] as Policy, cost, chargedAt }
     })
   }
 }

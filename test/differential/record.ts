@@ -92,11 +92,20 @@ class Recorder implements Recording {
       case "charge":
         await this.#call("charge", charges.map(bounded))
         break
+      case "refund":
+        await this.#call("refund", step.far % 2 === 0 ? charges : this.#chargedEarlier(charges, step.far))
+        break
       default:
         await this.#call(act, charges)
     }
     // The result.
     await this.#call("check", this.#looks(charges))
+  }
+
+  /** The same refunds, of what was charged at the time of one of the last steps. */
+  #chargedEarlier(charges: readonly TraceCharge[], far: number): TraceCharge[] {
+    const chargedAt = this.#steps.at(-1 - (far % 8))?.at ?? this.#now
+    return charges.map(([name, policy, cost]) => [name, policy, cost, chargedAt])
   }
 
   #block(): TraceCharge[] {

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url"
 import type { Policy } from "../../packages/sluice/src/algorithms/algorithm.js"
 import { restorePolicy, type SavedPolicy, savePolicy } from "../../packages/sluice/src/policy.js"
 
-/** One counter of the trace (a namespace, or `namespace/key`), the place of its policy in `policies`, and the cost. */
-export type TraceCharge = readonly [counter: string, policy: number, cost: number]
+/** One counter of the trace (a namespace, or `namespace/key`), the place of its policy in `policies`, the cost, and for some refunds the time of the charge. */
+export type TraceCharge = readonly [counter: string, policy: number, cost: number, chargedAt?: number]
 
 export type Call = "check" | "decide" | "charge" | "refund" | "reset"
 

@@ -91,8 +91,18 @@ export interface Algorithm {
   check(policy: Policy, cells: Float64Array, at: number, cost: number, now: number, verdict: Verdict): void
   /** Adds `cost` without deciding. A cost of 0 only settles the state. */
   charge(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void
-  /** Takes `cost` away, at most what is charged now. */
-  refund(policy: Policy, cells: Float64Array, at: number, cost: number, now: number): void
+  /**
+   * Takes `cost` away, at most what is charged now. `chargedAt` says when the units were charged: then at most what still counts
+   * of them is taken away, and nothing that others were charged.
+   */
+  refund(
+    policy: Policy,
+    cells: Float64Array,
+    at: number,
+    cost: number,
+    now: number,
+    chargedAt?: number | undefined,
+  ): void
   /** Units that still count at `now`, rounded up. */
   used(policy: Policy, cells: Float64Array, at: number, now: number): number
   /** When the state equals that of a key that was never used, so that it may be deleted. */

@@ -153,9 +153,34 @@ function charge(
   leak: number,
 ): void {
   cells[at + TIME] = settle(policy, cells, at, now, leak)
-  // `cost` is negative for a refund, which gives back at most the debt.
-  cells[at + DEBT] = Math.max(fullDebt + cost * policy.token, 0)
+  cells[at + DEBT] = fullDebt + cost * policy.token
   cells[at + TOKEN] = policy.token
+}
+
+function refund(
+  policy: Policy,
+  cells: Float64Array,
+  at: number,
+  cost: number,
+  now: number,
+  leak: number,
+  chargedAt: number | undefined,
+): void {
+  const t = settle(policy, cells, at, now, leak)
+  const units = chargedAt === undefined ? cost : undrained(policy, cost, t - chargedAt)
+  cells[at + TIME] = t
+  cells[at + DEBT] = Math.max(fullDebt - units * policy.token, 0)
+  cells[at + TOKEN] = policy.token
+}
+
+/**
+ * What is left of `cost` units after `elapsed` µs, if all that drained was theirs. Whatever else was charged, the debt without
+ * these units is smaller than the debt with them by at least that much.
+ */
+function undrained({ leak, token }: Policy, cost: number, elapsed: number): number {
+  if (elapsed <= 0) return cost
+  if ((elapsed / token) * leak >= cost) return 0
+  return Math.max(cost - mulDivCeil(elapsed, leak, token), 0)
 }
 
 function used(policy: Policy, cells: Float64Array, at: number, now: number, leak: number): number {
@@ -188,8 +213,8 @@ function bucketNamed(name: AlgorithmName): Algorithm {
       charge(policy, cells, at, cost, now, cells[at + LEAK] as number)
       cells[at + LEAK] = policy.leak
     },
-    refund(policy, cells, at, cost, now) {
-      charge(policy, cells, at, -cost, now, cells[at + LEAK] as number)
+    refund(policy, cells, at, cost, now, chargedAt) {
+      refund(policy, cells, at, cost, now, cells[at + LEAK] as number, chargedAt)
       cells[at + LEAK] = policy.leak
     },
     used: (policy, cells, at, now) => used(policy, cells, at, now, cells[at + LEAK] as number),
@@ -215,7 +240,8 @@ export const bucketOfOneRate: Algorithm = {
   },
   check,
   charge: (policy, cells, at, cost, now) => charge(policy, cells, at, cost, now, policy.leak),
-  refund: (policy, cells, at, cost, now) => charge(policy, cells, at, -cost, now, policy.leak),
+  refund: (policy, cells, at, cost, now, chargedAt) =>
+    refund(policy, cells, at, cost, now, policy.leak, chargedAt),
   used: (policy, cells, at, now) => used(policy, cells, at, now, policy.leak),
   expiresAt: (policy, cells, at) => expiresAt(cells, at, policy.leak),
 }

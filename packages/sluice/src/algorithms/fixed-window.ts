@@ -89,9 +89,11 @@ export const fixedWindow: Algorithm = {
     cells[at + LENGTH] = settled[LENGTH] as number
     cells[at + COUNT] = Math.max((settled[COUNT] as number) + cost, 0)
   },
-  /** A negative charge, which gives back at most the count. */
-  refund(policy, cells, at, cost, now) {
-    this.charge(policy, cells, at, -cost, now)
+  /** A negative charge, which gives back at most the count. Units of an earlier window are gone. */
+  refund(policy, cells, at, cost, now, chargedAt) {
+    settle(policy, cells, at, now)
+    const isGone = chargedAt !== undefined && chargedAt < (settled[START] as number)
+    this.charge(policy, cells, at, isGone ? 0 : -cost, now)
   },
   used: settledCount,
   expiresAt: (_policy, cells, at) =>

@@ -186,11 +186,18 @@ export const slidingWindowCounter: Algorithm = {
     if (!isCurrent(policy, cells, at, now)) settle(policy, cells, at, now, cells, at)
     cells[at + COUNTS] = (cells[at + COUNTS] as number) + cost
   },
-  /** Takes the newest units first, because a refund usually follows soon after its request. */
-  refund(policy, cells, at, cost, now) {
+  /** Takes the newest units first, because a refund usually follows soon after its request; or only those of one bucket. */
+  refund(policy, cells, at, cost, now, chargedAt) {
     settle(policy, cells, at, now, cells, at)
     let left = cost
-    for (let i = 0; i <= policy.buckets && left > 0; i++) {
+    let first = 0
+    let last = policy.buckets
+    if (chargedAt !== undefined) {
+      first = ((cells[at + START] as number) - floorTo(chargedAt, policy.bucketSize)) / policy.bucketSize
+      if (first < 0) return
+      last = Math.min(last, first)
+    }
+    for (let i = first; i <= last && left > 0; i++) {
       const count = cells[at + COUNTS + i] as number
       const taken = Math.min(count, left)
       cells[at + COUNTS + i] = count - taken

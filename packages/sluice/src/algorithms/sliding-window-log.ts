@@ -23,6 +23,12 @@ const WRAP = 2 ** 52
 
 const MIN_ROOM = 2
 
+/**
+ * A refund of units of one time rewrites the entries after it. It is given up beyond this many, because Redis serves nobody else
+ * meanwhile. The units then count until they leave the window.
+ */
+const MAX_REWRITTEN = 100
+
 export function logCells(room: number): number {
   return HEADER + room * 2
 }
@@ -165,6 +171,27 @@ export function settleLog(policy: Policy, cells: Float64Array, at: number, now: 
   return t
 }
 
+/** Takes away units of the entry charged at `time`, if it is among the newest. */
+function refundEntry(cells: Float64Array, at: number, cost: number, time: number): void {
+  const length = cells[at + LENGTH] as number
+  let index = length - 1
+  const oldest = Math.max(length - MAX_REWRITTEN, 0)
+  while (index >= oldest && timeOf(cells, at, index) > time) index--
+  if (index < oldest || timeOf(cells, at, index) !== time) return
+  const units = unitsBetween(cells, at, index, index)
+  const taken = Math.min(units, cost)
+  // The running totals from here on are smaller. An entry without units is removed: those after it move up.
+  const removed = taken === units ? 1 : 0
+  for (let i = index + removed; i < length; i++) {
+    const from = entryAt(cells, at, i)
+    const to = entryAt(cells, at, i - removed)
+    const total = (cells[from + 1] as number) - taken
+    cells[to] = cells[from] as number
+    cells[to + 1] = total < 0 ? total + WRAP : total
+  }
+  cells[at + LENGTH] = length - removed
+}
+
 export const slidingWindowLog: Algorithm = {
   name: "sliding-window-log",
   cells: () => logCells(MIN_ROOM),
@@ -200,9 +227,13 @@ export const slidingWindowLog: Algorithm = {
     cells[entry + 1] = total
     cells[at + LENGTH] = length + 1
   },
-  /** Takes the newest units first, because a refund usually follows soon after its request. */
-  refund(policy, cells, at, cost, now) {
+  /** Takes the newest units first, because a refund usually follows soon after its request; or only those of one time. */
+  refund(policy, cells, at, cost, now, chargedAt) {
     settleLog(policy, cells, at, now)
+    if (chargedAt !== undefined) {
+      refundEntry(cells, at, cost, chargedAt)
+      return
+    }
     let left = cost
     for (let length = cells[at + LENGTH] as number; length > 0 && left > 0; length--) {
       const units = unitsBetween(cells, at, length - 1, length - 1)

@@ -33,6 +33,12 @@ export interface Charge {
   readonly policy: Policy
   /** A whole number. With 0 the limit is checked and not charged. */
   readonly cost: number
+  /**
+   * For a refund: when the units were charged, in microseconds by the store's clock (the `now` of the outcome). The store then
+   * gives back at most what still counts of them: of a bucket what has not drained since, of a log the entry of that time, of a
+   * counter or fixed window the units of that bucket or window. Without it, a refund takes the newest units.
+   */
+  readonly chargedAt?: number | undefined
   /** Overrides the `onStoreFailure` of the call for this charge. */
   readonly onStoreFailure?: Degraded | undefined
 }
@@ -54,6 +60,8 @@ export interface Outcome {
   degraded: Degraded | undefined
   /** Set for limits with leases. */
   source?: DecisionSource | undefined
+  /** When each charge was decided, if several servers with clocks of their own decided together. */
+  times?: readonly number[] | undefined
 }
 
 /** What a key is charged under one limit. Times and lengths are in microseconds. */

@@ -9,7 +9,13 @@ import type { FailedListen } from "../serving/start-errors.js"
 export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
 
 /** A charge in a message. `policy` is an index into the policies of the batch, because most charges share a few. */
-export type WireCharge = readonly [namespace: string, key: string, policy: number, cost: number]
+export type WireCharge = readonly [
+  namespace: string,
+  key: string,
+  policy: number,
+  cost: number,
+  chargedAt?: number | undefined,
+]
 
 export interface WireCall {
   readonly operation: StoreOperation

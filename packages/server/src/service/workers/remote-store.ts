@@ -79,13 +79,13 @@ export class RemoteStore implements Store {
     })
   }
 
-  #wire({ namespace, key, policy, cost }: Charge): WireCharge {
+  #wire({ namespace, key, policy, cost, chargedAt }: Charge): WireCharge {
     let index = this.#policies.get(policy)
     if (index === undefined) {
       index = this.#saved.push(savePolicy(policy)) - 1
       this.#policies.set(policy, index)
     }
-    return [namespace.name, key, index, cost]
+    return [namespace.name, key, index, cost, chargedAt]
   }
 
   #flush(): void {

@@ -32,11 +32,12 @@ export class StoreOwner {
 
   #run({ operation, charges, at }: WireCall, policies: readonly Charge["policy"][]): Promise<unknown> {
     const own = charges.map(
-      ([namespace, key, policy, cost]): Charge => ({
+      ([namespace, key, policy, cost, chargedAt]): Charge => ({
         namespace: this.#namespace(namespace),
         key,
         policy: policies[policy] as Charge["policy"],
         cost,
+        chargedAt,
       }),
     )
     return operation === "reset" ? this.#store.reset(own) : this.#store[operation](own, at)

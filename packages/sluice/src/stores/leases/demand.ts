@@ -1,6 +1,10 @@
 // How much a key is asked for on this instance, and how many units a lease of it takes.
 
-import { CHECKS, DEMAND, SINCE, UNITS } from "./lease-table.js"
+import { isBlock } from "../../algorithms/block.js"
+import type { Charge } from "../store.js"
+import type { ChargeList } from "./charge-lists.js"
+import type { LeaseTable } from "./lease-table.js"
+import { CHECKS, COLUMNS, DEMAND, REMAINING, SINCE, UNITS } from "./lease-table.js"
 
 /** A key with fewer checks than this in the length of a lease is cold: its checks go to the store one by one. */
 const HOT_CHECKS = 2
@@ -27,7 +31,7 @@ export function settleDemand(cells: Float64Array, at: number, now: number, lengt
 }
 
 /** Units that the key is expected to need in the length of a lease; 0 for a cold key. */
-export function demandOf(cells: Float64Array, at: number, now: number, length: number): number {
+function demandOf(cells: Float64Array, at: number, now: number, length: number): number {
   const known = cells[at + DEMAND] as number
   if (known === 0 && (cells[at + CHECKS] as number) < HOT_CHECKS) return 0
   const elapsed = Math.max(now - (cells[at + SINCE] as number), length / MIN_PART)
@@ -38,6 +42,39 @@ export function demandOf(cells: Float64Array, at: number, now: number, length: n
  * How many units to take at once: what is needed, at most the part of `remaining` that leaves as much to every other instance
  * and to checks that come without a lease.
  */
-export function leaseSize(needed: number, remaining: number, instances: number): number {
+function leaseSize(needed: number, remaining: number, instances: number): number {
   return Math.min(Math.ceil(needed), Math.floor(remaining / (instances + 1)))
+}
+
+/**
+ * How many units of each charge to take for a lease that the checks in `asked` wait for. Undefined if the key is cold or little is
+ * left: each check then goes to the store by itself.
+ */
+export function leaseSizes(
+  table: LeaseTable,
+  list: ChargeList,
+  head: number,
+  asked: readonly (readonly Charge[])[],
+  now: number,
+  instances: number,
+): number[] | undefined {
+  const { cells } = table
+  const sizes: number[] = []
+  let row = head
+  for (const [i, policy] of list.policies.entries()) {
+    const at = row * COLUMNS
+    row = table.next(row)
+    if (isBlock(policy)) {
+      sizes.push(0)
+      continue
+    }
+    const demand = demandOf(cells, at, now, list.length)
+    if (demand === 0) return undefined
+    let waiting = 0
+    for (const charges of asked) waiting += (charges[i] as Charge).cost
+    const size = leaseSize(Math.max(demand, waiting), cells[at + REMAINING] as number, instances)
+    if (size < 2 * (asked[0]?.[i]?.cost ?? 1)) return undefined
+    sizes.push(size)
+  }
+  return sizes
 }

@@ -24,11 +24,17 @@ import {
   SENT_AT,
 } from "./lease-table.js"
 
-/** The grants of a row: the older one is spent first, because it ends first. */
-const GRANTS = [
-  [OLD_LEFT, OLD_ENDS_AT],
-  [LEFT, ENDS_AT],
-] as const
+/** The columns of a grant. */
+interface Grant {
+  readonly left: number
+  readonly ends: number
+  readonly chargedAt: number
+}
+
+const OLD_GRANT: Grant = { left: OLD_LEFT, ends: OLD_ENDS_AT, chargedAt: OLD_CHARGED_AT }
+const NEW_GRANT: Grant = { left: LEFT, ends: ENDS_AT, chargedAt: CHARGED_AT }
+/** The older grant is spent first, because it ends first. */
+const GRANTS = [OLD_GRANT, NEW_GRANT]
 
 /** The clock of the store may be faster than ours by 1 in this many. */
 const CLOCK_DRIFT = 1_000
@@ -83,7 +89,7 @@ export class HeldLeases {
 
   /** Pays charges from one grant. Undefined if no grant has enough of each. */
   spend(list: ChargeList, head: number, charges: readonly Charge[], now: number): Outcome | undefined {
-    for (const [left, ends] of GRANTS) {
+    for (const { left, ends } of GRANTS) {
       if (now >= (this.table.cells[head * COLUMNS + ends] as number) || !this.#covers(head, charges, left))
         continue
       let row = head
@@ -143,12 +149,19 @@ export class HeldLeases {
     cells[head * COLUMNS + DENIED_UNTIL] = sentAt + Math.min(wait, list.length)
   }
 
-  /** Keeps a grant that was asked for at `sentAt`. */
-  keep(list: ChargeList, head: number, granted: readonly Charge[], outcome: Outcome, sentAt: number): void {
+  /** Keeps a grant that was asked for at `sentAt`. Returns what is left of the grant that it replaces. */
+  keep(
+    list: ChargeList,
+    head: number,
+    granted: readonly Charge[],
+    outcome: Outcome,
+    sentAt: number,
+  ): readonly Charge[] {
     const { cells } = this.table
     const length = lengthOf(list, outcome)
+    const replaced = this.#take(list, head, OLD_GRANT)
     let row = head
-    for (const { cost } of granted) {
+    granted.forEach(({ cost }, i) => {
       const at = row * COLUMNS
       this.taken += cost
       cells[at + OLD_LEFT] = cells[at + LEFT] as number
@@ -157,31 +170,54 @@ export class HeldLeases {
       cells[at + LEFT] = cost
       cells[at + SENT_AT] = sentAt
       cells[at + ENDS_AT] = sentAt + length - length / CLOCK_DRIFT
-      cells[at + CHARGED_AT] = outcome.now
+      cells[at + CHARGED_AT] = outcome.times?.[i] ?? outcome.now
       row = this.table.next(row)
-    }
+    })
     cells[head * COLUMNS + DENIED_UNTIL] = 0
+    return replaced
   }
 
   forgetDenial(head: number): void {
     this.table.cells[head * COLUMNS + DENIED_UNTIL] = 0
   }
 
-  /** Drops the units and denials of a lease. */
-  drop(head: number): void {
+  /** Whether a grant of a lease has ended with units left. */
+  hasEnded(head: number, now: number): boolean {
     const { cells } = this.table
-    this.forgetDenial(head)
-    for (let row = head; row >= 0; row = this.table.next(row)) {
-      cells[row * COLUMNS + LEFT] = 0
-      cells[row * COLUMNS + OLD_LEFT] = 0
+    const at = head * COLUMNS
+    return GRANTS.some(({ left, ends }) => {
+      return (cells[at + left] as number) > 0 && now >= (cells[at + ends] as number)
+    })
+  }
+
+  /** Takes what is left of the grants of a lease that have ended at `now`; of all if `now` is Infinity. Returns it to be refunded. */
+  takeEnded(list: ChargeList, head: number, now: number): Charge[] {
+    return GRANTS.flatMap((grant) => {
+      return now >= (this.table.cells[head * COLUMNS + grant.ends] as number)
+        ? this.#take(list, head, grant)
+        : []
+    })
+  }
+
+  #take(list: ChargeList, head: number, { left, chargedAt }: Grant): Charge[] {
+    const { cells } = this.table
+    const taken: Charge[] = []
+    let row = head
+    for (const charge of this.chargesOf(list, head)) {
+      const at = row * COLUMNS
+      const cost = cells[at + left] as number
+      if (cost > 0) taken.push({ ...charge, cost, chargedAt: cells[at + chargedAt] as number })
+      cells[at + left] = 0
+      row = this.table.next(row)
     }
+    return taken
   }
 
   /** Units that a lease holds at `now`. */
   unitsOf(head: number, now: number): number {
     const { cells } = this.table
     let units = 0
-    for (const [left, ends] of GRANTS) {
+    for (const { left, ends } of GRANTS) {
       if (now >= (cells[head * COLUMNS + ends] as number)) continue
       for (let row = head; row >= 0; row = this.table.next(row))
         units += cells[row * COLUMNS + left] as number
@@ -280,7 +316,7 @@ function lengthOf(list: ChargeList, outcome: Outcome): number {
     if (algorithm.name === "fixed-window")
       length = Math.min(length, (outcome.verdicts[i] as Verdict).resetAfter)
     if (algorithm.name === "sliding-window-counter")
-      length = Math.min(length, bucketSize - (outcome.now % bucketSize))
+      length = Math.min(length, bucketSize - ((outcome.times?.[i] ?? outcome.now) % bucketSize))
   })
   return length
 }

@@ -103,6 +103,18 @@ export class LeaseTable {
     return this.cells[row * COLUMNS + NEXT] as number
   }
 
+  /** The heads of all leases over a key. Looks at every row, for calls that are rare. */
+  headsOf(key: string): number[] {
+    const heads: number[] = []
+    this.lists.forEach((list, head) => {
+      if (list === undefined) return
+      let row = head
+      while (row >= 0 && this.keys[row] !== key) row = this.next(row)
+      if (row >= 0) heads.push(head)
+    })
+    return heads
+  }
+
   #take(): number {
     this.#used++
     const row = this.#free

@@ -108,3 +108,70 @@ describe("a denial", () => {
     expect(await store.check(charge(2))).toMatchObject({ allowed: true })
   })
 })
+
+describe("what is left of a lease", () => {
+  it("is handed back when the lease has ended, with the time of its charge", async () => {
+    await heat()
+    const chargedAt = clock.now() * 1000
+    clock.advance(200)
+    await Promise.resolve()
+    expect(server.calls.at(-1)).toMatchObject({ operation: "refund", charges: [{ cost: 14, chargedAt }] })
+    expect(await server.check(charge(997))).toMatchObject({ allowed: true })
+    expect(store.stats).toMatchObject({ held: 0, spent: 2, returned: 14, wasted: 0 })
+  })
+
+  it("is handed back at close, and no lease is taken afterwards", async () => {
+    await heat()
+    await store.close()
+    expect(server.costs("refund")).toEqual([14])
+    for (let i = 0; i < 5; i++) expect(await store.check(charge())).toMatchObject({ source: "store" })
+    expect(clock.pending).toBe(0)
+  })
+
+  it("is handed back once only, also if that fails", async () => {
+    await heat()
+    server.failure = new Error("down")
+    clock.advance(1_000)
+    await Promise.resolve()
+    server.failure = undefined
+    clock.advance(1_000)
+    expect(server.costs("refund")).toEqual([14])
+  })
+
+  it("is dropped with a reset, which has forgotten the charge", async () => {
+    await heat()
+    await store.reset(charge())
+    expect(server.costs("refund")).toEqual([])
+    expect(store.checkEither(charge())).toBeInstanceOf(Promise)
+    expect(store.stats.held).toBe(0)
+  })
+})
+
+describe("a store that fails", () => {
+  it("does not stop a lease that is held", async () => {
+    await heat()
+    server.failure = new Error("down")
+    for (let i = 0; i < 14; i++) expect(store.checkEither(charge())).toMatchObject({ allowed: true })
+    await expect(store.check(charge())).rejects.toThrow("down")
+  })
+
+  it("lets each check that waits for a lease fail by itself, with its own onStoreFailure", async () => {
+    await store.check(charge())
+    server.failure = new Error("down")
+    const checks = Array.from({ length: 3 }, () => store.check(charge(), undefined, "allow"))
+    for (const check of checks) await expect(check).rejects.toThrow("down")
+    expect(server.costs("check")).toEqual([1, 16, 1, 1, 1])
+  })
+})
+
+describe("a flood of keys", () => {
+  it("takes no leases, and no more rows than the bound", async () => {
+    const small = new LeasingStore(server, { timers: clock, maxKeys: 100 })
+    for (let i = 0; i < 1_000; i++) await small.check(charge(1, `key${i}`))
+    expect(server.costs("check").every((cost) => cost === 1)).toBe(true)
+    expect(small.stats).toMatchObject({ keys: 0, held: 0 })
+    clock.advance(300)
+    clock.advance(300)
+    expect(clock.pending).toBe(0)
+  })
+})

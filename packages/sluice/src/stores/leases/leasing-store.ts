@@ -13,10 +13,11 @@ import type { Charge, Check, Degraded, Namespace, Outcome, SingleVerdict, Store,
 import { checkInWaves } from "../waves.js"
 import type { ChargeList } from "./charge-lists.js"
 import { nameOf } from "./charge-lists.js"
-import { countCheck, demandOf, leaseSize, settleDemand } from "./demand.js"
+import { countCheck, leaseSizes, settleDemand } from "./demand.js"
+import { HandBack } from "./hand-back.js"
 import { HeldLeases } from "./held-leases.js"
 import type { LeaseStats } from "./lease-stats.js"
-import { COLUMNS, DEMAND, DENIED_UNTIL, ENDS_AT, REMAINING, SINCE } from "./lease-table.js"
+import { COLUMNS, DEMAND, DENIED_UNTIL, ENDS_AT, SINCE } from "./lease-table.js"
 
 export interface LeasingStoreOptions {
   /** How many keys are watched or leased at most. Further keys are checked one by one. Default: 16,384. */
@@ -52,22 +53,26 @@ export class LeasingStore implements Store {
   readonly #store: Store
   readonly #timers: Timers
   readonly #leases: HeldLeases
+  readonly #handBack: HandBack
   readonly #pending = new Map<number, Pending>()
   /** After a call for a lease has failed: nobody asks for one before this time. */
   #noLeaseBefore = Number.NEGATIVE_INFINITY
   #cancelSweep: (() => void) | undefined
-  #returned = 0
+  #isClosed = false
   #calls = 0
 
   constructor(store: Store, options: LeasingStoreOptions = {}) {
     this.#store = store
     this.#timers = options.timers ?? backgroundTimers
+    this.#handBack = new HandBack(store)
     this.#leases = new HeldLeases(options.maxKeys ?? DEFAULT_MAX_KEYS)
   }
 
   get stats(): LeaseStats {
     const now = this.#now()
     const { taken, spent, answered } = this.#leases
+    const { returned } = this.#handBack
+    const calls = this.#calls + this.#handBack.calls
     let keys = 0
     let held = 0
     this.#leases.table.lists.forEach((list, head) => {
@@ -79,11 +84,11 @@ export class LeasingStore implements Store {
       keys,
       held,
       spent,
-      returned: this.#returned,
-      wasted: taken - spent - this.#returned - held,
+      returned,
+      wasted: taken - spent - returned - held,
       answered,
-      calls: this.#calls,
-      callsSaved: answered - this.#calls,
+      calls,
+      callsSaved: answered - calls,
     }
   }
 
@@ -109,7 +114,7 @@ export class LeasingStore implements Store {
     onStoreFailure?: Degraded,
   ): Outcome | Promise<Outcome> {
     // A check at a time of its own cannot be paid by a grant: that is charged at the time of the store.
-    const list = at === undefined ? this.#leases.lists.of(charges) : undefined
+    const list = at === undefined && !this.#isClosed ? this.#leases.lists.of(charges) : undefined
     if (list === undefined) return this.#pass(charges, at, onStoreFailure)
     const name = nameOf(charges)
     const head = list.rows.get(name)
@@ -143,18 +148,20 @@ export class LeasingStore implements Store {
 
   /** A block ends the leases of its key on this instance. On others they end by themselves. */
   async charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
-    for (const { policy, key, cost } of charges) if (isBlock(policy) && cost > 0) this.#forget(key)
+    for (const { policy, key, cost } of charges)
+      if (isBlock(policy) && cost > 0) void this.#handBack.give(this.#drop(key))
     await this.#store.charge(charges, at, onStoreFailure)
   }
 
   async refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
     await this.#store.refund(charges, at, onStoreFailure)
-    for (const { key } of charges) this.#eachOf(key, (head) => this.#leases.forgetDenial(head))
+    for (const { key } of charges)
+      for (const head of this.#leases.table.headsOf(key)) this.#leases.forgetDenial(head)
   }
 
   /** Ends the leases of the keys on this instance. On others they end by themselves. */
   async reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void> {
-    for (const { key } of charges) this.#forget(key)
+    for (const { key } of charges) this.#drop(key)
     await this.#store.reset(charges, onStoreFailure)
   }
 
@@ -170,10 +177,17 @@ export class LeasingStore implements Store {
     return this.#store.instances ?? 1
   }
 
-  /** Ends all leases. The wrapped store stays open: it belongs to whoever opened it. */
+  /** Hands back all leases. The wrapped store stays open: it belongs to whoever opened it. */
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#cancelSweep?.()
     this.#cancelSweep = undefined
+    const { table } = this.#leases
+    const left: Charge[] = []
+    table.lists.forEach((list, head) => {
+      if (list !== undefined) left.push(...this.#leases.takeEnded(list, head, Number.POSITIVE_INFINITY))
+    })
+    await this.#handBack.give(left)
   }
 
   #now(): number {
@@ -245,6 +259,7 @@ export class LeasingStore implements Store {
     const sentAt = this.#now()
     const outcome = await this.#store.check(charges, undefined, onStoreFailure)
     // The rows of an idle key may have been dropped while the store was asked.
+    this.#handBack.heard(outcome)
     if (outcome.degraded === undefined && list.rows.get(nameOf(charges)) === head) {
       this.#leases.remember(head, outcome, sentAt)
       if (!outcome.allowed) this.#leases.rememberDenial(list, head, charges, outcome, sentAt)
@@ -256,36 +271,14 @@ export class LeasingStore implements Store {
     if (this.#leases.isDue(list, head, now) && !this.#pending.has(head)) this.#takeLease(list, head, [], now)
   }
 
-  /**
-   * How many units of each charge to take for a lease that the checks in `asked` wait for. Undefined if the key is cold or little
-   * is left: each check then goes to the store by itself.
-   */
   #sizes(
     list: ChargeList,
     head: number,
     asked: readonly (readonly Charge[])[],
     now: number,
   ): number[] | undefined {
-    if (now < this.#noLeaseBefore) return undefined
-    const { table } = this.#leases
-    const sizes: number[] = []
-    let row = head
-    for (const [i, policy] of list.policies.entries()) {
-      const at = row * COLUMNS
-      row = table.next(row)
-      if (isBlock(policy)) {
-        sizes.push(0)
-        continue
-      }
-      const demand = demandOf(table.cells, at, now, list.length)
-      if (demand === 0) return undefined
-      let waiting = 0
-      for (const charges of asked) waiting += (charges[i] as Charge).cost
-      const size = leaseSize(Math.max(demand, waiting), table.cells[at + REMAINING] as number, this.instances)
-      if (size < 2 * (asked[0]?.[i]?.cost ?? 1)) return undefined
-      sizes.push(size)
-    }
-    return sizes
+    if (now < this.#noLeaseBefore || this.#isClosed) return undefined
+    return leaseSizes(this.#leases.table, list, head, asked, now, this.instances)
   }
 
   /** Takes a lease with one call, in the background if nobody waits for it. */
@@ -329,7 +322,12 @@ export class LeasingStore implements Store {
       this.#answerAlone(list, head, waiters)
       return
     }
-    if (pending.isVoid) {
+    this.#handBack.heard(outcome)
+    if (pending.isVoid || this.#isClosed) {
+      if (outcome.allowed) this.#leases.keep(list, head, wanted, outcome, sentAt)
+      const left = this.#leases.takeEnded(list, head, Number.POSITIVE_INFINITY)
+      // A reset has forgotten the charge. A block has not.
+      if (this.#isClosed) void this.#handBack.give(left)
       this.#answerAlone(list, head, waiters)
       return
     }
@@ -338,13 +336,15 @@ export class LeasingStore implements Store {
       this.#answerAlone(list, head, waiters)
       return
     }
-    this.#leases.keep(list, head, wanted, outcome, sentAt)
+    void this.#handBack.give(this.#leases.keep(list, head, wanted, outcome, sentAt))
     for (let i = 0; i < waiters.length; i++) {
       const { charges, resolve } = waiters[i] as Waiter
       const paid = this.#leases.spend(list, head, charges, now)
       if (paid === undefined) {
-        // The lease was too small for everybody who waits.
-        this.#takeLease(list, head, waiters.slice(i), now)
+        const rest = waiters.slice(i)
+        // The lease was too small for everybody who waits, or it had ended before it arrived.
+        if (i > 0) this.#takeLease(list, head, rest, now)
+        else this.#answerAlone(list, head, rest)
         return
       }
       resolve(paid)
@@ -356,26 +356,18 @@ export class LeasingStore implements Store {
       resolve(this.#checkOne(list, head, charges, onStoreFailure))
   }
 
-  /** Drops the leases and denials of a key. */
-  #forget(key: string): void {
-    this.#eachOf(key, (head) => {
+  /** Drops the leases and denials of a key. Returns the units that were left. */
+  #drop(key: string): Charge[] {
+    const { table } = this.#leases
+    return table.headsOf(key).flatMap((head) => {
       const pending = this.#pending.get(head)
       if (pending !== undefined) pending.isVoid = true
-      this.#leases.drop(head)
+      this.#leases.forgetDenial(head)
+      return this.#leases.takeEnded(table.lists[head] as ChargeList, head, Number.POSITIVE_INFINITY)
     })
   }
 
-  #eachOf(key: string, act: (head: number) => void): void {
-    const { lists, keys } = this.#leases.table
-    for (let head = 0; head < lists.length; head++) {
-      if (lists[head] === undefined) continue
-      let row = head
-      while (row >= 0 && keys[row] !== key) row = this.#leases.table.next(row)
-      if (row >= 0) act(head)
-    }
-  }
-
-  /** Drops keys that went cold. */
+  /** Hands back what is left of leases that have ended, and drops keys that went cold. */
   readonly #sweep = (): void => {
     const now = this.#now()
     const { table } = this.#leases
@@ -384,6 +376,7 @@ export class LeasingStore implements Store {
       if (list === undefined || this.#pending.has(head)) continue
       const { cells } = table
       const at = head * COLUMNS
+      if (this.#leases.hasEnded(head, now)) void this.#handBack.give(this.#leases.takeEnded(list, head, now))
       if (now < (cells[at + ENDS_AT] as number) || now < (cells[at + DENIED_UNTIL] as number)) continue
       if (now - (cells[at + SINCE] as number) < list.length) continue
       settleDemand(cells, at, now, list.length)

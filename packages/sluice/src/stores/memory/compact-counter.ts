@@ -118,8 +118,8 @@ export const compactCounter: Algorithm = {
     slidingWindowCounter.charge(policy, widened(cells, at), 0, cost, now)
     narrow(cells, at)
   },
-  refund(policy, cells, at, cost, now) {
-    slidingWindowCounter.refund(policy, widened(cells, at), 0, cost, now)
+  refund(policy, cells, at, cost, now, chargedAt) {
+    slidingWindowCounter.refund(policy, widened(cells, at), 0, cost, now, chargedAt)
     narrow(cells, at)
   },
   used: (policy, cells, at, now) => slidingWindowCounter.used(policy, widened(cells, at), 0, now),

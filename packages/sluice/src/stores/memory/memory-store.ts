@@ -231,7 +231,8 @@ export class MemoryStore implements SyncStore {
     this.#assertOpen()
     const now = at ?? this.#now()
     for (const charge of charges) {
-      if (charge.cost > 0) this.#find(charge)?.refund(charge.policy, charge.cost, now)
+      const { policy, cost, chargedAt } = charge
+      if (cost > 0) this.#find(charge)?.refund(policy, cost, now, chargedAt)
     }
   }
 

@@ -149,10 +149,10 @@ export class Table {
     this.algorithm.charge(policy, this.cells, this.at, cost, now)
   }
 
-  refund(policy: Policy, cost: number, now: number): void {
+  refund(policy: Policy, cost: number, now: number, chargedAt: number | undefined): void {
     // A state without charges stays unchanged.
     if (this.algorithm.used(policy, this.cells, this.at, now) === 0) return
-    this.algorithm.refund(policy, this.cells, this.at, cost, now)
+    this.algorithm.refund(policy, this.cells, this.at, cost, now, chargedAt)
   }
 
   /** Makes room for one more entry of a sliding log. */

@@ -94,6 +94,7 @@ function encodeGeneral(requests: readonly Request[]): Message {
       let index = policies.indexOf(entry) + 1
       if (index === 0) index = policies.push(entry)
       checks += `,${keys.indexOf(request.keys[i] as string)},${index},${cost}`
+      if (request.operation === REFUND) checks += `,${charges[i]?.chargedAt ?? -1}`
     }
   }
   const texts = policies.map((entry) => (typeof entry === "string" ? entry : numbersOf(entry)))

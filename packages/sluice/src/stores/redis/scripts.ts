@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "35c6fc2c1a9a0cf704342e78d59ad1c423020829"
+export const SCRIPT_DIGEST = "7953ca1175965e8e6f7d7bc9ff1a4be81fbaa7dd"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -157,7 +157,13 @@ local function bucket()
     if state.kept then state[1], state.kept = state.kept, nil end
     state[1] = state[1] + cost * policy.x
   end
-  local function refund(policy, state, cost)
+  local function undrained(policy, cost, elapsed)
+    if elapsed <= 0 then return cost end
+    if elapsed / policy.x * policy.y >= cost then return 0 end
+    return max(cost - mul_div_ceil(elapsed, policy.y, policy.x), 0)
+  end
+  local function refund(policy, state, cost, charged_at)
+    if charged_at >= 0 then cost = undrained(policy, cost, state[2] - charged_at) end
     if state.kept then state[1], state.kept = state.kept, nil end
     state[1] = max(0, state[1] - cost * policy.x)
   end
@@ -213,7 +219,8 @@ local function fixed_window()
   local function charge(policy, state, cost)
     state[3] = state[3] + cost
   end
-  local function refund(policy, state, cost)
+  local function refund(policy, state, cost, charged_at)
+    if charged_at >= 0 and charged_at < state[1] then return end
     state[3] = max(0, state[3] - cost)
   end
   local function used(policy, state)
@@ -279,8 +286,14 @@ local function sliding_window_counter()
   local function charge(policy, state, cost)
     state[3] = state[3] + cost
   end
-  local function refund(policy, state, cost)
-    for i = 3, 3 + policy.y do
+  local function refund(policy, state, cost, charged_at)
+    local first, last = 0, policy.y
+    if charged_at >= 0 then
+      first = (state[1] - floor_to(charged_at, policy.x)) / policy.x
+      if first < 0 then return end
+      last = min(last, first)
+    end
+    for i = 3 + first, 3 + last do
       local taken = min(state[i], cost)
       state[i] = state[i] - taken
       cost = cost - taken
@@ -293,6 +306,7 @@ local function sliding_window_counter()
 end
 local function sliding_window_log()
   local WRAP = 4503599627370496
+  local MAX_REWRITTEN = 100
   local function parse(found)
     if found[1] == nil then return nil end
     local total, units, window = string.match(found[1], "^(%d+):(%d+):(%d+)$")
@@ -380,8 +394,25 @@ local function sliding_window_log()
       add(policy, key, log.time, last.total + cost, cost)
     end
   end
-  local function refund(policy, key, log, cost)
+  local function refund_entry(policy, key, cost, time)
+    local found = redis.call("ZREVRANGE", key, 0, MAX_REWRITTEN - 1, "WITHSCORES")
+    local last = 1
+    while found[last] and tonumber(found[last + 1]) > time do last = last + 2 end
+    if found[last] == nil or tonumber(found[last + 1]) ~= time then return end
+    local taken = min(parse({ found[last], found[last + 1] }).units, cost)
+    for i = last, 1, -2 do
+      local entry = parse({ found[i], found[i + 1] })
+      redis.call("ZREM", key, entry.member)
+      local total, units = entry.total - taken, entry.units
+      if i == last then units = units - taken end
+      if total < 0 then total = total + WRAP end
+      if units > 0 then add(policy, key, entry.time, total, units) end
+    end
+    renew(policy, key)
+  end
+  local function refund(policy, key, log, cost, charged_at)
     charge(policy, key, log, 0)
+    if charged_at >= 0 then return refund_entry(policy, key, cost, charged_at) end
     while cost > 0 do
       local last = entry_at(key, -1)
       if last == nil then return end
@@ -474,6 +505,7 @@ local function settled_copy(index, policy, now)
   return state, policy.algorithm.settle(policy, state, now)
 end
 local index_of, policy_of, cost_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}
+local charged_at = {}
 local reply, length = { -1 }, 1
 local function cost_on_key(i, charge_count)
   local sum = cost_of[i]
@@ -543,13 +575,13 @@ local function give_back(i, cost, now)
   local algorithm = policy.algorithm
   if algorithm.is_log then
     if state.used == 0 then return end
-    algorithm.refund(policy, KEYS[index], state, cost)
+    algorithm.refund(policy, KEYS[index], state, cost, charged_at[i])
     call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, state), now))
     return
   end
   if is_repeated[i] then state = settled_copy(index, policy, now) end
   if algorithm.used(policy, state, now) == 0 then return end
-  algorithm.refund(policy, state, cost)
+  algorithm.refund(policy, state, cost, charged_at[i])
   keep(index, policy, state, now)
 end
 local function run(operation, now, charge_count)
@@ -600,6 +632,10 @@ else
     for i = 1, charge_count do
       index_of[i], policy_of[i], cost_of[i] = message[place], policies[message[place + 1]], message[place + 2]
       place = place + 3
+      if operation == REFUND then
+        charged_at[i] = message[place]
+        place = place + 1
+      end
     end
     run(operation, time_or_server(time), charge_count)
   end

@@ -173,17 +173,21 @@ async function settle(group: Group, terms: Terms): Promise<void> {
 
 function merge(groups: readonly Group[], outcomes: readonly Outcome[]): Outcome {
   const verdicts = new Array<Verdict>(groups.reduce((sum, group) => sum + group.charges.length, 0))
+  const times = new Array<number>(verdicts.length)
   groups.forEach((group, i) => {
     group.positions.forEach((position, j) => {
       verdicts[position] = outcomes[i]?.verdicts[j] as Verdict
+      times[position] = outcomes[i]?.now as number
     })
   })
+  const now = Math.max(...times)
   const allowed = outcomes.every(isAllowed)
   const deciding = allowed ? outcomes : outcomes.filter((outcome) => !outcome.allowed)
   return {
     allowed,
-    now: Math.max(...outcomes.map((outcome) => outcome.now)),
+    now,
     verdicts,
     degraded: GRAVEST_FIRST.find((way) => deciding.some((outcome) => outcome.degraded === way)),
+    ...(times.every((time) => time === now) ? {} : { times }),
   }
 }

@@ -1,5 +1,7 @@
 // refund, reset, and the end of a store.
 
+import { compilePolicy, type LimitOptions } from "../../policy.js"
+import type { Store } from "../../stores/store.js"
 import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectRejection, expectSame } from "./expect.js"
 import { CAPACITY, variants } from "./policies.js"
@@ -58,6 +60,53 @@ export function givingBack(test: DefineTest): void {
       expectFields(await counter.peek(second(2), "kept"), { remaining: CAPACITY }, "the other key, reset too")
     })
   }
+
+  /** Charges 6 at second 3 and 2 at another time, then hands back the 6. */
+  const handBack = async (store: Store, limit: LimitOptions, at: number, chargedAt = second(3)) => {
+    const counter = new Counter(store, limit)
+    await counter.check(second(3), 6)
+    await counter.check(at, 2)
+    await store.refund([{ ...counter.charge(6), chargedAt }], at)
+    return (await counter.peek(at)).remaining
+  }
+
+  for (const { title, limit } of variants) {
+    test(`${title}: a refund of units charged at a time gives back all of them at that time`, async (store) => {
+      expectSame(await handBack(store, limit, second(3)), 8, "remaining")
+    })
+  }
+
+  for (const { title, limit } of variants.filter(
+    ({ limit }) => limit.limit === 10 && compilePolicy(limit, "").token > 0,
+  )) {
+    test(`${title}: a refund of units charged at a time gives back what has not drained since`, async (store) => {
+      expectSame(await handBack(store, limit, second(15)), 8, "remaining after 2 of 6 have drained")
+      expectSame(await handBack(store, limit, second(16)), 7, "remaining when part of a third has drained")
+      expectSame(await handBack(store, limit, second(50)), 8, "remaining after all have drained")
+    })
+  }
+
+  test("sliding-window-log: a refund of units charged at a time takes the entry of that time only", async (store) => {
+    const limit = { algorithm: "sliding-window-log", limit: 10, window: "1m" } as const
+    expectSame(await handBack(store, limit, second(9)), 8, "remaining")
+    expectSame(await handBack(store, limit, second(9), second(4)), 2, "nothing was charged then")
+    expectSame(await handBack(store, limit, second(63)), 8, "the units have left the window")
+  })
+
+  test("fixed-window: a refund of units charged at a time takes nothing from a later window", async (store) => {
+    const limit = { algorithm: "fixed-window", limit: 10, window: "1m" } as const
+    expectSame(await handBack(store, limit, second(9)), 8, "remaining in the same window")
+    expectSame(await handBack(store, limit, second(63)), 8, "remaining in the next window")
+    expectSame(await handBack(store, { ...limit, anchor: "first-request" }, second(62)), 8, "the same window")
+    expectSame(await handBack(store, { ...limit, anchor: "first-request" }, second(64)), 8, "the next window")
+  })
+
+  test("sliding-window-counter: a refund of units charged at a time takes the bucket of that time only", async (store) => {
+    const limit = { algorithm: "sliding-window-counter", limit: 10, window: "1m" } as const
+    expectSame(await handBack(store, limit, second(63)), 8, "remaining")
+    expectSame(await handBack(store, { ...limit, buckets: 6 }, second(33)), 8, "remaining")
+    expectSame(await handBack(store, { ...limit, buckets: 6 }, second(33), second(13)), 2, "another bucket")
+  })
 
   test("refund, charge and reset take several charges at once", async (store) => {
     const counters = variants.map(({ limit }) => new Counter(store, limit))

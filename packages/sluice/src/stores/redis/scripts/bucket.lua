@@ -42,7 +42,15 @@ local function bucket()
     state[1] = state[1] + cost * policy.x
   end
 
-  local function refund(policy, state, cost)
+  -- What is left of the cost after some µs, if all that drained was of it.
+  local function undrained(policy, cost, elapsed)
+    if elapsed <= 0 then return cost end
+    if elapsed / policy.x * policy.y >= cost then return 0 end
+    return max(cost - mul_div_ceil(elapsed, policy.y, policy.x), 0)
+  end
+
+  local function refund(policy, state, cost, charged_at)
+    if charged_at >= 0 then cost = undrained(policy, cost, state[2] - charged_at) end
     if state.kept then state[1], state.kept = state.kept, nil end
     state[1] = max(0, state[1] - cost * policy.x)
   end

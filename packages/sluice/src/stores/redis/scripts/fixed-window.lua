@@ -56,7 +56,8 @@ local function fixed_window()
     state[3] = state[3] + cost
   end
 
-  local function refund(policy, state, cost)
+  local function refund(policy, state, cost, charged_at)
+    if charged_at >= 0 and charged_at < state[1] then return end
     state[3] = max(0, state[3] - cost)
   end
 

@@ -10,7 +10,7 @@
 --             with y = 2 follow x boundaries in µs.
 --   checks    of each: operation, time in µs, how many charges follow; then of each charge: index into KEYS, index of the policy,
 --             cost. The operation is 0 check, 1 decide (charges nothing), 2 charge without deciding or 3 refund. A negative time
---             stands for the server's clock.
+--             stands for the server's clock. A charge of a refund has one more number: when it was charged, in µs, or negative.
 -- The compact form has one time, one policy and only checks of operation 0 with one charge:
 --   4         time in µs
 --   5 to 10   the policy
@@ -26,7 +26,8 @@
 --                                     a window ahead, or under another policy
 --   fits(policy, state, cost, now)    whether the cost is allowed
 --   charge(policy, state, cost, now)  adds the cost without asking; cost 0 only rewrites a stale state
---   refund(policy, state, cost)       takes back at most what is charged
+--   refund(policy, state, cost, charged_at)  takes back at most what is charged; with charged_at ≥ 0, only what still counts of
+--                                     the units charged then
 --   used(policy, state, now)          0 when there is nothing to take back
 --   expires(policy, state)            time at which the state is as good as none
 
@@ -86,6 +87,7 @@ end
 
 -- The charges of the check at hand, by their place in it.
 local index_of, policy_of, cost_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}
+local charged_at = {}
 local reply, length = { -1 }, 1
 
 -- Several charges on one key are decided as their sum: each alone might fit where all of them do not.
@@ -169,14 +171,14 @@ local function give_back(i, cost, now)
   local algorithm = policy.algorithm
   if algorithm.is_log then
     if state.used == 0 then return end
-    algorithm.refund(policy, KEYS[index], state, cost)
+    algorithm.refund(policy, KEYS[index], state, cost, charged_at[i])
     call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, state), now))
     return
   end
   -- The second refund on a key takes from what the first has left.
   if is_repeated[i] then state = settled_copy(index, policy, now) end
   if algorithm.used(policy, state, now) == 0 then return end
-  algorithm.refund(policy, state, cost)
+  algorithm.refund(policy, state, cost, charged_at[i])
   keep(index, policy, state, now)
 end
 
@@ -230,6 +232,10 @@ else
     for i = 1, charge_count do
       index_of[i], policy_of[i], cost_of[i] = message[place], policies[message[place + 1]], message[place + 2]
       place = place + 3
+      if operation == REFUND then
+        charged_at[i] = message[place]
+        place = place + 1
+      end
     end
     run(operation, time_or_server(time), charge_count)
   end

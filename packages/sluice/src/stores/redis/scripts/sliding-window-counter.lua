@@ -68,8 +68,14 @@ local function sliding_window_counter()
     state[3] = state[3] + cost
   end
 
-  local function refund(policy, state, cost)
-    for i = 3, 3 + policy.y do
+  local function refund(policy, state, cost, charged_at)
+    local first, last = 0, policy.y
+    if charged_at >= 0 then
+      first = (state[1] - floor_to(charged_at, policy.x)) / policy.x
+      if first < 0 then return end
+      last = min(last, first)
+    end
+    for i = 3 + first, 3 + last do
       local taken = min(state[i], cost)
       state[i] = state[i] - taken
       cost = cost - taken

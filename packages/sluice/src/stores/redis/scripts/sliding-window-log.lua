@@ -10,6 +10,8 @@
 local function sliding_window_log()
   -- Totals start again from 0 here, far below 2^53.
   local WRAP = 4503599627370496
+  -- How many entries a refund of one time rewrites at most.
+  local MAX_REWRITTEN = 100
 
   local function parse(found)
     if found[1] == nil then return nil end
@@ -114,9 +116,28 @@ local function sliding_window_log()
     end
   end
 
-  -- Takes the newest units first.
-  local function refund(policy, key, log, cost)
+  -- Takes units of the entry of one time, if it is among the newest, and rewrites the totals of the entries after it.
+  local function refund_entry(policy, key, cost, time)
+    local found = redis.call("ZREVRANGE", key, 0, MAX_REWRITTEN - 1, "WITHSCORES")
+    local last = 1
+    while found[last] and tonumber(found[last + 1]) > time do last = last + 2 end
+    if found[last] == nil or tonumber(found[last + 1]) ~= time then return end
+    local taken = min(parse({ found[last], found[last + 1] }).units, cost)
+    for i = last, 1, -2 do
+      local entry = parse({ found[i], found[i + 1] })
+      redis.call("ZREM", key, entry.member)
+      local total, units = entry.total - taken, entry.units
+      if i == last then units = units - taken end
+      if total < 0 then total = total + WRAP end
+      if units > 0 then add(policy, key, entry.time, total, units) end
+    end
+    renew(policy, key)
+  end
+
+  -- Takes the newest units first, or only those of one time.
+  local function refund(policy, key, log, cost, charged_at)
     charge(policy, key, log, 0)
+    if charged_at >= 0 then return refund_entry(policy, key, cost, charged_at) end
     while cost > 0 do
       local last = entry_at(key, -1)
       if last == nil then return end
