@@ -66,6 +66,7 @@ const longTests = [
   "packages/server/src/service/workers/workers",
   "packages/server/src/control/routes/replay",
   "packages/sluice/src/stores/memory/",
+  "test/leases/",
   "test/packaging/",
   "test/differential/",
   "test/gateway/",

@@ -254,7 +254,7 @@ class StoreLimiter {
 
   /** Loads the leases, because most programs have none. */
   async #loadLeases(): Promise<void> {
-    const { LeasingStore } = await import("../stores/leases/load.js")
+    const { LeasingStore } = await import("../stores/leases/leasing-store.js")
     this.#leasing = new LeasingStore(this.#store)
     this.#store = this.#leasing
     this.#loading = undefined

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../clock.js"
 import { getOrAdd } from "../../get-or-add.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { LeaseStats } from "../../stores/leases/lease-stats.js"
-import { LeasingStore } from "../../stores/leases/leasing-store.js"
+import type { LeasingStore } from "../../stores/leases/leasing-store.js"
 import { type Charge, isSyncStore, type Outcome, type Store, type SyncStore } from "../../stores/store.js"
 import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
 import type { RuleLimitPolicy } from "./compile-rule.js"
@@ -56,8 +56,9 @@ function policiesOf(steps: readonly Step[]): HeaderPolicy[] {
 
 /** Asks the store about planned checks and builds the decisions. */
 export class Decider {
-  /** The store, with leases around a shared one. Closing that ends the leases and leaves the shared store open. */
-  readonly store: Store
+  readonly #store: Store
+  /** The leases around a shared store, from the first check of a limit with leases on. Their code is loaded with it. */
+  #leasing: LeasingStore | undefined
   /** The store, if it answers without a promise. */
   readonly #sync: SyncStore | undefined
   readonly #clock: Clock | undefined
@@ -65,7 +66,7 @@ export class Decider {
 
   constructor(store: Store, clock: Clock | undefined) {
     this.#sync = isSyncStore(store) ? store : undefined
-    this.store = this.#sync ?? new LeasingStore(store)
+    this.#store = store
     this.#clock = clock
   }
 
@@ -73,16 +74,26 @@ export class Decider {
     return this.#sync !== undefined
   }
 
+  /** The store, or the leases around it. */
+  get store(): Store {
+    return this.#leasing ?? this.#store
+  }
+
   get leases(): LeaseStats | undefined {
-    return this.store instanceof LeasingStore ? this.store.stats : undefined
+    return this.#leasing?.stats
+  }
+
+  /** Hands back the leases. The store stays open. */
+  async close(): Promise<void> {
+    await this.#leasing?.close()
   }
 
   /** `decide` that returns a promise only if it must wait: a store in memory and leases answer at once. */
   decideEither(check: PlannedCheck): RuleDecision | Promise<RuleDecision> {
     if (this.#sync !== undefined) return this.decideSync(check)
     const { plan, options } = check
-    const { store } = this
-    if (!(store instanceof LeasingStore) || plan.shadows.length > 0) return this.decide(check)
+    const store = this.#leasing
+    if (store === undefined || plan.shadows.length > 0) return this.decide(check)
     const charges = chargesOfSteps(plan.enforced, store)
     if (charges.charges.length === 0) return this.#build(check, charges, undefined, [])
     const outcome = store.checkEither(
@@ -107,6 +118,8 @@ export class Decider {
     // If the check rejects first, nothing awaits the shadows: they must not become unhandled rejections.
     shadows.catch(() => {})
     const charges = chargesOfSteps(plan.enforced, this.store)
+    if (this.#leasing === undefined && charges.charges.some(({ policy }) => policy.lease > 0))
+      await this.#loadLeases()
     const outcome =
       charges.charges.length === 0
         ? undefined
@@ -132,6 +145,11 @@ export class Decider {
 
   nowMs(options: RuleCheckOptions | undefined): number {
     return options?.at ?? (this.#clock ?? systemClock).now()
+  }
+
+  async #loadLeases(): Promise<void> {
+    const { LeasingStore } = await import("../../stores/leases/leasing-store.js")
+    this.#leasing ??= new LeasingStore(this.#store)
   }
 
   #build(

@@ -8,7 +8,7 @@ import { notify, warn } from "../../notify.js"
 import { checkList, checkObject } from "../../options.js"
 import type { LeaseStats } from "../../stores/leases/lease-stats.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
-import type { Charge, Store } from "../../stores/store.js"
+import type { Charge } from "../../stores/store.js"
 import { DEFAULT_PREFIX } from "../../stores/store.js"
 import { ApiKeyHasher } from "../identity/api-key.js"
 import { identified } from "../identity/client.js"
@@ -49,7 +49,6 @@ export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
 }
 
 export class RuleEngine {
-  readonly #store: Store
   readonly #ownsStore: boolean
   readonly #decider: Decider
   readonly #prefix: string
@@ -66,7 +65,6 @@ export class RuleEngine {
     const { rules, store, clock } = options
     this.#ownsStore = store === undefined
     this.#decider = new Decider(store ?? memoryStore(clock === undefined ? {} : { clock }), clock)
-    this.#store = this.#decider.store
     this.#prefix = options.prefix ?? DEFAULT_PREFIX
     this.#hasher = new ApiKeyHasher(options.secret)
     this.#hasSecret = options.secret !== undefined
@@ -95,7 +93,7 @@ export class RuleEngine {
     return this.#set.revision
   }
 
-  /** What leases have done so far. Undefined for a store in memory, which needs none. */
+  /** What leases have done so far. Undefined until a limit with leases is checked, and for a store in memory. */
   get leases(): LeaseStats | undefined {
     return this.#decider.leases
   }
@@ -161,7 +159,7 @@ export class RuleEngine {
       charges: [...enforced, ...shadows].flatMap(chargesOfStep),
     }))
     const decisions = new Array<RuleDecision>(requests.length)
-    for (const wave of this.#store.wavesOf?.(charges) ?? [[...checks.keys()]]) {
+    for (const wave of this.#decider.store.wavesOf?.(charges) ?? [[...checks.keys()]]) {
       const deciding = wave.map(async (i) => {
         const decision = await this.#decider.decide(checks[i] as PlannedCheck)
         decisions[i] = this.#notified(decision, requests[i])
@@ -192,7 +190,7 @@ export class RuleEngine {
       set,
       identity,
       plan: check.plan,
-      decide: (charges) => this.#store.decide(charges, this.#decider.at(options)),
+      decide: (charges) => this.#decider.store.decide(charges, this.#decider.at(options)),
       decision: await this.#decider.decide(check, "decide"),
       nowMs: this.#decider.nowMs(options),
       cost: options?.cost,
@@ -263,7 +261,7 @@ export class RuleEngine {
       charge: units === undefined ? charge : { ...charge, cost: units },
       forgottenAt: limits[i]?.resetAt ?? decision.resetAt,
     }))
-    await giveBack(this.#store, given, this.#decider.at(undefined), defaultOnStoreFailure(charges))
+    await giveBack(this.#decider.store, given, this.#decider.at(undefined), defaultOnStoreFailure(charges))
   }
 
   /** Whether the response to this request may change what it was charged. */
@@ -283,13 +281,13 @@ export class RuleEngine {
     if (pending === undefined) return
     checkObject(answer, "settle.answer")
     charged[PENDING] = undefined
-    await applyResponse(pending, answer, { store: this.#store, at: this.#decider.at(undefined) })
+    await applyResponse(pending, answer, { store: this.#decider.store, at: this.#decider.at(undefined) })
   }
 
   /** Gives back what a rule has charged a key. A tier whose limits have another window or algorithm has other counters. */
   async refundKey(rule: string, key: string, cost = 1, options?: { tier?: string }): Promise<void> {
     const charges = this.#chargesOfKey(rule, key, { ...options, cost: costOf(cost) })
-    await this.#store.refund(charges, this.#decider.at(undefined), defaultOnStoreFailure(charges))
+    await this.#decider.store.refund(charges, this.#decider.at(undefined), defaultOnStoreFailure(charges))
   }
 
   /**
@@ -299,13 +297,13 @@ export class RuleEngine {
   async keyUsage(rule: string, key: string, options?: { tier?: string }): Promise<LimitUsage[] | undefined> {
     const { enforced, shadows } = this.#planKey(rule, key, { ...options, cost: 0 }).plan
     const step = [...enforced, ...shadows].find(({ from }) => from !== "candidate")
-    return step === undefined ? [] : await usageOfStep(step, this.#store, this.#decider.at(undefined))
+    return step === undefined ? [] : await usageOfStep(step, this.#decider.store, this.#decider.at(undefined))
   }
 
   /** Forgets what a rule has charged a key. A block of the key stays. */
   async resetKey(rule: string, key: string, options?: { tier?: string }): Promise<void> {
     const charges = this.#chargesOfKey(rule, key, { ...options, cost: 0 })
-    await this.#store.reset(charges, defaultOnStoreFailure(charges))
+    await this.#decider.store.reset(charges, defaultOnStoreFailure(charges))
   }
 
   /** Denies a key of one rule for a while. A second call replaces the duration of the first. */
@@ -314,20 +312,21 @@ export class RuleEngine {
     const { blocks } = ruleOf(this.#set, rule)
     const cost = Math.round(parseDuration(duration, "blockKey") * 1000)
     const charge = { namespace: blocks, key, policy: blockPolicy, cost }
-    await this.#store.charge([charge], this.#decider.at(undefined))
+    await this.#decider.store.charge([charge], this.#decider.at(undefined))
   }
 
   async unblockKey(rule: string, key: string): Promise<void> {
     checkKey(key)
     const { blocks } = ruleOf(this.#set, rule)
-    await this.#store.reset([{ namespace: blocks, key, policy: blockPolicy, cost: 0 }])
+    await this.#decider.store.reset([{ namespace: blocks, key, policy: blockPolicy, cost: 0 }])
   }
 
   /** Stops following the rules, and closes the store if the engine created it. */
   async close(): Promise<void> {
     this.#unsubscribe()
     this.#follower.close()
-    if (this.#ownsStore || this.leases !== undefined) await this.#store.close()
+    await this.#decider.close()
+    if (this.#ownsStore) await this.#decider.store.close()
   }
 
   *#compile(document: RuleSetDocument, revision: number): Steps<RuleSet> {

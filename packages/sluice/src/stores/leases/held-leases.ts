@@ -64,7 +64,7 @@ export class HeldLeases {
     const verdict = this.#verdict
     if (now < (cells[at + DENIED_UNTIL] as number) && cells[at + DENIED_COST] === cost) {
       this.answered++
-      this.#deny(head, now, verdict)
+      this.#deny(head, now, list.policies[0] as Policy, verdict)
     } else {
       let left: number
       if ((cells[at + OLD_LEFT] as number) >= cost && now < (cells[at + OLD_ENDS_AT] as number))
@@ -73,7 +73,7 @@ export class HeldLeases {
       else return undefined
       this.answered++
       this.#pay(list, head, left, cost, now)
-      this.#allow(head, now, verdict)
+      this.#allow(head, now, list.policies[0] as Policy, verdict)
     }
     verdict.used = (list.policies[0] as Policy).capacity - verdict.remaining
     verdict.now = this.#storeTime(head, now)
@@ -267,8 +267,8 @@ export class HeldLeases {
     let row = head
     const verdicts = charges.map(({ policy }) => {
       const verdict = newVerdict()
-      if (allowed) this.#allow(row, now, verdict)
-      else this.#deny(row, now, verdict)
+      if (allowed) this.#allow(row, now, policy, verdict)
+      else this.#deny(row, now, policy, verdict)
       verdict.used = policy.capacity - verdict.remaining
       row = this.table.next(row)
       return verdict
@@ -277,25 +277,27 @@ export class HeldLeases {
   }
 
   /** Writes the verdict on a charge that a grant has paid. */
-  #allow(row: number, now: number, verdict: Verdict): void {
+  #allow(row: number, now: number, policy: Policy, verdict: Verdict): void {
     const { cells } = this.table
     const at = row * COLUMNS
     verdict.allowed = true
     verdict.remaining = Math.floor(
       (cells[at + REMAINING] as number) + (cells[at + LEFT] as number) + (cells[at + OLD_LEFT] as number),
     )
+    verdict.used = policy.capacity - verdict.remaining
     verdict.retryAfter = 0
     verdict.resetAfter = Math.max(Math.round((cells[at + RESETS_AT] as number) - now), 0)
     verdict.delay = 0
   }
 
   /** Writes the verdict of a denial that still holds. */
-  #deny(row: number, now: number, verdict: Verdict): void {
+  #deny(row: number, now: number, policy: Policy, verdict: Verdict): void {
     const { cells } = this.table
     const at = row * COLUMNS
     const retryAt = cells[at + RETRY_AT] as number
     verdict.allowed = retryAt === 0
     verdict.remaining = Math.floor(cells[at + REMAINING] as number)
+    verdict.used = policy.capacity - verdict.remaining
     verdict.retryAfter = retryAt === 0 ? 0 : Math.max(Math.round(retryAt - now), 1)
     verdict.resetAfter = Math.max(Math.round((cells[at + RESETS_AT] as number) - now), 0)
     verdict.delay = 0

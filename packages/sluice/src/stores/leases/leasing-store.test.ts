@@ -63,7 +63,7 @@ describe("a lease", () => {
   it("shows what the store left and what the instance has not spent", async () => {
     await heat()
     const { verdicts } = await store.check(charge())
-    expect(verdicts[0]?.remaining).toBe(1_000 - 4)
+    expect(verdicts[0]).toMatchObject({ remaining: 1_000 - 4, used: 4 })
   })
 
   it("never takes so much that other instances get less", async () => {
