@@ -19,13 +19,12 @@ export function checkFields(options: unknown, fields: readonly string[], place: 
 /** Throws unless the value is an object that is no list. */
 export function checkObject(value: unknown, place: string): void {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new SluiceError("OPTION_TYPE", { place, expected: "must be an object", found: value })
+    throw wrongType(place, "an object", value)
 }
 
 /** Throws unless the value is a list. */
 export function checkList(value: unknown, place: string): void {
-  if (!Array.isArray(value))
-    throw new SluiceError("OPTION_TYPE", { place, expected: "must be a list", found: value })
+  if (!Array.isArray(value)) throw wrongType(place, "a list", value)
 }
 
 function unknownField(field: string, value: unknown, fields: readonly string[], place: string): SluiceError {
@@ -45,7 +44,12 @@ export function checkType(
   ok: (value: unknown) => boolean,
 ): void {
   if (value === undefined || ok(value)) return
-  throw new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found: value })
+  throw wrongType(place, expected, value)
+}
+
+/** `expected` follows "must be". */
+export function wrongType(place: string, expected: string, found: unknown): SluiceError {
+  return new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found })
 }
 
 /** Throws if the value is defined and is no function. */

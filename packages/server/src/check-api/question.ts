@@ -3,6 +3,7 @@
 import { SluiceError } from "sluice"
 import type { KeyCheckOptions, RuleCheckOptions, RuleDecision, RuleRequest } from "sluice/rules"
 import { ask, askKey, type Core, type Protocol } from "../core.js"
+import { isObject } from "../http/body.js"
 
 export type AskedRequest = RuleRequest & RuleCheckOptions
 export type AskedKey = KeyCheckOptions & { readonly rule: string; readonly key: string }
@@ -207,10 +208,6 @@ function descriptors(value: unknown, place: string): unknown {
     })
   })
   return value
-}
-
-function isObject(value: unknown): value is Body {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function invalid(place: string, expected: string, found: unknown): SluiceError {

@@ -1,6 +1,7 @@
 import { nearest } from "sluice/internal"
+import { pathText } from "sluice/internal/rules"
 import { fields, parseValue } from "./fields.js"
-import { type ConfigProblem, pathText, type Setting, withGuess } from "./setting.js"
+import { type ConfigProblem, type Setting, withGuess } from "./setting.js"
 
 /** What to run: the service, or a gateway alone unless other protocols are enabled. */
 export type Command = "service" | "gateway"

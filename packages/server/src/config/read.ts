@@ -1,11 +1,12 @@
 import { resolve } from "node:path"
+import { pathText } from "sluice/internal/rules"
 import { type Environment, readEnvironment } from "./environment.js"
 import { readConfigFile } from "./file.js"
 import { type Flags, readFlags } from "./flags.js"
 import { gatewayProblems } from "./gateway-problems.js"
 import { ConfigError, problemsOf } from "./problems.js"
 import { type Config, configSchema } from "./schema.js"
-import { type ConfigProblem, pathText, type Setting } from "./setting.js"
+import type { ConfigProblem, Setting } from "./setting.js"
 
 export const CONFIG_FILE = "sluice.config.yaml"
 

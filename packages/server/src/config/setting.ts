@@ -18,14 +18,6 @@ export interface ConfigProblem {
   readonly message: string
 }
 
-export function pathText(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (text, part) =>
-      typeof part === "number" ? `${text}[${part}]` : `${text}${text === "" ? "" : "."}${String(part)}`,
-    "",
-  )
-}
-
 /** The message for an unknown name, with the most similar known one. */
 export function unknownName(name: string, known: readonly string[]): string {
   return withGuess(nearest(name, known))

@@ -14,13 +14,16 @@ export function tooLarge(maxBytes: number): SluiceError {
 /** Parses the body as a JSON object. Does not check its fields. */
 export function parseObject(body: Buffer, example: string): Record<string, unknown> {
   const value = parseJson(body)
-  if (typeof value === "object" && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>
+  if (isObject(value)) return value
   throw new SluiceError("BODY_NOT_OBJECT", {
     place: "body",
     expected: `must be a JSON object such as ${example}`,
     found: value,
   })
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 export function parseJson(body: Buffer): unknown {

@@ -2,6 +2,15 @@
 
 export { comparedHost } from "../request/host.js"
 export { type HostPattern, parseHostPattern } from "./language/host-pattern.js"
+export {
+  expectation,
+  fieldsAt,
+  type Issue,
+  type Path,
+  pathText,
+  type SchemaNode,
+  valueAt,
+} from "./language/schema-issues.js"
 export { formatRuleSet } from "./language/yaml-text.js"
 export { etagOf as ruleSetEtag, readRevision } from "./sources/revision.js"
 export { editRuleText } from "./sources/yaml-edit.js"

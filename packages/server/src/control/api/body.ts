@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http"
 import { SluiceError } from "sluice"
 import { z } from "zod"
-import { MAX_DISCARDED_BYTES, tooLarge } from "../../http/body.js"
+import { isObject, MAX_DISCARDED_BYTES, tooLarge } from "../../http/body.js"
 import type { SentDocument } from "../../rule-work/rule-checker.js"
 import { checkBody } from "./checked.js"
 import type { JsonSchema } from "./json.js"
-import { isObject, type JsonObject, parseChecked } from "./json.js"
+import { type JsonObject, parseChecked } from "./json.js"
 
 /** The body that a route accepts. */
 export interface BodySpec<Body> {

@@ -1,7 +1,7 @@
 // JSON of request bodies: reading it safely, and applying merge patches.
 
 import { SluiceError } from "sluice"
-import { notJson, parseJson } from "../../http/body.js"
+import { isObject, notJson, parseJson } from "../../http/body.js"
 
 export type JsonObject = Readonly<Record<string, unknown>>
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -15,10 +15,6 @@ export function parseChecked(bytes: Buffer): unknown {
   const value = parseJson(bytes)
   checkNames(value, MAX_DEPTH)
   return value
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function checkNames(value: unknown, depth: number): void {

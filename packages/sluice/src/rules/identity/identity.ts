@@ -1,5 +1,6 @@
 // A request as rules see it: who sends it, and what it asks for. Values are read only when a rule needs them.
 
+import { wrongType } from "../../options.js"
 import { clientIpFrom } from "../../request/address/client-ip.js"
 import { canonicalIp } from "../../request/address/ip-address.js"
 import { AddressKeys, ipKey } from "../../request/address/ip-key.js"
@@ -22,7 +23,7 @@ import type { RequestFacts } from "../match/index.js"
 import type { ApiKeyHasher } from "./api-key.js"
 import type { Client } from "./client.js"
 import type { Descriptor } from "./descriptor.js"
-import { checkDescriptors, type RuleRequest, textField, wrongType } from "./rule-request.js"
+import { checkDescriptors, type RuleRequest, textField } from "./rule-request.js"
 
 /** How a rule set tells clients apart: its `identity`, compiled. */
 export interface IdentityRules extends ApiKeyPlace {

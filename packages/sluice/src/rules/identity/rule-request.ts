@@ -1,4 +1,4 @@
-import { SluiceError } from "../../errors.js"
+import { wrongType } from "../../options.js"
 import type { HeaderSource } from "../../request/header-source.js"
 import type { Descriptor } from "./descriptor.js"
 
@@ -56,8 +56,4 @@ export function checkDescriptors(descriptors: unknown): void {
 
 function hasText(entry: unknown, field: "key" | "value"): boolean {
   return typeof (entry as Record<string, unknown> | null)?.[field] === "string"
-}
-
-export function wrongType(place: string, expected: string, found: unknown): SluiceError {
-  return new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found })
 }

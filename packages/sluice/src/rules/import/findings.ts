@@ -1,8 +1,8 @@
 // Problems and notes of an import, with their positions in the texts.
 
 import type { ErrorCode } from "../../errors.js"
-import { pathText } from "../language/problems.js"
 import { type RuleProblem, RuleSetError } from "../language/rule-set-error.js"
+import { pathText } from "../language/schema-issues.js"
 import type { YamlText } from "../language/yaml-text.js"
 
 /** A part of the configuration that has no effect in Sluice, or another effect than in envoyproxy/ratelimit. */

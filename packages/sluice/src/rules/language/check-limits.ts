@@ -5,8 +5,8 @@ import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import { compilePolicy, type LeaseOptions, type LimitOptions, windowMsOf } from "../../policy.js"
 import type { Bounds } from "./guard-rails.js"
 import { asList, asMap, type ProblemList } from "./problem-list.js"
-import type { Path } from "./problems.js"
 import { ALGORITHMS, type LimitSpec, leasesSchema, limitSchema } from "./schema.js"
+import type { Path } from "./schema-issues.js"
 
 export interface LimitContext {
   readonly bounds: Bounds

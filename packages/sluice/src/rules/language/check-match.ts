@@ -4,7 +4,7 @@ import { parseHostPattern } from "./host-pattern.js"
 import { parseKeyPart } from "./key-part.js"
 import { parsePathPattern } from "./path-pattern.js"
 import { asList, asMap, type ProblemList, texts } from "./problem-list.js"
-import type { Path } from "./problems.js"
+import type { Path } from "./schema-issues.js"
 import { parseValuePattern } from "./value-pattern.js"
 
 /** A token of HTTP: the name of a method or of a header. */

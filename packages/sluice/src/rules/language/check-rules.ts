@@ -11,8 +11,9 @@ import { parseClientName } from "./client-name.js"
 import type { ApiKeyPlace } from "./credential.js"
 import type { Bounds } from "./guard-rails.js"
 import { asList, asMap, ProblemList, texts } from "./problem-list.js"
-import type { FoundProblem, Path } from "./problems.js"
+import type { FoundProblem } from "./problems.js"
 import { problemOfBody } from "./response-body.js"
+import type { Path } from "./schema-issues.js"
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** Names with a meaning in JavaScript: as names of fields they would be lost, or would change the object. */

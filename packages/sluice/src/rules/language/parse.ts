@@ -1,5 +1,4 @@
-import { SluiceError } from "../../errors.js"
-import { checkFields, checkObject } from "../../options.js"
+import { checkFields, checkList, checkObject, wrongType } from "../../options.js"
 import { checkRules } from "./check-rules.js"
 import { type Bounds, boundsOf, type GuardRails } from "./guard-rails.js"
 import { type FoundProblem, problemAt, problemsOf } from "./problems.js"
@@ -55,7 +54,7 @@ export function parseRule(text: string, options: RuleParseOptions): RuleSpec {
   checkText(text, "parseRule", "")
   const { name = "rule", within, id } = options
   checkObject(within, "parseRule.within")
-  if (!Array.isArray(within.rules)) throw wrongType("parseRule.within.rules", "a list", within.rules)
+  checkList(within.rules, "parseRule.within.rules")
   const bounds = boundsOf(options.guardRails)
   const { value, positionOf } = readText(text, name, options, bounds)
   const taken = within.rules.findIndex((rule) => rule.id === id)
@@ -81,10 +80,6 @@ export function checkRuleSet(set: unknown, options: ParseOptions = {}): RuleSetD
 
 function checkText(text: unknown, place: string, hint: string): void {
   if (typeof text !== "string") throw wrongType(place, `the text of YAML or JSON${hint}`, text)
-}
-
-function wrongType(place: string, expected: string, found: unknown): SluiceError {
-  return new SluiceError("OPTION_TYPE", { place, expected: `must be ${expected}`, found })
 }
 
 function readText(text: string, name: string, options: ParseOptions, { maxBytes }: Bounds): YamlText {

@@ -1,5 +1,6 @@
 import { SluiceError } from "../../errors.js"
-import { type FoundProblem, type Path, problemAt } from "./problems.js"
+import { type FoundProblem, problemAt } from "./problems.js"
+import type { Path } from "./schema-issues.js"
 
 /** Thrown to end the search once enough problems are found. */
 const ENOUGH = Symbol("enough problems")
