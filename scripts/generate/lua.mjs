@@ -17,6 +17,7 @@ const parts = [
   "fixed-window",
   "sliding-window-counter",
   "sliding-window-log",
+  "concurrency",
   "block",
   "main",
 ]

@@ -68,6 +68,7 @@ export const shapes: readonly Shape[] = [
   { title: "leaky-bucket", algorithm: "leaky-bucket" },
   { title: "leaky-bucket as a queue", algorithm: "leaky-bucket", options: { overflow: "queue" } },
   { title: "gcra", algorithm: "gcra" },
+  { title: "concurrency", algorithm: "concurrency" },
 ]
 
 const parts = fc.record<Part>({

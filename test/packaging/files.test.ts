@@ -100,7 +100,7 @@ describe.each([
 
   it.each(entries)("$name loads few files", (entry) => {
     // Its own file and the chunks core and http. Rules have a chunk that siblings share, and may live in Redis.
-    const most = /rules/.test(entry.name) ? 5 : 3
+    const most = /rules/.test(entry.name) ? 6 : 4
     const { files } = loadedBy([entry])
     expect(files.length, files.join(", ")).toBeLessThanOrEqual(most)
   })

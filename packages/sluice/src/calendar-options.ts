@@ -13,7 +13,7 @@ export interface SavedCalendar {
 }
 
 interface CalendarOptions {
-  readonly window: unknown
+  readonly window?: unknown
   readonly timeZone?: string
   readonly anchor?: unknown
 }

@@ -21,6 +21,8 @@ export const errorCodes = {
   TIME_INVALID: "The timestamp is not a time after 1970 in milliseconds.",
   PATTERN_INVALID:
     "A path, host, method or value in the match of a rule cannot be read, or could never match.",
+  HOLD_REQUIRED:
+    "The limiter limits what is held at a time, so the call must be `acquire`, whose hold is released.",
   LIMITER_CLOSED: "The wait ended because the limiter was closed.",
   STORE_NOT_SYNC: "A synchronous call needs a store that answers synchronously.",
   STORE_CLOSED: "The store was closed before the call.",

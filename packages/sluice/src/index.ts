@@ -23,6 +23,7 @@ export { type Clock, systemClock } from "./clock.js"
 export type { Decision, DecisionSource, LimitDecision } from "./decision.js"
 export { type Duration, parseDuration } from "./duration.js"
 export { type ErrorCode, type ErrorCodes, errorCodes, SluiceError } from "./errors.js"
+export type { AcquiredDecision, AcquireOptions, Hold } from "./limiter/holds.js"
 export {
   type CheckOptions,
   type CheckRequest,

@@ -2,6 +2,7 @@ import type { Algorithm, AlgorithmName, Policy } from "./algorithms/algorithm.js
 import { blockPolicy } from "./algorithms/block.js"
 import { gcra, leakyBucket, tokenBucket } from "./algorithms/bucket.js"
 import { CALENDAR_LENGTHS, type CalendarUnit } from "./algorithms/calendar.js"
+import { concurrency } from "./algorithms/concurrency.js"
 import { gcd, MAX_EXACT, mulDivCeil } from "./algorithms/exact.js"
 import { fixedWindow } from "./algorithms/fixed-window.js"
 import { slidingWindowCounter } from "./algorithms/sliding-window-counter.js"
@@ -16,6 +17,7 @@ import {
 import type { Duration } from "./duration.js"
 import { formatDuration, parseDuration } from "./duration.js"
 import { Mistakes, SluiceError } from "./errors.js"
+import type { HeaderPolicy } from "./header-style.js"
 import { checkFields, checkOneOf } from "./options.js"
 
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
@@ -25,16 +27,17 @@ export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   "token-bucket": tokenBucket,
   "leaky-bucket": leakyBucket,
   gcra,
+  concurrency,
 }
 
 /** One limit, as users write it. */
 export interface LimitOptions {
   /** Appears in decisions, headers and storage keys. Default: limit and window, like `"100/1m"`. */
   name?: string
-  /** Units per window. */
+  /** Units per window. concurrency: units held at a time. */
   limit: number
-  /** A duration, or a window of the calendar: `"hour"`, `"day"`, `"week"` (from Monday) or `"month"`. */
-  window: Duration | CalendarUnit
+  /** A duration, or a window of the calendar: `"hour"`, `"day"`, `"week"` (from Monday) or `"month"`. concurrency has `hold`. */
+  window?: Duration | CalendarUnit
   /** The time zone of a calendar window, such as `"Europe/Berlin"`. Default: `"UTC"`. */
   timeZone?: string
   /** Default: `sliding-window-counter`; `fixed-window` with a calendar window, which needs it. */
@@ -49,6 +52,8 @@ export interface LimitOptions {
   anchor?: "aligned" | "first-request"
   /** leaky-bucket: `"queue"` delays requests so that they leave evenly spaced. Default: `"reject"`. */
   overflow?: "reject" | "queue"
+  /** concurrency: after how long a hold ends by itself, if nobody releases it. Required. */
+  hold?: Duration
 }
 
 /**
@@ -68,6 +73,7 @@ export const LIMIT_FIELDS = [
   "buckets",
   "anchor",
   "overflow",
+  "hold",
 ] as const
 
 /** Ten years. Longer windows exceed the range of the exact division in exact.ts. */
@@ -86,6 +92,7 @@ const ALGORITHMS_OF_OPTION: Record<string, readonly AlgorithmName[]> = {
   anchor: ["fixed-window"],
   timeZone: ["fixed-window"],
   overflow: ["leaky-bucket"],
+  hold: ["concurrency"],
 }
 
 /**
@@ -103,7 +110,8 @@ export function compilePolicy(
   const mistakes = new Mistakes()
   mistakes.try(() => checkAlgorithm(name, options, place))
   const limit = mistakes.try(() => wholeNumber(options.limit, at(place, "limit"), 1)) as number
-  const window = mistakes.try(() => windowOf(options.window, at(place, "window"))) as number
+  const span = name === "concurrency" ? "hold" : "window"
+  const window = mistakes.try(() => windowOf(options[span], at(place, span))) as number
   mistakes.try(() => checkOneOf(options.anchor, ["aligned", "first-request"], at(place, "anchor")))
   mistakes.try(() => checkOneOf(options.overflow, ["reject", "queue"], at(place, "overflow")))
   const calendar = mistakes.try(() => calendarOf(options, name, place))
@@ -114,7 +122,8 @@ export function compilePolicy(
   const queue = options.overflow === "queue"
   const widest = options.burst !== undefined ? "burst" : options.maxBurst !== undefined ? "maxBurst" : "limit"
   const numbers = { algorithm: name, limit, window, capacity, buckets, anchored, queue, lease: 0, calendar }
-  const lease = leaseOf(leases, window, leasesPlace)
+  // Each hold needs its own place, so no instance takes places in advance.
+  const lease = name === "concurrency" ? 0 : leaseOf(leases, window, leasesPlace)
   if (lease > 0) checkLease({ ...numbers, lease }, leasesPlace)
   return makePolicy({ ...numbers, lease }, at(place, widest), options[widest])
 }
@@ -123,6 +132,10 @@ export function compilePolicy(
 function checkAlgorithm(name: AlgorithmName, options: LimitOptions, place: string): void {
   checkAlgorithmName(name, at(place, "algorithm"))
   const mistakes = new Mistakes()
+  if (name === "concurrency" && options.window !== undefined) {
+    const expected = "is not an option of concurrency, which limits what is held at a time; hold is"
+    mistakes.add(new SluiceError("OPTION_CONFLICT", { place: at(place, "window"), expected }))
+  }
   for (const [option, takers] of Object.entries(ALGORITHMS_OF_OPTION)) {
     if (options[option as keyof LimitOptions] === undefined || takers.includes(name)) continue
     mistakes.add(
@@ -325,9 +338,16 @@ export function windowMsOf(window: unknown, place: string): number {
   return windowOf(window, place) / 1000
 }
 
-/** The name of a limit without one: `100/1m` or `100/day`. */
+/** The name of a limit without one: `100/1m`, `100/day` or `4-at-once`. */
 export function defaultName(policy: Policy): string {
+  if (policy.algorithm.name === "concurrency") return `${policy.limit}-at-once`
   return `${policy.limit}/${policy.calendar?.unit ?? formatDuration(policy.windowMs)}`
+}
+
+/** What headers say of a policy. */
+export function promiseOf({ algorithm, limit, windowMs }: Policy): Omit<HeaderPolicy, "name"> {
+  if (algorithm.name === "concurrency") return { quota: limit, windowMs: 0, unit: "concurrent-requests" }
+  return { quota: limit, windowMs }
 }
 
 function windowOf(window: unknown, place: string): number {

@@ -22,10 +22,13 @@ export function matchText({ match = {} }: Pick<RuleSpec, "match">): string | und
   return parts.length === 0 ? undefined : parts.join(" ")
 }
 
-export function limitText(spec: Pick<LimitSpec, "name" | "limit" | "window" | "timeZone">): string {
-  const { name, limit, window, timeZone } = spec
+/** `100 / 1m`, or `4 × 1m` for units that are held at a time, each for at most a minute. */
+export function limitText(spec: Pick<LimitSpec, "name" | "limit" | "window" | "timeZone" | "hold">): string {
+  const { name, limit, window, timeZone, hold } = spec
   const zone = timeZone === undefined ? "" : ` (${timeZone})`
-  const amount = `${limit} / ${typeof window === "number" ? `${window}ms` : window}${zone}`
+  const span = hold ?? window
+  const length = typeof span === "number" ? `${span}ms` : span
+  const amount = `${limit} ${hold === undefined ? "/" : "×"} ${length}${zone}`
   return name === undefined ? amount : `${name}: ${amount}`
 }
 

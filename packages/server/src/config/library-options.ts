@@ -78,6 +78,7 @@ const limiter: Places<LimiterOptions> = {
   anchor: perLimit,
   timeZone: perLimit,
   overflow: perLimit,
+  hold: perLimit,
   leases: reason("part of a rule, or of the defaults of the rules"),
 }
 

@@ -54,15 +54,9 @@ const mostIn: Record<AlgorithmName, Bound> = {
       atMost(policy.limit, sumBetween(admitted, start, end), `in the window from ${start}`)
     }
   },
-  "sliding-window-log": (policy, admitted) => {
-    for (const { at } of admitted) {
-      atMost(
-        policy.limit,
-        sumBetween(admitted, at - BigInt(policy.window) + 1n, at + 1n),
-        `in the window up to ${at}`,
-      )
-    }
-  },
+  "sliding-window-log": inAnyWindow,
+  // Without releases, a limit on what is held is a limit on what comes within one hold.
+  concurrency: inAnyWindow,
   /** Only the oldest of its B + 1 buckets is estimated: B whole buckets never hold more than the limit. */
   "sliding-window-counter": (policy, admitted) => {
     const size = BigInt(policy.bucketSize)
@@ -78,6 +72,13 @@ const mostIn: Record<AlgorithmName, Bound> = {
   "token-bucket": drained,
   "leaky-bucket": drained,
   gcra: drained,
+}
+
+function inAnyWindow(policy: Policy, admitted: readonly Admitted[]): void {
+  for (const { at } of admitted) {
+    const sum = sumBetween(admitted, at - BigInt(policy.window) + 1n, at + 1n)
+    atMost(policy.limit, sum, `in the window up to ${at}`)
+  }
 }
 
 /** In any stretch of time: a full bucket, and what came back meanwhile. */

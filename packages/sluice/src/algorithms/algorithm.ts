@@ -10,6 +10,7 @@ export type AlgorithmName =
   | "token-bucket"
   | "leaky-bucket"
   | "gcra"
+  | "concurrency"
 
 /** An algorithm with its numbers, precomputed so that a check only adds and compares. */
 export interface Policy {
@@ -84,8 +85,12 @@ export function newVerdict(): Verdict {
  */
 export interface Algorithm {
   readonly name: AlgorithmName | "block"
-  /** How many cells one state takes. For the sliding log, which grows, the smallest number. */
+  /** How many cells one state takes. For a state that grows, the smallest number. */
   cells(policy: Policy): number
+  /** Set if states grow: the sliding log and concurrency. */
+  readonly growing?: GrowingState
+  /** Only of concurrency. */
+  readonly holds?: HoldOperations
   decide(policy: Policy, cells: Float64Array, at: number, cost: number, now: number, verdict: Verdict): void
   /** `decide`, then `charge` if allowed; a stale state is settled if denied. */
   check(policy: Policy, cells: Float64Array, at: number, cost: number, now: number, verdict: Verdict): void
@@ -107,6 +112,30 @@ export interface Algorithm {
   used(policy: Policy, cells: Float64Array, at: number, now: number): number
   /** When the state equals that of a key that was never used, so that it may be deleted. */
   expiresAt(policy: Policy, cells: Float64Array, at: number): number
+}
+
+/** A state that grows: its first cell says how many entries it has room for, a power of two. */
+export interface GrowingState {
+  /** How many cells a state with room for so many entries takes. */
+  cells(room: number): number
+  /** Writes a state with room for `room` entries at `at`: empty, or a copy of the state at `fromAt` in `from`. */
+  init(cells: Float64Array, at: number, room: number, from?: Float64Array, fromAt?: number): void
+  /** Whether there is no room for another entry. */
+  isFull(cells: Float64Array, at: number): boolean
+  /** Brings a state to `now`, which removes entries that no longer count. */
+  settle(policy: Policy, cells: Float64Array, at: number, now: number): unknown
+}
+
+/** What stores do with single holds. A hold is known by the two halves of its id. */
+export interface HoldOperations {
+  /** Names the hold that was charged last, if it has no name yet. */
+  nameLast(cells: Float64Array, at: number, high: number, low: number): void
+  /** Whether the state has a hold with this id that has not ended. */
+  isHeld(cells: Float64Array, at: number, high: number, low: number, now: number): boolean
+  /** Ends a hold. False if it has ended already. */
+  release(cells: Float64Array, at: number, high: number, low: number, now: number): boolean
+  /** Lets a hold begin again: it ends as one that is acquired now. */
+  extend(policy: Policy, cells: Float64Array, at: number, high: number, low: number, now: number): void
 }
 
 /** `check` as its two steps, for algorithms that gain nothing from a single step. */

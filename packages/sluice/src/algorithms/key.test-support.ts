@@ -1,6 +1,8 @@
 import type { Policy, Verdict } from "./algorithm.js"
 import { newVerdict } from "./algorithm.js"
-import { initLog, logCells, logIsFull, settleLog } from "./sliding-window-log.js"
+import { installConcurrency } from "./hold-state.js"
+
+installConcurrency()
 
 /** Cells around the state that no algorithm may touch. */
 const MARGIN = 2
@@ -15,14 +17,14 @@ export class Key {
   constructor(policy: Policy) {
     this.policy = policy
     const room = 2
-    const isLog = policy.algorithm.name === "sliding-window-log"
-    this.cells = guarded(isLog ? logCells(room) : policy.algorithm.cells(policy))
-    if (isLog) initLog(this.cells, this.at, room)
+    const { growing } = policy.algorithm
+    this.cells = guarded(growing?.cells(room) ?? policy.algorithm.cells(policy))
+    growing?.init(this.cells, this.at, room)
   }
 
   /** Decides, and charges when allowed. A denial writes only to settle a state kept in other terms. */
   check(cost: number, now: number): Verdict {
-    if (this.policy.algorithm.name === "sliding-window-log") return this.checkInTwoSteps(cost, now)
+    if (this.policy.algorithm.growing !== undefined) return this.checkInTwoSteps(cost, now)
     const verdict = newVerdict()
     this.policy.algorithm.check(this.policy, this.cells, this.at, cost, now, verdict)
     this.#checkGuards()
@@ -42,7 +44,7 @@ export class Key {
   }
 
   charge(cost: number, now: number): void {
-    if (this.policy.algorithm.name === "sliding-window-log") this.#makeRoom(now)
+    this.#makeRoom(now)
     this.policy.algorithm.charge(this.policy, this.cells, this.at, cost, now)
     this.#checkGuards()
   }
@@ -76,12 +78,13 @@ export class Key {
   }
 
   #makeRoom(now: number): void {
-    if (!logIsFull(this.cells, this.at)) return
-    settleLog(this.policy, this.cells, this.at, now)
-    if (!logIsFull(this.cells, this.at)) return
+    const { growing } = this.policy.algorithm
+    if (growing?.isFull(this.cells, this.at) !== true) return
+    growing.settle(this.policy, this.cells, this.at, now)
+    if (!growing.isFull(this.cells, this.at)) return
     const room = (this.cells[this.at] as number) * 2
-    const larger = guarded(logCells(room))
-    initLog(larger, this.at, room, this.cells, this.at)
+    const larger = guarded(growing.cells(room))
+    growing.init(larger, this.at, room, this.cells, this.at)
     this.cells = larger
   }
 

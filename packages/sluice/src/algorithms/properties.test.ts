@@ -6,6 +6,7 @@ import type { Verdict } from "./algorithm.js"
 import { Key } from "./key.test-support.js"
 import { equalVerdicts, laws } from "./laws.test-support.js"
 import { bucketModel } from "./model/bucket.test-support.js"
+import { concurrencyModel } from "./model/concurrency.test-support.js"
 import { fixedWindowModel } from "./model/fixed-window.test-support.js"
 import { gcraModel } from "./model/gcra.test-support.js"
 import type { Model } from "./model/model.test-support.js"
@@ -67,6 +68,7 @@ const subjects: Subject[] = [
     compare: comparedWith(bucketModel),
   },
   { title: "gcra", algorithm: "gcra", compare: comparedWith(bucketModel) },
+  { title: "concurrency", algorithm: "concurrency", compare: comparedWith(concurrencyModel) },
 ]
 
 const RUNS_PER_MODEL = 200

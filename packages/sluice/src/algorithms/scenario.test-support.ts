@@ -137,7 +137,9 @@ export function policyOf(shape: Shape, draw: Draw, buckets: number): Policy {
     ...shape.options,
     algorithm: shape.algorithm,
     limit,
-    ...(shape.calendar ? calendarWindow(draw.window) : { window: (size * buckets) / 1000 }),
+    ...(shape.calendar
+      ? calendarWindow(draw.window)
+      : { [shape.algorithm === "concurrency" ? "hold" : "window"]: (size * buckets) / 1000 }),
   }
   if (hasBurst && shape.algorithm === "gcra") options.maxBurst = capacity - 1
   else if (hasBurst) options.burst = capacity

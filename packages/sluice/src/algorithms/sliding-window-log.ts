@@ -8,7 +8,7 @@
 // Cells: [capacity in entries (a power of two), head, length, total before the head, window when it was written, then two cells
 // per entry]. An entry that has left the window it was written for does not count again under a longer window.
 
-import type { Algorithm, Policy, Verdict } from "./algorithm.js"
+import type { Algorithm, GrowingState, Policy, Verdict } from "./algorithm.js"
 import { checkInTwoSteps, never } from "./algorithm.js"
 
 const ROOM = 0
@@ -29,18 +29,7 @@ const MIN_ROOM = 2
  */
 const MAX_REWRITTEN = 100
 
-export function logCells(room: number): number {
-  return HEADER + room * 2
-}
-
-/** Writes a log with room for `room` entries at `at`: empty, or a copy of the log at `fromAt` in `from`. */
-export function initLog(
-  cells: Float64Array,
-  at: number,
-  room: number,
-  from?: Float64Array,
-  fromAt = 0,
-): void {
+function initLog(cells: Float64Array, at: number, room: number, from?: Float64Array, fromAt = 0): void {
   cells[at + ROOM] = room
   cells[at + HEAD] = 0
   const length = from === undefined ? 0 : (from[fromAt + LENGTH] as number)
@@ -53,11 +42,6 @@ export function initLog(
     cells[at + HEADER + i * 2] = from[entry] as number
     cells[at + HEADER + i * 2 + 1] = from[entry + 1] as number
   }
-}
-
-/** Whether there is no room for another entry. */
-export function logIsFull(cells: Float64Array, at: number): boolean {
-  return cells[at + LENGTH] === cells[at + ROOM]
 }
 
 function entryAt(cells: Float64Array, at: number, index: number): number {
@@ -149,7 +133,7 @@ export function judgeLog(
 }
 
 /** Settles a log: prunes it, or merges a log from a clock far ahead into a single entry. Returns its time. */
-export function settleLog(policy: Policy, cells: Float64Array, at: number, now: number): number {
+function settleLog(policy: Policy, cells: Float64Array, at: number, now: number): number {
   const length = cells[at + LENGTH] as number
   if (length === 0) {
     cells[at + WINDOW] = policy.window
@@ -192,9 +176,17 @@ function refundEntry(cells: Float64Array, at: number, cost: number, time: number
   cells[at + LENGTH] = length - removed
 }
 
+const growing: GrowingState = {
+  cells: (room) => HEADER + room * 2,
+  init: initLog,
+  isFull: (cells, at) => cells[at + LENGTH] === cells[at + ROOM],
+  settle: settleLog,
+}
+
 export const slidingWindowLog: Algorithm = {
   name: "sliding-window-log",
-  cells: () => logCells(MIN_ROOM),
+  growing,
+  cells: () => growing.cells(MIN_ROOM),
   decide(policy, cells, at, cost, now, verdict) {
     const length = cells[at + LENGTH] as number
     const newest = length === 0 ? now : timeOf(cells, at, length - 1)

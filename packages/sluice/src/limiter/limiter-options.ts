@@ -61,6 +61,7 @@ const CODES = {
   "token-bucket": "tb",
   "leaky-bucket": "lb",
   gcra: "gcra",
+  concurrency: "cc",
   block: "block",
 } as const
 /** A client of ioredis or node-redis. */
@@ -186,7 +187,8 @@ function numbersOf(policy: Policy): string {
   const burst = capacity === limit ? "" : `-burst${capacity}`
   const zone = calendar === undefined ? "" : `-${calendar.timeZone}`
   const leased = lease === 0 ? "" : `-lease${formatDuration(lease / 1000)}`
-  return `${shapeOf(policy)}:${defaultName(policy)}${burst}${anchored ? "-first" : ""}${queue ? "-queue" : ""}${zone}${leased}`
+  const rate = `${limit}/${calendar?.unit ?? formatDuration(policy.windowMs)}`
+  return `${shapeOf(policy)}:${rate}${burst}${anchored ? "-first" : ""}${queue ? "-queue" : ""}${zone}${leased}`
 }
 
 function shapeOf({ algorithm, buckets }: Policy): string {

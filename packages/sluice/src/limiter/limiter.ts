@@ -1,5 +1,6 @@
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
 import { blockPolicy } from "../algorithms/block.js"
+import { isConcurrency } from "../algorithms/concurrency.js"
 import { checkKey, costOf, microsOf } from "../call-options.js"
 import type { Clock } from "../clock.js"
 import { schedulingClock } from "../clock.js"
@@ -9,13 +10,16 @@ import type { Duration } from "../duration.js"
 import { parseDuration } from "../duration.js"
 import { SluiceError } from "../errors.js"
 import { getOrCache } from "../get-or-add.js"
+import type { HeaderPolicy } from "../header-style.js"
 import { checkFields, checkList, checkObject } from "../options.js"
-import { overridePolicy } from "../policy.js"
+import { overridePolicy, promiseOf } from "../policy.js"
+import type { HoldId } from "../stores/hold-id.js"
 import type { LeaseStats } from "../stores/leases/lease-stats.js"
 import type { LeasingStore } from "../stores/leases/leasing-store.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "../stores/store.js"
 import { isSyncStore, Namespace } from "../stores/store.js"
+import type { AcquiredDecision, AcquireOptions, Holds } from "./holds.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits, warnOfDoubtfulWindows } from "./limiter-options.js"
 import { giveBack } from "./refund.js"
@@ -41,7 +45,10 @@ export interface CheckRequest extends CheckOptions {
 export interface LimitPolicy {
   readonly name: string
   readonly quota: number
+  /** 0 for a limit of concurrency, which has no window. */
   readonly windowMs: number
+  /** What is counted, if not requests. */
+  readonly unit?: HeaderPolicy["unit"]
 }
 
 interface Limit extends NamedPolicy {
@@ -79,10 +86,13 @@ class StoreLimiter {
   readonly #onStoreFailure: Degraded
   /** Set if the limiter has neither a name nor a prefix on a store that others may use. */
   readonly #unnamed: Registration | undefined
+  /** Whether a limit is of concurrency, so that requests must acquire. */
+  readonly #mustAcquire: boolean
   #waitQueue: Promise<WaitQueue> | undefined
   #leasing: LeasingStore | undefined
   /** Set while the leases are being loaded. */
   #loading: Promise<void> | undefined
+  #holds: Holds | undefined
 
   constructor(options: LimiterOptions) {
     const { limits, prefix, unnamed } = compileLimits(options)
@@ -92,12 +102,17 @@ class StoreLimiter {
       overrides: new Map(),
     }))
     this.#only = this.#limits.length === 1 ? this.#limits[0] : undefined
+    this.#mustAcquire = this.#limits.some(({ policy }) => isConcurrency(policy))
     this.#blocks = new Namespace(`${prefix}:block`, prefix)
     this.#clock = options.clock
     this.#onStoreFailure = options.onStoreFailure ?? "local"
     this.#ownsStore = options.store === undefined
     this.#store = options.store ?? memoryStore(options.clock && { clock: options.clock })
     this.#sync = isSyncStore(this.#store) ? this.#store : undefined
+    if (this.#mustAcquire && this.#store.release === undefined) {
+      const expected = "must be a store with release and extend for a limit of concurrency"
+      throw new SluiceError("OPTION_CONFLICT", { place: "createLimiter.store", expected })
+    }
     if (!this.#ownsStore && unnamed !== undefined) {
       this.#unnamed = register(this.#store, unnamed, options.logger)
     }
@@ -113,9 +128,7 @@ class StoreLimiter {
 
   /** What each limit promises, in order. Middlewares write it into headers. */
   get policies(): readonly LimitPolicy[] {
-    return this.#limits.map(({ name, policy }) => {
-      return { name, quota: policy.limit, windowMs: policy.windowMs }
-    })
+    return this.#limits.map(({ name, policy }) => ({ name, ...promiseOf(policy) }))
   }
 
   /** What leases have done so far. Undefined without leases, and until the first check. */
@@ -125,6 +138,7 @@ class StoreLimiter {
 
   /** Decides whether a request may pass, and charges it if it may. */
   async check(key: string, options?: CheckOptions): Promise<Decision> {
+    if (this.#mustAcquire) await this.#openHolds()
     if (this.#sync !== undefined) return this.checkSync(key, options)
     if (this.#loading !== undefined) await this.#loading
     if (this.#leasing !== undefined) return this.checkEither(key, options)
@@ -159,7 +173,9 @@ class StoreLimiter {
     const store = this.#sync
     if (store === undefined) throw notSync()
     const only = this.#only
-    if (only === undefined || store.mayBlock(this.#blocks)) {
+    if (this.#mustAcquire && this.#holds === undefined)
+      throw holdRequired("checkSync", "call acquire, or peek")
+    if (only === undefined || this.#mustAcquire || store.mayBlock(this.#blocks)) {
       return this.#decisionOf(options, store.checkSync(this.#charges(key, options), this.#at(options)))
     }
     const policy = this.#policyOfCall(only, key, options)
@@ -180,6 +196,7 @@ class StoreLimiter {
   /** Decides several requests with one call to the store, in order. Each request is all-or-nothing by itself. */
   async checkMany(requests: readonly CheckRequest[]): Promise<Decision[]> {
     checkList(requests, "checkMany")
+    if (this.#mustAcquire) await this.#openHolds()
     for (const [i, request] of requests.entries()) checkObject(request, `checkMany[${i}]`)
     const options = requests.map(({ key: _key, ...rest }) => rest)
     const checks = requests.map((request, i) => ({
@@ -200,11 +217,21 @@ class StoreLimiter {
   }
 
   /**
+   * `check` for limits of concurrency: the decision has a `hold`, which keeps the place until it is released, or until the `hold`
+   * of its limit is over. Waits for a free place for up to `maxWaitMs`.
+   */
+  async acquire(key: string, options: AcquireOptions = {}): Promise<AcquiredDecision> {
+    const holds = this.#holds ?? (await this.#openHolds())
+    return await holds.acquire(key, options)
+  }
+
+  /**
    * Gives back the units of a request, at most what is charged now, and returns the state after the refund. Pass the
    * `decision` that allowed the request when you refund after the response: a limit whose window has ended since then is left
    * alone. Without it, the refund of a slow request takes units that newer requests were charged.
    */
   async refund(key: string, cost = 1, decision?: Decision): Promise<Decision> {
+    if (this.#mustAcquire) throw holdRequired("refund", "release the hold that acquire returned")
     const charges = this.#limitCharges(key, { cost })
     const at = this.#at(undefined)
     if (decision !== undefined) checkObject(decision, "refund.decision")
@@ -220,6 +247,7 @@ class StoreLimiter {
 
   /** Forgets what a key was charged. A block of the key stays. */
   async reset(key: string): Promise<void> {
+    if (this.#mustAcquire) await this.#openHolds()
     await this.#store.reset(this.#limitCharges(key, undefined), this.#onStoreFailure)
   }
 
@@ -268,6 +296,23 @@ class StoreLimiter {
     return this.#policyFor(limit, options)
   }
 
+  /** Loads the functions of concurrency with the first call that needs them. */
+  async #openHolds(): Promise<Holds> {
+    const { Holds } = await import("./holds.js")
+    await this.#loading
+    this.#holds ??= new Holds({
+      store: this.#store,
+      onStoreFailure: this.#onStoreFailure,
+      charges: (key, { cost, limit }, id) =>
+        this.#withBlock(key, this.#limitCharges(key, { cost, limit } as CheckOptions, id)),
+      decisionOf: ({ limit }, outcome) => this.#decisionOf({ limit } as CheckOptions, outcome),
+      peek: (key) => this.peek(key),
+      at: () => this.#at(undefined),
+      openWaitQueue: () => this.#openWaitQueue(),
+    })
+    return this.#holds
+  }
+
   #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {
     const { verdicts } = outcome
     const only = this.#only
@@ -283,12 +328,17 @@ class StoreLimiter {
 
   /** The charges of a check: one per limit, and the block of the key if any key may be blocked. */
   #charges(key: string, options: CheckOptions | undefined): Charge[] {
-    const charges = this.#limitCharges(key, options)
+    if (this.#mustAcquire && options?.cost !== 0)
+      throw holdRequired("check", "call acquire, and release its hold")
+    return this.#withBlock(key, this.#limitCharges(key, options))
+  }
+
+  #withBlock(key: string, charges: Charge[]): Charge[] {
     if (this.#store.mayBlock(this.#blocks)) charges.push(this.#blockCharge(key))
     return charges
   }
 
-  #limitCharges(key: string, options: CheckOptions | undefined): Charge[] {
+  #limitCharges(key: string, options: CheckOptions | undefined, hold?: HoldId): Charge[] {
     checkKey(key)
     if (options !== undefined) checkFields(options, CHECK_FIELDS, "check")
     const cost = costOf(options?.cost)
@@ -297,6 +347,7 @@ class StoreLimiter {
       key,
       policy: this.#policyFor(limit, options),
       cost,
+      hold: isConcurrency(limit.policy) ? hold : undefined,
     }))
   }
 
@@ -325,6 +376,13 @@ class StoreLimiter {
     const ms = options?.at === undefined ? this.#clock?.now() : options.at
     return ms === undefined ? undefined : microsOf(ms)
   }
+}
+
+function holdRequired(place: string, fix: string): SluiceError {
+  return new SluiceError("HOLD_REQUIRED", {
+    place,
+    expected: `cannot release what it holds at a time; ${fix}`,
+  })
 }
 
 function notSync(): SluiceError {

@@ -24,11 +24,17 @@ interface WaitableLimiter {
 const WAIT_FIELDS = ["cost", "limit", "burst", "signal", "maxWaitMs"]
 
 /** The calls for one waiting request. */
-export interface Question {
-  check(): Promise<Decision>
+export interface Question<D extends Decision = Decision> {
+  check(): Promise<D>
   peek(): Promise<Decision>
   /** Gives back the units of an allowed check. */
   refund(): Promise<unknown>
+  /**
+   * Set if the request may be allowed earlier than its decision says, because a hold may be released: a promise that settles when
+   * it is worth another check, and how often to check without it.
+   */
+  change?(): Promise<unknown>
+  readonly askEveryMs?: number
 }
 
 /** Lets requests wait until they are allowed, first come, first served per key. Only the first request of a key asks the store. */
@@ -58,7 +64,12 @@ export class WaitQueue {
     return await this.pass(key, question, signal, maxWaitMs)
   }
 
-  async pass(key: string, question: Question, signal?: AbortSignal, maxWaitMs = Number.POSITIVE_INFINITY) {
+  async pass<D extends Decision>(
+    key: string,
+    question: Question<D>,
+    signal?: AbortSignal,
+    maxWaitMs = Number.POSITIVE_INFINITY,
+  ): Promise<D> {
     signal?.throwIfAborted()
     // Aborted by the caller's signal and by `close`.
     const stop = new AbortController()
@@ -86,37 +97,38 @@ export class WaitQueue {
   }
 
   /** Waits for the requests ahead, then checks until the request is allowed or its time is up. */
-  async #turn(
+  async #turn<D extends Decision>(
     ahead: Promise<unknown> | undefined,
-    question: Question,
+    question: Question<D>,
     stop: AbortSignal,
     deadline: number,
-  ): Promise<Decision> {
+  ): Promise<D> {
     if (ahead !== undefined && !(await sleep(this.#clock, deadline - this.#clock.now(), stop, ahead))) {
       const state = await question.peek()
-      return { ...state, allowed: false, retryAfterMs: state.resetAfterMs || 1, deniedBy: "wait" }
+      return { ...state, allowed: false, retryAfterMs: state.resetAfterMs || 1, deniedBy: "wait" } as D
     }
     for (;;) {
       stop.throwIfAborted()
       const decision = await question.check()
       if (decision.allowed && stop.aborted) await question.refund()
       stop.throwIfAborted()
+      const left = deadline - this.#clock.now()
       const { retryAfterMs } = decision
-      const isInTime =
-        this.#clock.now() + retryAfterMs <= deadline && retryAfterMs !== Number.POSITIVE_INFINITY
-      if (decision.allowed || !isInTime) return decision
-      await sleep(this.#clock, retryAfterMs, stop)
+      const mayWait = question.change === undefined ? retryAfterMs <= left : left > 0
+      if (decision.allowed || !mayWait || retryAfterMs === Number.POSITIVE_INFINITY) return decision
+      const next = Math.min(retryAfterMs, left, question.askEveryMs ?? Number.POSITIVE_INFINITY)
+      await sleep(this.#clock, next, stop, question.change?.())
     }
   }
 
   /** Holds an allowed request for its `delayMs`. A request that is aborted meanwhile is refunded. */
-  async #hold(
+  async #hold<D extends Decision>(
     key: string,
-    decision: Decision,
-    question: Question,
+    decision: D,
+    question: Question<D>,
     stop: AbortSignal,
     deadline: number,
-  ): Promise<Decision> {
+  ): Promise<D> {
     const { delayMs } = decision
     if (delayMs === 0) return decision
     if (this.#clock.now() + delayMs > deadline) {

@@ -3,6 +3,7 @@
 
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
 import type { DecisionSource, Degraded } from "../decision.js"
+import type { HoldId } from "./hold-id.js"
 
 export type { DecisionSource, Degraded }
 
@@ -41,6 +42,11 @@ export interface Charge {
   readonly chargedAt?: number | undefined
   /** Overrides the `onStoreFailure` of the call for this charge. */
   readonly onStoreFailure?: Degraded | undefined
+  /**
+   * concurrency: the id of the hold. `check` and `charge` hold the units under it, `refund` ends it. Without an id nobody can
+   * release what a check holds, so it ends by itself.
+   */
+  readonly hold?: HoldId | undefined
 }
 
 /** Charges that are decided together: all or none. */
@@ -100,6 +106,13 @@ export interface Store {
   charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
   /** Gives back units, at most those that are charged. */
   refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
+  /**
+   * Ends the hold of each charge. True if none of them had ended before. Charges have the key, policy and cost of the check.
+   * A store without `release` and `extend` takes no limits of concurrency.
+   */
+  release?(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<boolean>
+  /** Lets all holds begin again, as if acquired now, or none if one of them has ended. True if they have been extended. */
+  extend?(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<boolean>
   /** Forgets the keys. */
   reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void>
   /** False if no key of this namespace of blocks is blocked, so that a check need not include the block of its key. */

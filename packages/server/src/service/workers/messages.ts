@@ -1,12 +1,13 @@
 // The messages between the primary and its workers.
 
+import type { Charge } from "sluice"
 import type { SavedPolicy } from "sluice/internal"
 import type { RuleSetRevision } from "sluice/rules"
 import type { Config } from "../../config/schema.js"
 import type { WatchReport } from "../../telemetry/hub.js"
 import type { FailedListen } from "../serving/start-errors.js"
 
-export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
+export type StoreOperation = "check" | "decide" | "charge" | "refund" | "release" | "extend" | "reset"
 
 /** A charge in a message. `policy` is an index into the policies of the batch, because most charges share a few. */
 export type WireCharge = readonly [
@@ -14,7 +15,8 @@ export type WireCharge = readonly [
   key: string,
   policy: number,
   cost: number,
-  chargedAt?: number | undefined,
+  chargedAt: number | undefined,
+  hold: Charge["hold"],
 ]
 
 export interface WireCall {

@@ -45,6 +45,14 @@ export class RemoteStore implements Store {
     await this.#call("refund", charges, at)
   }
 
+  release(charges: readonly Charge[], at?: number): Promise<boolean> {
+    return this.#call("release", charges, at) as Promise<boolean>
+  }
+
+  extend(charges: readonly Charge[], at?: number): Promise<boolean> {
+    return this.#call("extend", charges, at) as Promise<boolean>
+  }
+
   async reset(charges: readonly Charge[]): Promise<void> {
     await this.#call("reset", charges, undefined)
   }
@@ -79,13 +87,13 @@ export class RemoteStore implements Store {
     })
   }
 
-  #wire({ namespace, key, policy, cost, chargedAt }: Charge): WireCharge {
+  #wire({ namespace, key, policy, cost, chargedAt, hold }: Charge): WireCharge {
     let index = this.#policies.get(policy)
     if (index === undefined) {
       index = this.#saved.push(savePolicy(policy)) - 1
       this.#policies.set(policy, index)
     }
-    return [namespace.name, key, index, cost, chargedAt]
+    return [namespace.name, key, index, cost, chargedAt, hold]
   }
 
   #flush(): void {

@@ -32,15 +32,18 @@ export class StoreOwner {
 
   #run({ operation, charges, at }: WireCall, policies: readonly Charge["policy"][]): Promise<unknown> {
     const own = charges.map(
-      ([namespace, key, policy, cost, chargedAt]): Charge => ({
+      ([namespace, key, policy, cost, chargedAt, hold]): Charge => ({
         namespace: this.#namespace(namespace),
         key,
         policy: policies[policy] as Charge["policy"],
         cost,
         chargedAt,
+        hold,
       }),
     )
-    return operation === "reset" ? this.#store.reset(own) : this.#store[operation](own, at)
+    if (operation === "reset") return this.#store.reset(own)
+    // The store of a primary has every operation.
+    return this.#store[operation]?.(own, at) ?? Promise.resolve(false)
   }
 
   #namespace(name: string): Namespace {

@@ -2,6 +2,7 @@ import { microsOf } from "../../call-options.js"
 import { type Clock, systemClock } from "../../clock.js"
 import { getOrAdd } from "../../get-or-add.js"
 import type { HeaderPolicy } from "../../header-style.js"
+import { promiseOf } from "../../policy.js"
 import type { LeaseStats } from "../../stores/leases/lease-stats.js"
 import type { LeasingStore } from "../../stores/leases/leasing-store.js"
 import { type Charge, isSyncStore, type Outcome, type Store, type SyncStore } from "../../stores/store.js"
@@ -44,12 +45,12 @@ class HeaderPolicies {
 function policiesOf(steps: readonly Step[]): HeaderPolicy[] {
   const taken = new Set<string>()
   return steps.flatMap(({ rule, limits }) =>
-    limits.map(({ name: limitName, policy, windowMs }) => {
+    limits.map(({ name: limitName, policy }) => {
       const label = limits.length === 1 ? rule.id : `${rule.id}/${limitName}`
       let name = label
       for (let count = 2; taken.has(name); count++) name = `${label}#${count}`
       taken.add(name)
-      return { name, quota: policy.limit, windowMs }
+      return { name, ...promiseOf(policy) }
     }),
   )
 }

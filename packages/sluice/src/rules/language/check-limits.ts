@@ -90,9 +90,10 @@ function checkNumbers(found: ProblemList, limit: LimitSpec, at: Path, bounds: Bo
     if (value > maxLimit) outside(field, `at most ${maxLimit} (maxLimit)`)
     if (field === "limit" && value < minLimit) outside(field, `at least ${minLimit} (minLimit)`)
   }
-  const window = durationOf(limit.window)
-  if (window < minWindow) outside("window", `at least ${minWindow} ms (minWindow)`)
-  if (window > maxWindow) outside("window", `at most ${maxWindow} ms (maxWindow)`)
+  const field = limit.hold === undefined ? "window" : "hold"
+  const window = durationOf(limit[field])
+  if (window < minWindow) outside(field, `at least ${minWindow} ms (minWindow)`)
+  if (window > maxWindow) outside(field, `at most ${maxWindow} ms (maxWindow)`)
 }
 
 /** NaN for a window that is no duration: it is within all bounds, and reported elsewhere. */

@@ -84,7 +84,7 @@ const mistakes: [name: string, rule: string, said: string][] = [
   [
     "an algorithm that is none",
     "{ id: a, limits: [{ limit: 1, window: 1s, algorithm: magic }] }",
-    'rule "a": limits[0].algorithm must be one of fixed-window, sliding-window-log, sliding-window-counter, token-bucket, leaky-bucket, gcra, got "magic" [RULE_FIELD_INVALID]',
+    'rule "a": limits[0].algorithm must be one of fixed-window, sliding-window-log, sliding-window-counter, token-bucket, leaky-bucket, gcra, concurrency, got "magic" [RULE_FIELD_INVALID]',
   ],
   [
     "an option of another algorithm",

@@ -26,8 +26,8 @@ export const limitSchema = z
     name: name
       .optional()
       .meta({ description: "Shown in decisions and headers, and part of the storage key." }),
-    limit: z.int().min(1).meta({ description: "Units per window." }),
-    window: z.union([duration, calendarUnit]),
+    limit: z.int().min(1).meta({ description: "Units per window. concurrency: units held at a time." }),
+    window: z.union([duration, calendarUnit]).optional(),
     timeZone: text.optional().meta({
       description: "The time zone of a calendar window, such as Europe/Berlin. Default: UTC.",
     }),
@@ -37,6 +37,10 @@ export const limitSchema = z
     buckets: z.int().min(1).optional().meta({ description: "sliding-window-counter: how finely it is cut." }),
     anchor: z.enum(["aligned", "first-request"]).optional().meta({ description: "fixed-window." }),
     overflow: z.enum(["reject", "queue"]).optional().meta({ description: "leaky-bucket." }),
+    hold: duration.optional().meta({
+      description:
+        "concurrency, in place of window: after how long a place that nobody releases is free again.",
+    }),
   })
   .meta({ id: "Limit", description: "One algorithm with its numbers." })
 

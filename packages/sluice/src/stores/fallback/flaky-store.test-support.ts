@@ -35,6 +35,14 @@ export class FlakyStore implements Store {
     return this.#ask((store) => store.refund(charges, at))
   }
 
+  release(charges: readonly Charge[], at?: number): Promise<boolean> {
+    return this.#ask((store) => store.release(charges, at))
+  }
+
+  extend(charges: readonly Charge[], at?: number): Promise<boolean> {
+    return this.#ask((store) => store.extend(charges, at))
+  }
+
   reset(charges: readonly Charge[]): Promise<void> {
     return this.#ask((store) => store.reset(charges))
   }

@@ -98,6 +98,16 @@ export class LocalFallback {
     }
   }
 
+  /** Subtracts what is no longer held from the usage that the last shared decision showed. */
+  rememberRelease(charges: readonly Charge[]): void {
+    for (const charge of charges) {
+      this.#locate(charge)
+      if (!this.#lastUsage.take(this.#low, this.#high)) continue
+      const { units, time } = this.#lastUsage
+      if (units > charge.cost) this.#lastUsage.put(this.#low, this.#high, units - charge.cost, time)
+    }
+  }
+
   async check(charges: readonly Charge[], at: number | undefined, instances: number): Promise<Outcome> {
     const now = this.#timeFor(at)
     const shares = await this.#open(charges, now, instances)
@@ -118,6 +128,19 @@ export class LocalFallback {
   async refund(charges: readonly Charge[], at: number | undefined, instances: number): Promise<void> {
     const now = this.#timeFor(at)
     await this.#store.refund(await this.#open(charges, now, instances), now)
+  }
+
+  async release(charges: readonly Charge[], at: number | undefined, instances: number): Promise<boolean> {
+    return await this.#store.release(this.#heldIn(charges, instances), this.#timeFor(at))
+  }
+
+  async extend(charges: readonly Charge[], at: number | undefined, instances: number): Promise<boolean> {
+    return await this.#store.extend(this.#heldIn(charges, instances), this.#timeFor(at))
+  }
+
+  /** The same holds on this instance's shares. */
+  #heldIn(charges: readonly Charge[], instances: number): Charge[] {
+    return charges.map((charge) => this.#localCharge(charge, this.#shares.of(charge.policy, instances)))
   }
 
   async reset(charges: readonly Charge[]): Promise<void> {
@@ -146,7 +169,8 @@ export class LocalFallback {
         ? this.#missingUsage(share, now, instances)
         : undefined
       // The memory store charges before it returns its promise, so no other check comes in between.
-      if (missing !== undefined) await this.#store.charge([{ ...share, cost: missing.cost }], missing.time)
+      if (missing !== undefined)
+        await this.#store.charge([{ ...share, cost: missing.cost, hold: undefined }], missing.time)
       shares.push(share)
     }
     return shares
@@ -183,6 +207,7 @@ export class LocalFallback {
       key: charge.key,
       policy,
       cost: charge.cost,
+      hold: charge.hold,
     }
   }
 
@@ -230,11 +255,11 @@ export class LocalFallback {
 }
 
 /**
- * The time at which to charge remembered usage. Buckets and counters drain from now on. A log, and a window that starts with its
+ * The time at which to charge remembered usage. Buckets and counters drain from now on. Logs, holds, and a window that starts with its
  * first request, end when the store said they would, so that a client that keeps asking is not denied for longer. Aligned windows
  * follow our clock, which may differ from the store's.
  */
 function timeCharged(policy: Policy, verdict: Verdict, now: number): number {
-  const known = policy.anchored || policy.algorithm.name === "sliding-window-log"
+  const known = policy.anchored || policy.algorithm.growing !== undefined
   return known ? now + verdict.resetAfter - policy.window : now
 }

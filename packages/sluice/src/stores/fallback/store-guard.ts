@@ -18,12 +18,12 @@ import { monotonicNow } from "./timers.js"
 /** How to decide when the store cannot: allow or deny everything, or count this instance's share of the limit (`local`). */
 export type OnStoreFailure = Degraded
 
-export type StoreOperation = "check" | "decide" | "charge" | "refund" | "reset"
+export type StoreOperation = "check" | "decide" | "charge" | "refund" | "release" | "extend" | "reset"
 
 export interface StoreFailureEvent {
   readonly operation: StoreOperation
   readonly failure: StoreFailure
-  /** What was done instead. `dropped`: a charge, refund or reset that no local counter took. */
+  /** What was done instead. `dropped`: a charge, refund, release or reset that no local counter took. */
   readonly instead: Degraded | "dropped"
 }
 
@@ -173,6 +173,38 @@ export class StoreGuard implements Store {
       if (this.#isLocal("refund", error, onStoreFailure))
         await this.#local.refund(charges, at, this.instances)
     }
+  }
+
+  async release(
+    charges: readonly Charge[],
+    at?: number,
+    onStoreFailure = this.#onStoreFailure,
+  ): Promise<boolean> {
+    return await this.#onHolds("release", charges, at, onStoreFailure)
+  }
+
+  async extend(
+    charges: readonly Charge[],
+    at?: number,
+    onStoreFailure = this.#onStoreFailure,
+  ): Promise<boolean> {
+    return await this.#onHolds("extend", charges, at, onStoreFailure)
+  }
+
+  /** A hold that the store does not have may have been acquired from the local counters, while the store failed. */
+  async #onHolds(
+    operation: "release" | "extend",
+    charges: readonly Charge[],
+    at: number | undefined,
+    onStoreFailure: OnStoreFailure,
+  ): Promise<boolean> {
+    if (operation === "release") this.#local.rememberRelease(charges)
+    try {
+      if (await this.#store[operation]?.(charges, at)) return true
+    } catch (error) {
+      if (!this.#isLocal(operation, error, onStoreFailure)) return false
+    }
+    return await this.#local[operation](charges, at, this.instances)
   }
 
   async reset(charges: readonly Charge[], onStoreFailure = this.#onStoreFailure): Promise<void> {

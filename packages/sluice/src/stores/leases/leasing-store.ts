@@ -159,6 +159,15 @@ export class LeasingStore implements Store {
       for (const head of this.#leases.table.headsOf(key)) this.#leases.forgetDenial(head)
   }
 
+  /** Holds are never leased. */
+  async release(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<boolean> {
+    return (await this.#store.release?.(charges, at, onStoreFailure)) ?? false
+  }
+
+  async extend(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<boolean> {
+    return (await this.#store.extend?.(charges, at, onStoreFailure)) ?? false
+  }
+
   /** Ends the leases of the keys on this instance. On others they end by themselves. */
   async reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void> {
     for (const { key } of charges) this.#drop(key)

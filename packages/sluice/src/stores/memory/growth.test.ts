@@ -4,7 +4,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { newVerdict } from "../../algorithms/algorithm.js"
-import { initLog, logCells } from "../../algorithms/sliding-window-log.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { Namespace } from "../store.js"
@@ -55,13 +54,9 @@ class Model {
     let state = this.#states.get(key)
     if (state === undefined) {
       const { algorithm } = this.#policy
-      if (algorithm.name === "sliding-window-log") {
-        // No more than 8 units ever count at once, so 16 entries are enough.
-        state = new Float64Array(logCells(16))
-        initLog(state, 0, 16)
-      } else {
-        state = new Float64Array(algorithm.cells(this.#policy))
-      }
+      // No more than 8 units ever count at once, so 16 entries are enough for a state that grows.
+      state = new Float64Array(algorithm.growing?.cells(16) ?? algorithm.cells(this.#policy))
+      algorithm.growing?.init(state, 0, 16)
       this.#states.set(key, state)
     }
     return state
@@ -77,6 +72,7 @@ const loads: Load[] = [
   { keys: 200_000, limit: { algorithm: "sliding-window-counter", limit: 8, window: "1m" } },
   { keys: 200_000, limit: { algorithm: "token-bucket", limit: 8, window: "1m" } },
   { keys: 60_000, limit: { algorithm: "sliding-window-log", limit: 8, window: "1m" } },
+  { keys: 30_000, limit: { algorithm: "concurrency", limit: 8, hold: "1m" } },
   { keys: 40_000, limit: { algorithm: "sliding-window-counter", limit: 8, window: "1m", buckets: 4 } },
   { keys: 40_000, limit: { algorithm: "fixed-window", limit: 8, window: "1m", anchor: "first-request" } },
 ]

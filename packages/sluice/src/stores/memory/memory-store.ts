@@ -7,6 +7,7 @@ import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { warn } from "../../notify.js"
 import { checkFields, checkFunction, checkOneOf, checkType, hasMethods } from "../../options.js"
+import type { HoldId } from "../hold-id.js"
 import type {
   Charge,
   Check,
@@ -163,8 +164,12 @@ export class MemoryStore implements SyncStore {
       // A check includes a block with a cost of 0, and only a check can settle it.
       if (!isCharged && !(stale && (charge.cost > 0 || isBlock(charge.policy)))) return
       const table = this.#find(charge)
-      if (table !== undefined) table.charge(charge.policy, outcome.allowed ? charge.cost : 0, now)
-      else if (outcome.allowed) absent.push(charge)
+      if (table === undefined) {
+        if (outcome.allowed) absent.push(charge)
+        return
+      }
+      table.charge(charge.policy, outcome.allowed ? charge.cost : 0, now)
+      if (isCharged) nameHold(table, charge)
     })
     // New keys come last, because adding one may move the others.
     for (const charge of absent) this.#chargeOne(charge, now)
@@ -231,9 +236,41 @@ export class MemoryStore implements SyncStore {
     this.#assertOpen()
     const now = at ?? this.#now()
     for (const charge of charges) {
-      const { policy, cost, chargedAt } = charge
-      if (cost > 0) this.#find(charge)?.refund(policy, cost, now, chargedAt)
+      const { policy, cost, chargedAt, hold } = charge
+      if (cost === 0) continue
+      if (hold === undefined) this.#find(charge)?.refund(policy, cost, now, chargedAt)
+      else this.#release(charge, now)
     }
+  }
+
+  async release(charges: readonly Charge[], at?: number): Promise<boolean> {
+    this.#assertOpen()
+    const now = at ?? this.#now()
+    // Every hold is released, also if one before it has ended.
+    return charges.map((charge) => this.#release(charge, now)).every(Boolean)
+  }
+
+  #release(charge: Charge, now: number): boolean {
+    const { high, low } = charge.hold as HoldId
+    const table = this.#find(charge)
+    return table?.algorithm.holds?.release(table.cells, table.at, high, low, now) ?? false
+  }
+
+  async extend(charges: readonly Charge[], at?: number): Promise<boolean> {
+    this.#assertOpen()
+    const now = at ?? this.#now()
+    const areHeld = charges.every((charge) => {
+      const { high, low } = charge.hold as HoldId
+      const table = this.#find(charge)
+      return table?.algorithm.holds?.isHeld(table.cells, table.at, high, low, now)
+    })
+    if (!areHeld) return false
+    for (const charge of charges) {
+      const { high, low } = charge.hold as HoldId
+      const table = this.#find(charge) as Table
+      table.algorithm.holds?.extend(charge.policy, table.cells, table.at, high, low, now)
+    }
+    return true
   }
 
   async reset(charges: readonly Charge[]): Promise<void> {
@@ -277,8 +314,10 @@ export class MemoryStore implements SyncStore {
 
   #chargeOne(charge: Charge, now: number): void {
     const table = this.#find(charge)
-    if (table !== undefined) table.charge(charge.policy, charge.cost, now)
-    else this.#add(this.#tables.open(charge.namespace, charge.policy), charge.policy, charge.cost, now)
+    const to = table ?? this.#tables.open(charge.namespace, charge.policy)
+    if (table === undefined) this.#add(to, charge.policy, charge.cost, now)
+    else table.charge(charge.policy, charge.cost, now)
+    nameHold(to, charge)
   }
 
   /** Adds the key that was hashed last. */
@@ -348,6 +387,11 @@ export class MemoryStore implements SyncStore {
       return undefined
     }
   }
+}
+
+/** Gives the hold that a charge has just added its id. */
+function nameHold({ algorithm, cells, at }: Table, { hold }: Charge): void {
+  if (hold !== undefined) algorithm.holds?.nameLast(cells, at, hold.high, hold.low)
 }
 
 function costOnSameKey(charges: readonly Charge[], { key, namespace }: Charge): number {

@@ -1,14 +1,13 @@
 // The counters of one namespace. A table grows in small steps: it moves a few slots per check from the old segment to a larger
 // one, so that no single check pays for the growth.
 
-import type { Algorithm, Policy, Verdict } from "../../algorithms/algorithm.js"
+import type { Algorithm, GrowingState, Policy, Verdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
-import { initLog, logCells, logIsFull, settleLog } from "../../algorithms/sliding-window-log.js"
 import type { CompactForm } from "./compact-form.js"
 import { compactFormOf } from "./compact-form.js"
 import type { KeyHash } from "./key-hash.js"
-import { LogArena } from "./log-arena.js"
 import { Segment } from "./segment.js"
+import { StateArena } from "./state-arena.js"
 
 const FIRST_CAPACITY = 16
 /** The largest share of slots in use. Above it, linear probing makes long runs. */
@@ -42,15 +41,17 @@ export class Table {
   at = 0
   /**
    * The hash of the key at that place, so that a repeated check of one key needs no lookup. Zero if the state may have moved,
-   * while the table grows, and for logs.
+   * while the table grows, and for states that grow.
    */
   low = 0
   high = 0
   count = 0
 
-  /** Cells per slot: those of the state, or one reference to a log in the arena. */
+  /** Cells per slot: those of the state, or one reference to a state in the arena. */
   #slotCells: number
-  readonly #arena: LogArena | undefined
+  /** Set if the states of this table grow. */
+  readonly #growing: GrowingState | undefined
+  readonly #arena: StateArena | undefined
   /** The compact form of the states, as long as every state fits it. */
   #form: CompactForm | undefined
   #segment: Segment
@@ -70,7 +71,8 @@ export class Table {
     this.#minCapacity = policy.capacity
     this.#form = compactFormOf(policy)
     this.algorithm = this.#form?.algorithm ?? policy.algorithm
-    this.#arena = policy.algorithm.name === "sliding-window-log" ? new LogArena() : undefined
+    this.#growing = policy.algorithm.growing
+    this.#arena = this.#growing && new StateArena(this.#growing)
     this.#slotCells = this.#arena === undefined ? this.algorithm.cells(policy) : 1
     this.#segment = new Segment(FIRST_CAPACITY, this.#slotCells)
     owner.slots += this.#segment.capacity
@@ -144,7 +146,7 @@ export class Table {
 
   /** Charges the state that was found last. */
   charge(policy: Policy, cost: number, now: number): void {
-    if (this.#arena !== undefined) this.#makeRoom(policy, now)
+    if (this.#growing !== undefined) this.#makeRoom(this.#growing, policy, now)
     else if (this.#form?.takes(this.cells, this.at, cost) === false) this.#widenHere(policy)
     this.algorithm.charge(policy, this.cells, this.at, cost, now)
   }
@@ -155,10 +157,10 @@ export class Table {
     this.algorithm.refund(policy, this.cells, this.at, cost, now, chargedAt)
   }
 
-  /** Makes room for one more entry of a sliding log. */
-  #makeRoom(policy: Policy, now: number): void {
-    if (logIsFull(this.cells, this.at)) settleLog(policy, this.cells, this.at, now)
-    if (logIsFull(this.cells, this.at)) this.#growLog()
+  /** Makes room for one more entry of a state that grows. */
+  #makeRoom(growing: GrowingState, policy: Policy, now: number): void {
+    if (growing.isFull(this.cells, this.at)) growing.settle(policy, this.cells, this.at, now)
+    if (growing.isFull(this.cells, this.at)) this.#growState()
   }
 
   /** Removes the key that was found last. */
@@ -212,7 +214,7 @@ export class Table {
     const segment = this.#segment
     for (let slot = 0; slot < segment.capacity; slot++) {
       if (segment.isEmpty(slot) || this.#hasExpired(segment, slot, now)) continue
-      const cells = this.#arena === undefined ? this.#slotCells : logCells(this.cells[this.at] as number)
+      const cells = this.#growing?.cells(this.cells[this.at] as number) ?? this.#slotCells
       visit(segment.low(slot), segment.high(slot), this.cells.subarray(this.at, this.at + cells))
     }
   }
@@ -221,18 +223,18 @@ export class Table {
   restore(low: number, high: number, state: Float64Array, maxKeys: number): void {
     if (this.#arena === undefined && state.length > this.#slotCells) this.#widen(this.policy)
     this.insert(low, high, 0, maxKeys)
-    if (this.#arena === undefined) {
+    if (this.#growing === undefined) {
       this.cells.set(state, this.at)
       return
     }
-    while ((this.cells[this.at] as number) < (state[0] as number)) this.#growLog()
-    initLog(this.cells, this.at, this.cells[this.at] as number, state)
+    while ((this.cells[this.at] as number) < (state[0] as number)) this.#growState()
+    this.#growing.init(this.cells, this.at, this.cells[this.at] as number, state)
   }
 
-  #growLog(): void {
+  #growState(): void {
     const cells = this.#found.cells
     const at = this.#found.at(this.#slot)
-    cells[at] = (this.#arena as LogArena).grow(cells[at] as number)
+    cells[at] = (this.#arena as StateArena).grow(cells[at] as number)
     this.#point(this.#found, this.#slot)
   }
 
@@ -260,8 +262,9 @@ export class Table {
     return this.algorithm.expiresAt(this.policy, this.cells, this.at) <= now
   }
 
-  /** Whether the state that was found last is at most half used. */
+  /** Whether the state that was found last is at most half used. A hold is never forgotten: its holder relies on it. */
   #isIdle(now: number): boolean {
+    if (this.algorithm.holds !== undefined) return false
     return this.algorithm.used(this.policy, this.cells, this.at, now) * 2 <= this.#minCapacity
   }
 

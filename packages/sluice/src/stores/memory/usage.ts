@@ -12,6 +12,7 @@ export function usageIn(table: Table | undefined, policy: Policy, now: number): 
   const state = new Float64Array(algorithm.cells(policy))
   if (table === undefined) return usageOfState(policy, state, now)
   const { cells, at } = table
+  if (algorithm.name === "concurrency") return { used: algorithm.used(policy, cells, at, now) }
   if (algorithm.name === "sliding-window-log") return usageOfLogAt(policy, cells, at, now)
   // Only the states of counters are read bucket by bucket.
   if (algorithm.name !== "fixed-window" && algorithm.name !== "sliding-window-counter")

@@ -3,14 +3,25 @@
 
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { newVerdict } from "../../algorithms/algorithm.js"
+import { isConcurrency } from "../../algorithms/concurrency.js"
+import { judgeHolds } from "../../algorithms/hold-state.js"
 import { judgeLog } from "../../algorithms/sliding-window-log.js"
+import { holdIdText, newHoldId } from "../hold-id.js"
 import type { Charge, Outcome } from "../store.js"
 
 export const CHECK = 0
 export const DECIDE = 1
 export const CHARGE = 2
 export const REFUND = 3
-export type Operation = typeof CHECK | typeof DECIDE | typeof CHARGE | typeof REFUND
+export const RELEASE = 4
+export const EXTEND = 5
+export type Operation =
+  | typeof CHECK
+  | typeof DECIDE
+  | typeof CHARGE
+  | typeof REFUND
+  | typeof RELEASE
+  | typeof EXTEND
 
 export interface Request {
   readonly operation: Operation
@@ -26,7 +37,7 @@ export interface Request {
 /** The keys and the argument of one run of the script. */
 export interface Message {
   readonly keys: readonly string[]
-  /** A JSON array of numbers. */
+  /** A JSON array of numbers, and of the ids of holds. */
   readonly numbers: string
 }
 
@@ -50,6 +61,7 @@ const KINDS = {
   "sliding-window-counter": 3,
   "sliding-window-log": 4,
   block: 5,
+  concurrency: 6,
 } as const
 
 /** Writes requests in the compact form if all are checks of one bucket policy at one time, else in the general form. */
@@ -89,16 +101,24 @@ function encodeGeneral(requests: readonly Request[]): Message {
     const { charges } = request
     checks += `,${request.operation},${request.at ?? -1},${charges.length}`
     for (let i = 0; i < charges.length; i++) {
-      const { policy, cost } = charges[i] as Charge
+      const charge = charges[i] as Charge
+      const { policy, cost } = charge
       const entry = policy.calendar === undefined ? policy : numbersWithBoundaries(policy, request.at)
       let index = policies.indexOf(entry) + 1
       if (index === 0) index = policies.push(entry)
       checks += `,${keys.indexOf(request.keys[i] as string)},${index},${cost}`
-      if (request.operation === REFUND) checks += `,${charges[i]?.chargedAt ?? -1}`
+      if (request.operation === REFUND) checks += `,${charge.chargedAt ?? -1}`
+      if (isConcurrency(policy)) checks += `,"${idIn(charge, request.operation)}"`
     }
   }
   const texts = policies.map((entry) => (typeof entry === "string" ? entry : numbersOf(entry)))
   return { keys: keys.list, numbers: `${policies.length},${texts.join()}${checks}` }
+}
+
+/** The id of the hold of a charge. A charge without one adds a hold that nobody can release. */
+function idIn({ hold }: Charge, operation: Operation): string {
+  if (hold !== undefined) return holdIdText(hold)
+  return operation === CHECK || operation === CHARGE ? holdIdText(newHoldId()) : ""
 }
 
 /** The keys of a call, each once. */
@@ -163,8 +183,8 @@ function numbersWithBoundaries(policy: Policy, at: number = Date.now() * 1000): 
   return text
 }
 
-/** How many numbers the script replies for a log: units in the window, newest time, time at which enough have left. */
-const LOG_REPLY_CELLS = 3
+/** How many numbers the script replies for a state that grows: units that count, and two times. */
+const GROWING_REPLY_CELLS = 3
 
 /** The state that is being decided. */
 let cells = new Float64Array(64)
@@ -206,8 +226,8 @@ function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcom
     const verdicts = request.charges.map(({ policy }, i) => {
       const verdict = newVerdict()
       const cost = costOnSameKey(request, i)
-      const count =
-        policy.algorithm.name === "sliding-window-log" ? LOG_REPLY_CELLS : policy.algorithm.cells(policy)
+      const { growing } = policy.algorithm
+      const count = growing === undefined ? policy.algorithm.cells(policy) : GROWING_REPLY_CELLS
       if (cells.length < count) cells = new Float64Array(count * 2)
       for (let c = 0; c < count; c++) cells[c] = next()
       request.onState?.(cells.slice(0, count), now)
@@ -225,6 +245,8 @@ function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcom
 function judge(policy: Policy, cost: number, now: number, verdict: Verdict): void {
   if (policy.algorithm.name === "sliding-window-log") {
     judgeLog(policy, cells[0] as number, cells[1] as number, cells[2] as number, cost, now, verdict)
+  } else if (isConcurrency(policy)) {
+    judgeHolds(policy, cells[0] as number, cells[1] as number, cells[2] as number, cost, now, verdict)
   } else {
     policy.algorithm.decide(policy, cells, 0, cost, now, verdict)
   }

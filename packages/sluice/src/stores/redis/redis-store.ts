@@ -1,4 +1,5 @@
 import { isBlock } from "../../algorithms/block.js"
+import { installConcurrency } from "../../algorithms/hold-state.js"
 import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import type { Duration } from "../../duration.js"
@@ -17,7 +18,7 @@ import { Batcher } from "./batcher.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
 import type { Operation, Request } from "./codec.js"
-import { CHARGE, CHECK, DECIDE, REFUND } from "./codec.js"
+import { CHARGE, CHECK, DECIDE, EXTEND, REFUND, RELEASE } from "./codec.js"
 import { DenyCache } from "./deny-cache.js"
 import { Fleets } from "./fleet.js"
 import { encodeKey, keyslot, storageKey } from "./keys.js"
@@ -123,6 +124,8 @@ export class RawRedisStore implements Store {
 
   constructor(client: UserClient, options: RawRedisStoreOptions, onClose?: () => void) {
     this.#onClose = onClose
+    // The guard around this store decides in memory while Redis fails.
+    installConcurrency()
     checkOneOf(options.time, ["store", "client"], "redisStore.time")
     checkType(options.clock, "redisStore.clock", "a clock with now()", hasMethods("now"))
     const ms = (name: "deadline" | "expiryBuffer" | "minExpiry" | "heartbeat", otherwise: number) =>
@@ -209,6 +212,16 @@ export class RawRedisStore implements Store {
     this.#denials?.clear()
   }
 
+  async release(charges: readonly Charge[], at?: number): Promise<boolean> {
+    const released = await this.#onHolds(RELEASE, charges, at)
+    this.#denials?.clear()
+    return released
+  }
+
+  async extend(charges: readonly Charge[], at?: number): Promise<boolean> {
+    return await this.#onHolds(EXTEND, charges, at)
+  }
+
   async reset(charges: readonly Charge[]): Promise<void> {
     this.#start(charges)
     const keys = charges.map(storageKey)
@@ -262,6 +275,17 @@ export class RawRedisStore implements Store {
   async #each(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<void> {
     const groups = this.#groups(charges) ?? [{ charges }]
     await allDone(groups.map((group) => this.#run(operation, group.charges, at)))
+  }
+
+  /** In a Cluster, holds on keys in several slots are extended slot by slot. */
+  async #onHolds(
+    operation: typeof RELEASE | typeof EXTEND,
+    charges: readonly Charge[],
+    at: number | undefined,
+  ): Promise<boolean> {
+    const groups = this.#groups(charges) ?? [{ charges }]
+    const outcomes = await Promise.all(groups.map((group) => this.#run(operation, group.charges, at)))
+    return outcomes.every(({ allowed }) => allowed)
   }
 
   #start(charges: readonly Charge[]): void {

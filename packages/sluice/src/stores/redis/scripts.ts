@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "7953ca1175965e8e6f7d7bc9ff1a4be81fbaa7dd"
+export const SCRIPT_DIGEST = "ef6cf01fbcd97aadf10ab6290676db651f27cc67"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -435,6 +435,125 @@ local function sliding_window_log()
     settle = settle, fits = fits, summary = summary, charge = charge, refund = refund, expires = expires,
   }
 end
+local function concurrency()
+  local MAX_UNITS = 4503599627370496
+  local function text(number)
+    return string.format("%.0f", number)
+  end
+  local function units_of(member)
+    return tonumber(string.match(member, "^(%d+):"))
+  end
+  local function extra_of(members)
+    local extra = 0
+    for i = 1, #members do extra = extra + (units_of(members[i]) or 1) - 1 end
+    return extra
+  end
+  local function settle(policy, key, now)
+    local found = redis.pcall("ZRANGE", key, -1, -1, "WITHSCORES")
+    if found.err then return nil end
+    if found[1] == nil then return { used = 0, newest = 0, extra = 0, is_clean = true }, false end
+    local last = tonumber(found[2])
+    if units_of(found[1]) == nil or not (last > 0 and last < math.huge) then return nil end
+    local held = redis.call("ZCOUNT", key, "(" .. text(now), "+inf")
+    local count = redis.call("ZCARD", key)
+    local holds = { used = held, newest = last, last = last, ended = 0, extra = 0, is_clean = count == held }
+    holds.ahead = last - now > 2 * policy.window
+    if not holds.is_clean then
+      holds.extra = -(redis.call("ZSCORE", key, "extra") or 0)
+      if holds.extra > 0 then
+        holds.ended = extra_of(redis.call("ZRANGEBYSCORE", key, 0, text(now)))
+        holds.used = held + holds.extra - holds.ended
+      end
+    end
+    return holds, holds.ahead
+  end
+  local function fits(policy, holds, cost)
+    return cost <= policy.limit - holds.used
+  end
+  local function frees_at(policy, key, holds, cost, now)
+    local excess = cost - (policy.limit - holds.used)
+    local after = "(" .. text(now)
+    if holds.extra == 0 then
+      return tonumber(redis.call("ZRANGEBYSCORE", key, after, "+inf", "WITHSCORES", "LIMIT", text(excess - 1), 1)[2])
+    end
+    local freed, offset = 0, 0
+    while true do
+      local found = redis.call("ZRANGEBYSCORE", key, after, "+inf", "WITHSCORES", "LIMIT", offset, 64)
+      if found[1] == nil then return now end
+      for i = 1, #found, 2 do
+        freed = freed + (units_of(found[i]) or 1)
+        if freed >= excess then return tonumber(found[i + 1]) end
+      end
+      offset = offset + 64
+    end
+  end
+  local function summary(policy, key, holds, cost, now)
+    local frees = 0
+    cost = max(cost, 1)
+    if cost <= policy.limit and not fits(policy, holds, cost) then frees = frees_at(policy, key, holds, cost, now) end
+    return { holds.used, holds.newest, frees }
+  end
+  local function add_extra(key, units)
+    if units ~= 0 and tonumber(redis.call("ZINCRBY", key, text(-units), "extra")) == 0 then redis.call("ZREM", key, "extra") end
+  end
+  local function prune(policy, key, holds, now)
+    if not holds.is_clean then
+      redis.call("ZREMRANGEBYSCORE", key, 0, text(now))
+      add_extra(key, -holds.ended)
+    end
+    if not holds.ahead then return holds.newest end
+    local cut = text(now + policy.window)
+    for _, member in ipairs(redis.call("ZRANGEBYSCORE", key, "(" .. cut, "+inf")) do redis.call("ZADD", key, cut, member) end
+    return now + policy.window
+  end
+  local function end_of_new(policy, last, now)
+    return max(now + policy.window, last)
+  end
+  local function charge(policy, key, holds, cost, now, id)
+    local last = prune(policy, key, holds, now)
+    local units = min(cost, MAX_UNITS - holds.used)
+    if units <= 0 then return end
+    redis.call("ZADD", key, text(end_of_new(policy, last, now)), text(units) .. ":" .. id)
+    add_extra(key, units - 1)
+  end
+  local function refund(policy, key, holds, cost, charged_at, now, id)
+    prune(policy, key, holds, now)
+    if id then
+      if redis.call("ZREM", key, text(cost) .. ":" .. id) == 1 then add_extra(key, 1 - cost) end
+      return
+    end
+    while cost > 0 do
+      local found = redis.call("ZRANGE", key, -1, -1, "WITHSCORES")
+      local units = found[1] and units_of(found[1])
+      if not units then return end
+      redis.call("ZREM", key, found[1])
+      local taken = min(units, cost)
+      if units > taken then
+        redis.call("ZADD", key, found[2], text(units - taken) .. string.match(found[1], ":.*$"))
+        add_extra(key, -taken)
+      else
+        add_extra(key, 1 - units)
+      end
+      cost = cost - taken
+    end
+  end
+  local function is_held(key, cost, now, id)
+    local hold_end = redis.call("ZSCORE", key, text(cost) .. ":" .. id)
+    return hold_end and tonumber(hold_end) > now
+  end
+  local function extend(policy, key, holds, cost, now, id)
+    local last = prune(policy, key, holds, now)
+    redis.call("ZADD", key, text(end_of_new(policy, last, now)), text(cost) .. ":" .. id)
+  end
+  local function expires(policy, holds, now)
+    return end_of_new(policy, min(holds.newest, now + 2 * policy.window), now)
+  end
+  return {
+    is_log = true, is_hold = true, cells = 3,
+    settle = settle, fits = fits, summary = summary, charge = charge, refund = refund, expires = expires,
+    is_held = is_held, extend = extend,
+  }
+end
 local function block()
   local function settle(policy, state, now)
     local length = state[2]
@@ -461,8 +580,8 @@ local function block()
     settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires,
   }
 end
-local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
-local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
+local CHECK, DECIDE, CHARGE, REFUND, RELEASE, EXTEND = 0, 1, 2, 3, 4, 5
+local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block, concurrency }
 local function policy_at(place)
   local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
   local algorithm = algorithms[kind]()
@@ -504,7 +623,7 @@ local function settled_copy(index, policy, now)
   local state = { unpack(states[index]) }
   return state, policy.algorithm.settle(policy, state, now)
 end
-local index_of, policy_of, cost_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}
+local index_of, policy_of, cost_of, hold_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}, {}
 local charged_at = {}
 local reply, length = { -1 }, 1
 local function cost_on_key(i, charge_count)
@@ -552,20 +671,20 @@ end
 local function keep(index, policy, state, now)
   states[index], changed_by[index], changed_at[index] = state, policy, now
 end
-local function add_to_log(index, policy, log, cost, now)
+local function add_to_log(index, policy, log, cost, now, hold)
   local algorithm = policy.algorithm
-  local ttl = time_to_live(algorithm.expires(policy, log), now)
+  local ttl = time_to_live(algorithm.expires(policy, log, now), now)
   if log.last == nil or log.ahead then
     call("ZADD", KEYS[index], "XX", 0, "")
     call("PEXPIRE", KEYS[index], ttl)
   end
-  algorithm.charge(policy, KEYS[index], log, cost)
+  algorithm.charge(policy, KEYS[index], log, cost, now, hold)
   call("PEXPIRE", KEYS[index], ttl)
 end
 local function add(i, cost, now)
   local index, policy, state = index_of[i], policy_of[i], settled[i]
   local algorithm = policy.algorithm
-  if algorithm.is_log then return add_to_log(index, policy, state, cost, now) end
+  if algorithm.is_log then return add_to_log(index, policy, state, cost, now, hold_of[i]) end
   if is_repeated[i] then state = settled_copy(index, policy, now) end
   algorithm.charge(policy, state, cost, now)
   keep(index, policy, state, now)
@@ -575,14 +694,30 @@ local function give_back(i, cost, now)
   local algorithm = policy.algorithm
   if algorithm.is_log then
     if state.used == 0 then return end
-    algorithm.refund(policy, KEYS[index], state, cost, charged_at[i])
-    call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, state), now))
+    algorithm.refund(policy, KEYS[index], state, cost, charged_at[i], now, hold_of[i])
+    call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, state, now), now))
     return
   end
   if is_repeated[i] then state = settled_copy(index, policy, now) end
   if algorithm.used(policy, state, now) == 0 then return end
   algorithm.refund(policy, state, cost, charged_at[i])
   keep(index, policy, state, now)
+end
+local function run_on_holds(operation, now, charge_count)
+  local are_held = true
+  for i = 1, charge_count do
+    if not policy_of[i].algorithm.is_held(KEYS[index_of[i]], cost_of[i], now, hold_of[i]) then are_held = false end
+  end
+  for i = 1, charge_count do
+    if operation == RELEASE then
+      give_back(i, cost_of[i], now)
+    elseif are_held then
+      local policy, key = policy_of[i], KEYS[index_of[i]]
+      policy.algorithm.extend(policy, key, settled[i], cost_of[i], now, hold_of[i])
+      call("PEXPIRE", key, time_to_live(policy.algorithm.expires(policy, settled[i], now), now))
+    end
+  end
+  return are_held
 end
 local function run(operation, now, charge_count)
   local start = length
@@ -595,6 +730,10 @@ local function run(operation, now, charge_count)
   end
   reply[start + 2] = allowed and 1 or operation == DECIDE and stale and 2 or 0
   if operation == DECIDE then return end
+  if operation >= RELEASE then
+    reply[start + 2] = run_on_holds(operation, now, charge_count) and 1 or 0
+    return
+  end
   for i = 1, charge_count do
     local index, policy, cost = index_of[i], policy_of[i], cost_of[i]
     local algorithm = policy.algorithm
@@ -634,6 +773,10 @@ else
       place = place + 3
       if operation == REFUND then
         charged_at[i] = message[place]
+        place = place + 1
+      end
+      if policy_of[i].algorithm.is_hold then
+        hold_of[i] = message[place] ~= "" and message[place]
         place = place + 1
       end
     end

@@ -17,6 +17,7 @@ export async function usageInRedis(
   const { fullAt, usageOfLog, usageOfState } = await import("../memory/usage.js")
   const { policy } = charge
   const { state, now } = await read({ ...charge, cost: 0 })
+  if (policy.algorithm.name === "concurrency") return { used: state[0] ?? 0 }
   if (policy.algorithm.name !== "sliding-window-log") return usageOfState(policy, state, now)
   let [used = 0, newest = 0] = state
   let oldest = newest

@@ -110,6 +110,26 @@ export class ShardedStore implements Store {
     await this.#onEach(charges, (store, own) => store.refund(own, at, onStoreFailure))
   }
 
+  async release(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<boolean> {
+    return await this.#onHolds(charges, (store, own) => store.release?.(own, at, onStoreFailure))
+  }
+
+  /** Holds on keys of several nodes are extended node by node. */
+  async extend(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<boolean> {
+    return await this.#onHolds(charges, (store, own) => store.extend?.(own, at, onStoreFailure))
+  }
+
+  async #onHolds(
+    charges: readonly Charge[],
+    call: (store: Store, own: readonly Charge[]) => Promise<boolean> | undefined,
+  ): Promise<boolean> {
+    let areHeld = true
+    await this.#onEach(charges, async (store, own) => {
+      if (!(await call(store, own))) areHeld = false
+    })
+    return areHeld
+  }
+
   async reset(charges: readonly Charge[], onStoreFailure?: Degraded): Promise<void> {
     await this.#onEach(charges, (store, own) => store.reset(own, onStoreFailure))
   }

@@ -11,6 +11,11 @@ function withRoom(limit: LimitOptions, room: number): LimitOptions {
   return limit.burst === undefined ? { ...limit, limit: room } : { ...limit, burst: room }
 }
 
+/** The same limit with another window, or another hold. */
+function withWindow(limit: LimitOptions, window: string): LimitOptions {
+  return { ...limit, [limit.hold === undefined ? "window" : "hold"]: window }
+}
+
 export function changes(test: DefineTest): void {
   for (const { title, limit } of variants) {
     test(`${title}: a changed limit keeps what was charged`, async (store) => {
@@ -39,7 +44,7 @@ export function changes(test: DefineTest): void {
     test(`${title}: a changed window gives no free reset and no lockout`, async (store) => {
       const counter = new Counter(store, limit)
       await counter.check(second(4), CAPACITY)
-      const longer = counter.under({ ...limit, window: "2m" })
+      const longer = counter.under(withWindow(limit, "2m"))
       const { allowed, retryAfter } = await longer.check(second(4), CAPACITY)
       expectSame(allowed, false, "all of it again at once")
       expectTrue(retryAfter <= 4 * maxWait(limit), `no lockout, as ${retryAfter} µs would be`)
@@ -49,7 +54,7 @@ export function changes(test: DefineTest): void {
     test(`${title}: a longer window does not count what had drained before`, async (store) => {
       const counter = new Counter(store, limit)
       await counter.check(second(4), CAPACITY)
-      const longer = counter.under({ ...limit, window: "1d" })
+      const longer = counter.under(withWindow(limit, "1d"))
       const drained = second(4) + 2 * maxWait(limit)
       expectFields(await longer.peek(drained), { remaining: CAPACITY, resetAfter: 0 }, "all of it is back")
       expectFields(await longer.check(drained, CAPACITY), { allowed: true, remaining: 0 }, "and can be used")

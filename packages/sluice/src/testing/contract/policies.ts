@@ -1,4 +1,7 @@
+import { installConcurrency } from "../../algorithms/hold-state.js"
 import type { LimitOptions } from "../../policy.js"
+
+installConcurrency()
 
 /** The capacity of every variant below. */
 export const CAPACITY = 10
@@ -35,6 +38,7 @@ export const variants: readonly Variant[] = [
     limit: { algorithm: "leaky-bucket", limit: 10, window: "1m", overflow: "queue" },
   },
   { title: "gcra", limit: { algorithm: "gcra", limit: 10, window: "1m", maxBurst: 9 } },
+  { title: "concurrency", limit: { algorithm: "concurrency", limit: 10, hold: "1m" } },
 ]
 
 /** The longest time that a key can stay denied. A counter weighs the units of a window also in the window after it. */

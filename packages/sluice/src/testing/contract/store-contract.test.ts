@@ -36,6 +36,8 @@ function faulty(fault: (store: Store) => Partial<Store>): () => Store {
       checkMany: (checks) => store.checkMany(checks),
       charge: (charges, at) => store.charge(charges, at),
       refund: (charges, at) => store.refund(charges, at),
+      release: (charges, at) => store.release(charges, at),
+      extend: (charges, at) => store.extend(charges, at),
       reset: (charges) => store.reset(charges),
       mayBlock: () => true,
       close: () => store.close(),

@@ -6,6 +6,7 @@ import { concurrency } from "./concurrency.js"
 import type { DefineTest } from "./counter.js"
 import { deciding } from "./deciding.js"
 import { givingBack } from "./giving-back.js"
+import { holding } from "./holding.js"
 import { keys } from "./keys.js"
 import { severalCharges } from "./several-charges.js"
 import { tracesOfEveryAlgorithm } from "./traces.js"
@@ -50,6 +51,7 @@ export function describeStoreContract({ name, open, describe, it }: StoreContrac
     describe("deciding", () => deciding(test))
     describe("several charges", () => severalCharges(test))
     describe("giving back", () => givingBack(test))
+    describe("holds", () => holding(test))
     describe("keys", () => keys(test))
     describe("changes", () => changes(test))
     describe("concurrency", () => concurrency(test))

@@ -140,6 +140,21 @@ const traces: readonly Trace[] = [
     ],
   },
   {
+    title: "concurrency frees what nobody releases exactly when its hold ends",
+    limit: { algorithm: "concurrency", limit: 3, hold: "1m" },
+    steps: [
+      [0, 1, { allowed: true, remaining: 2, retryAfter: 0, resetAfter: 60, delay: 0 }],
+      [20, 2, { allowed: true, remaining: 0, resetAfter: 60 }],
+      [30, 1, { allowed: false, remaining: 0, retryAfter: 30, resetAfter: 50 }],
+      [30, 2, { allowed: false, retryAfter: 50 }],
+      [60 - US, 1, { allowed: false, retryAfter: US }],
+      [60, 1, { allowed: true, remaining: 0, resetAfter: 60 }],
+      [80 - US, 1, { allowed: false, retryAfter: US }],
+      [80, 2, { allowed: true, remaining: 0, resetAfter: 60 }],
+      [80, 4, { allowed: false, remaining: 0, retryAfter: Number.POSITIVE_INFINITY, resetAfter: 60 }],
+    ],
+  },
+  {
     title: "gcra is a token bucket of max_burst + 1",
     limit: { algorithm: "gcra", limit: 6, window: "1m", maxBurst: 2 },
     steps: [

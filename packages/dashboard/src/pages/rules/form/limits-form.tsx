@@ -15,6 +15,7 @@ const ALGORITHMS = [
   "token-bucket",
   "leaky-bucket",
   "gcra",
+  "concurrency",
 ]
 
 /** The limits of a rule, one row each. `standard` is the algorithm of a limit that sets none. */
@@ -68,7 +69,12 @@ function LimitRow({ index, standard, isOnly }: RowProps) {
     <fieldset class="rules-limit">
       <legend class="hidden">{text.nth(index + 1)}</legend>
       <NumberInput label={text.limit} path={at("limit")} errorIn={errorIn} placeholder="100" />
-      <TextInput label={text.window} path={at("window")} errorIn={errorIn} placeholder="1m" />
+      {(algorithm !== "concurrency" || isSet("window")) && (
+        <TextInput label={text.window} path={at("window")} errorIn={errorIn} placeholder="1m" />
+      )}
+      {(algorithm === "concurrency" || isSet("hold")) && (
+        <TextInput label={text.hold} path={at("hold")} errorIn={errorIn} placeholder="1m" />
+      )}
       <Choice
         label={text.algorithm}
         path={at("algorithm")}

@@ -6,11 +6,13 @@
 --   1, 2      how much longer than needed a key is kept, and the shortest time it is kept, in ms
 --   3         how many policies follow, or 0 for the compact form
 --   policies  of each: algorithm, limit, window in µs, capacity, x, y. The algorithm is 1 bucket, 2 fixed window, 3 sliding window
---             counter, 4 sliding window log or 5 block. The file of the algorithm says what x and y are. After a fixed window
---             with y = 2 follow x boundaries in µs.
+--             counter, 4 sliding window log, 5 block or 6 concurrency. The file of the algorithm says what x and y are. After a
+--             fixed window with y = 2 follow x boundaries in µs.
 --   checks    of each: operation, time in µs, how many charges follow; then of each charge: index into KEYS, index of the policy,
---             cost. The operation is 0 check, 1 decide (charges nothing), 2 charge without deciding or 3 refund. A negative time
---             stands for the server's clock. A charge of a refund has one more number: when it was charged, in µs, or negative.
+--             cost, and for concurrency the id of the hold as a string, which is empty for a refund without one. The operation is
+--             0 check, 1 decide (charges nothing), 2 charge without deciding, 3 refund, 4 release holds or 5 extend holds. A
+--             negative time stands for the server's clock. A charge of a refund has one more number after its cost: when it was
+--             charged, in µs, or negative.
 -- The compact form has one time, one policy and only checks of operation 0 with one charge:
 --   4         time in µs
 --   5 to 10   the policy
@@ -18,10 +20,10 @@
 -- Reply: one string of packed doubles. It starts with -1; compact.lua describes the other reply. Then for each check:
 --   time in µs
 --   result: 1 allowed, 0 denied, 2 denied by `decide` on a stale state that a check would have rewritten, -1 when a key holds
---     something that Sluice did not write
+--     something that Sluice did not write. Of 4 and 5: 1 if no hold had ended, else 0
 --   unless the result is -1, for each charge the numbers of the state that it was decided on
 --
--- An algorithm is a table of these functions. `state` is a list of numbers; the sliding window log has its own form.
+-- An algorithm is a table of these functions. `state` is a list of numbers; sliding window log and concurrency have their own.
 --   settle(policy, state, now)        brings the state to `now` in place; true when it was stale: written by a clock more than
 --                                     a window ahead, or under another policy
 --   fits(policy, state, cost, now)    whether the cost is allowed
@@ -31,9 +33,9 @@
 --   used(policy, state, now)          0 when there is nothing to take back
 --   expires(policy, state)            time at which the state is as good as none
 
-local CHECK, DECIDE, CHARGE, REFUND = 0, 1, 2, 3
+local CHECK, DECIDE, CHARGE, REFUND, RELEASE, EXTEND = 0, 1, 2, 3, 4, 5
 -- Functions that define an algorithm: a script runs from its top at every call, and most calls need one algorithm only.
-local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block }
+local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block, concurrency }
 
 -- The policy whose numbers start at a place of the message, and the place after it.
 local function policy_at(place)
@@ -86,7 +88,7 @@ local function settled_copy(index, policy, now)
 end
 
 -- The charges of the check at hand, by their place in it.
-local index_of, policy_of, cost_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}
+local index_of, policy_of, cost_of, hold_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}, {}
 local charged_at = {}
 local reply, length = { -1 }, 1
 
@@ -143,23 +145,23 @@ local function keep(index, policy, state, now)
   states[index], changed_by[index], changed_at[index] = state, policy, now
 end
 
-local function add_to_log(index, policy, log, cost, now)
+local function add_to_log(index, policy, log, cost, now, hold)
   local algorithm = policy.algorithm
-  local ttl = time_to_live(algorithm.expires(policy, log), now)
+  local ttl = time_to_live(algorithm.expires(policy, log, now), now)
   if log.last == nil or log.ahead then
     -- XX adds nothing, but a server that is out of memory refuses it. It would refuse nothing after PEXPIRE.
     call("ZADD", KEYS[index], "XX", 0, "")
     -- A user who may not set an expiry must not leave a key without one.
     call("PEXPIRE", KEYS[index], ttl)
   end
-  algorithm.charge(policy, KEYS[index], log, cost)
+  algorithm.charge(policy, KEYS[index], log, cost, now, hold)
   call("PEXPIRE", KEYS[index], ttl)
 end
 
 local function add(i, cost, now)
   local index, policy, state = index_of[i], policy_of[i], settled[i]
   local algorithm = policy.algorithm
-  if algorithm.is_log then return add_to_log(index, policy, state, cost, now) end
+  if algorithm.is_log then return add_to_log(index, policy, state, cost, now, hold_of[i]) end
   -- The second charge on a key goes on top of the first.
   if is_repeated[i] then state = settled_copy(index, policy, now) end
   algorithm.charge(policy, state, cost, now)
@@ -171,8 +173,8 @@ local function give_back(i, cost, now)
   local algorithm = policy.algorithm
   if algorithm.is_log then
     if state.used == 0 then return end
-    algorithm.refund(policy, KEYS[index], state, cost, charged_at[i])
-    call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, state), now))
+    algorithm.refund(policy, KEYS[index], state, cost, charged_at[i], now, hold_of[i])
+    call("PEXPIRE", KEYS[index], time_to_live(algorithm.expires(policy, state, now), now))
     return
   end
   -- The second refund on a key takes from what the first has left.
@@ -180,6 +182,24 @@ local function give_back(i, cost, now)
   if algorithm.used(policy, state, now) == 0 then return end
   algorithm.refund(policy, state, cost, charged_at[i])
   keep(index, policy, state, now)
+end
+
+-- Ends the holds of the charges, or extends all of them if none has ended. Returns whether none had ended.
+local function run_on_holds(operation, now, charge_count)
+  local are_held = true
+  for i = 1, charge_count do
+    if not policy_of[i].algorithm.is_held(KEYS[index_of[i]], cost_of[i], now, hold_of[i]) then are_held = false end
+  end
+  for i = 1, charge_count do
+    if operation == RELEASE then
+      give_back(i, cost_of[i], now)
+    elseif are_held then
+      local policy, key = policy_of[i], KEYS[index_of[i]]
+      policy.algorithm.extend(policy, key, settled[i], cost_of[i], now, hold_of[i])
+      call("PEXPIRE", key, time_to_live(policy.algorithm.expires(policy, settled[i], now), now))
+    end
+  end
+  return are_held
 end
 
 local function run(operation, now, charge_count)
@@ -193,6 +213,10 @@ local function run(operation, now, charge_count)
   end
   reply[start + 2] = allowed and 1 or operation == DECIDE and stale and 2 or 0
   if operation == DECIDE then return end
+  if operation >= RELEASE then
+    reply[start + 2] = run_on_holds(operation, now, charge_count) and 1 or 0
+    return
+  end
   for i = 1, charge_count do
     local index, policy, cost = index_of[i], policy_of[i], cost_of[i]
     local algorithm = policy.algorithm
@@ -234,6 +258,10 @@ else
       place = place + 3
       if operation == REFUND then
         charged_at[i] = message[place]
+        place = place + 1
+      end
+      if policy_of[i].algorithm.is_hold then
+        hold_of[i] = message[place] ~= "" and message[place]
         place = place + 1
       end
     end

@@ -1,7 +1,7 @@
-// The memory of sliding logs: blocks with room for 2, 4, 8 … entries, cut from slabs of one size class. A log that grows moves to
-// the next class, and its old block is reused by the next log of that size.
+// The memory of states that grow: blocks with room for 2, 4, 8 … entries, cut from slabs of one size class. A state that grows
+// moves to the next class, and its old block is reused by the next state of that size.
 
-import { initLog, logCells } from "../../algorithms/sliding-window-log.js"
+import type { GrowingState } from "../../algorithms/algorithm.js"
 
 const CLASSES = 32
 /** Doubles in a slab of small blocks: 64 KB. A larger block has its own slab. */
@@ -15,12 +15,17 @@ interface SizeClass {
   used: number
 }
 
-export class LogArena {
+export class StateArena {
+  readonly #state: GrowingState
   readonly #classes: SizeClass[] = []
   bytes = 0
   /** The place of the block that was located last. */
   cells: Float64Array = new Float64Array(0)
   at = 0
+
+  constructor(state: GrowingState) {
+    this.#state = state
+  }
 
   /** Allocates a block with room for 2^sizeClass entries and returns its reference, which is never 0. */
   take(sizeClass: number): number {
@@ -36,7 +41,7 @@ export class LogArena {
     }
     const reference = (index + 1) * CLASSES + sizeClass
     this.locate(reference)
-    initLog(this.cells, this.at, 2 ** sizeClass)
+    this.#state.init(this.cells, this.at, 2 ** sizeClass)
     return reference
   }
 
@@ -53,13 +58,13 @@ export class LogArena {
     }
   }
 
-  /** Moves a log into a block of twice the size and returns the new reference. */
+  /** Moves a state into a block of twice the size and returns the new reference. */
   grow(reference: number): number {
     this.locate(reference)
     const { cells, at } = this
     const sizeClass = (reference % CLASSES) + 1
     const larger = this.take(sizeClass)
-    initLog(this.cells, this.at, 2 ** sizeClass, cells, at)
+    this.#state.init(this.cells, this.at, 2 ** sizeClass, cells, at)
     this.give(reference)
     return larger
   }
@@ -75,7 +80,7 @@ export class LogArena {
   #classOf(sizeClass: number): SizeClass {
     let size = this.#classes[sizeClass]
     if (size === undefined) {
-      const cells = logCells(2 ** sizeClass)
+      const cells = this.#state.cells(2 ** sizeClass)
       size = { cells, perSlab: Math.max(1, Math.floor(SLAB / cells)), slabs: [], free: [], used: 0 }
       this.#classes[sizeClass] = size
     }

@@ -1,23 +1,24 @@
 import { describe, expect, it } from "vitest"
+import type { GrowingState } from "../../algorithms/algorithm.js"
 import { compilePolicy } from "../../policy.js"
-import { LogArena } from "./log-arena.js"
+import { StateArena } from "./state-arena.js"
 
 const policy = compilePolicy({ algorithm: "sliding-window-log", limit: 1_000_000, window: "1h" }, "arena")
 const START = Date.UTC(2026, 0, 1) * 1000
 
-function charge(arena: LogArena, reference: number, at: number): void {
+function charge(arena: StateArena, reference: number, at: number): void {
   arena.locate(reference)
   policy.algorithm.charge(policy, arena.cells, arena.at, 1, at)
 }
 
-function used(arena: LogArena, reference: number, at: number): number {
+function used(arena: StateArena, reference: number, at: number): number {
   arena.locate(reference)
   return policy.algorithm.used(policy, arena.cells, arena.at, at)
 }
 
-describe("the arena of logs", () => {
+describe("the arena of states that grow", () => {
   it("gives out blocks that do not overlap", () => {
-    const arena = new LogArena()
+    const arena = new StateArena(policy.algorithm.growing as GrowingState)
     const blocks = Array.from({ length: 5_000 }, (_, i) => arena.take(1 + (i % 4)))
     expect(new Set(blocks).size).toBe(5_000)
     expect(blocks).not.toContain(0)
@@ -30,7 +31,7 @@ describe("the arena of logs", () => {
   })
 
   it("hands a block that came back out again, empty", () => {
-    const arena = new LogArena()
+    const arena = new StateArena(policy.algorithm.growing as GrowingState)
     const kept = arena.take(1)
     const block = arena.take(1)
     charge(arena, block, START)
@@ -44,7 +45,7 @@ describe("the arena of logs", () => {
   })
 
   it("moves a log into twice the room with all its entries", () => {
-    const arena = new LogArena()
+    const arena = new StateArena(policy.algorithm.growing as GrowingState)
     let block = arena.take(1)
     for (let i = 0; i < 5_000; i++) {
       arena.locate(block)
@@ -56,7 +57,7 @@ describe("the arena of logs", () => {
   })
 
   it("gives memory back when the last block of a size has gone", () => {
-    const arena = new LogArena()
+    const arena = new StateArena(policy.algorithm.growing as GrowingState)
     const blocks = Array.from({ length: 10_000 }, () => arena.take(2))
     expect(arena.bytes).toBeGreaterThan(0)
     for (const block of blocks) arena.give(block)

@@ -1,0 +1,174 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
+// Holds of a limiter: acquire, release, extend, and the wait for a free place. A limiter loads this file with its first
+// acquire, because most limiters have no limit of concurrency.
+
+import { installConcurrency } from "../algorithms/hold-state.js"
+import type { Decision } from "../decision.js"
+import { checkFields, checkType } from "../options.js"
+import type { HoldId } from "../stores/hold-id.js"
+import { newHoldId } from "../stores/hold-id.js"
+import type { Charge, Degraded, Outcome, Store } from "../stores/store.js"
+import { isSyncStore } from "../stores/store.js"
+import type { WaitQueue } from "./wait-queue.js"
+
+export interface AcquireOptions {
+  /** How many units to hold. Default: 1. A cost of 0 decides and holds nothing. */
+  cost?: number
+  /** Overrides the limit for this call. */
+  limit?: number
+  /** The longest wait for a free place in milliseconds, first come, first served per key. Default: 0. */
+  maxWaitMs?: number
+  /** Ends the wait. The promise rejects with its reason. */
+  signal?: AbortSignal
+}
+
+/** A place that is held until it is released, or until the `hold` of its limit is over. */
+export interface Hold extends AsyncDisposable {
+  /** Frees the place. The first call counts. A hold that has ended by itself is left alone. */
+  release(): Promise<void>
+  /** Lets the hold begin again, so that it ends `hold` from now. Resolves to false if it has ended already. */
+  extend(): Promise<boolean>
+}
+
+/** The decision of `acquire`, with the hold if it is allowed. */
+export interface AcquiredDecision extends Decision {
+  hold?: Hold
+}
+
+/** What holds need of their limiter. */
+export interface HoldingLimiter {
+  readonly store: Store
+  readonly onStoreFailure: Degraded
+  charges(key: string, options: AcquireOptions, id: HoldId): Charge[]
+  decisionOf(options: AcquireOptions, outcome: Outcome): Decision
+  peek(key: string): Promise<Decision>
+  /** The time of a call in microseconds, or undefined if the store's clock decides. */
+  at(): number | undefined
+  openWaitQueue(): Promise<WaitQueue>
+}
+
+installConcurrency()
+
+const ACQUIRE_FIELDS = ["cost", "limit", "maxWaitMs", "signal"]
+/** How often the first that waits for a key asks again, because other processes release without a word. */
+const ASK_EVERY_MS = 50
+
+/** Not every runtime has `Symbol.asyncDispose`. */
+const ASYNC_DISPOSE: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")
+
+/** How many requests wait for a key, and what tells the first of them that a hold on the key was released here. */
+interface Line {
+  waiting: number
+  released: Promise<void>
+  wake: () => void
+}
+
+export class Holds {
+  readonly #limiter: HoldingLimiter
+  /** By key. */
+  readonly #lines = new Map<string, Line>()
+
+  constructor(limiter: HoldingLimiter) {
+    this.#limiter = limiter
+  }
+
+  async acquire(key: string, options: AcquireOptions): Promise<AcquiredDecision> {
+    checkFields(options, ACQUIRE_FIELDS, "acquire")
+    const { signal, maxWaitMs } = options
+    checkType(signal, "acquire.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
+    checkType(maxWaitMs, "acquire.maxWaitMs", "milliseconds ≥ 0", (ms) => typeof ms === "number" && ms >= 0)
+    signal?.throwIfAborted()
+    return maxWaitMs === undefined || maxWaitMs === 0
+      ? await this.#ask(key, options)
+      : await this.#wait(key, options, maxWaitMs)
+  }
+
+  /** Asks once. */
+  #ask(key: string, options: AcquireOptions): AcquiredDecision | Promise<AcquiredDecision> {
+    const { store, onStoreFailure } = this.#limiter
+    const charges = this.#limiter.charges(key, options, newHoldId())
+    const at = this.#limiter.at()
+    if (isSyncStore(store)) return this.#decide(key, options, charges, store.checkSync(charges, at))
+    return store
+      .check(charges, at, onStoreFailure)
+      .then((outcome) => this.#decide(key, options, charges, outcome))
+  }
+
+  #decide(key: string, options: AcquireOptions, charges: Charge[], outcome: Outcome): AcquiredDecision {
+    const decision: AcquiredDecision = this.#limiter.decisionOf(options, outcome)
+    if (decision.allowed)
+      decision.hold = new StoreHold(this.#limiter, charges, () => this.#lines.get(key)?.wake())
+    return decision
+  }
+
+  async #wait(key: string, options: AcquireOptions, maxWaitMs: number): Promise<AcquiredDecision> {
+    const queue = await this.#limiter.openWaitQueue()
+    const line = this.#lines.get(key) ?? newLine()
+    this.#lines.set(key, line)
+    line.waiting++
+    let last: AcquiredDecision | undefined
+    const question = {
+      askEveryMs: ASK_EVERY_MS,
+      change: () => line.released,
+      check: async () => {
+        last = await this.#ask(key, options)
+        return last
+      },
+      peek: () => this.#limiter.peek(key),
+      refund: async () => await last?.hold?.release(),
+    }
+    try {
+      return await queue.pass(key, question, options.signal, maxWaitMs)
+    } finally {
+      if (--line.waiting === 0) this.#lines.delete(key)
+    }
+  }
+}
+
+function newLine(): Line {
+  const line: Line = { waiting: 0, released: Promise.resolve(), wake: () => {} }
+  const arm = () => {
+    line.released = new Promise((resolve) => {
+      line.wake = () => {
+        arm()
+        resolve()
+      }
+    })
+  }
+  arm()
+  return line
+}
+
+class StoreHold implements Hold {
+  readonly #limiter: HoldingLimiter
+  readonly #held: readonly Charge[]
+  readonly #onRelease: () => void
+  #isOver = false
+
+  constructor(limiter: HoldingLimiter, charges: readonly Charge[], onRelease: () => void) {
+    this.#limiter = limiter
+    this.#held = charges.filter(({ hold, cost }) => hold !== undefined && cost > 0)
+    this.#onRelease = onRelease
+  }
+
+  async release(): Promise<void> {
+    if (this.#isOver || this.#held.length === 0) return
+    this.#isOver = true
+    const { store, onStoreFailure } = this.#limiter
+    await store.release?.(this.#held, this.#limiter.at(), onStoreFailure)
+    this.#onRelease()
+  }
+
+  async extend(): Promise<boolean> {
+    if (this.#isOver) return false
+    const { store, onStoreFailure } = this.#limiter
+    if (this.#held.length === 0) return true
+    const isExtended = await store.extend?.(this.#held, this.#limiter.at(), onStoreFailure)
+    return isExtended === true && !this.#isOver
+  }
+
+  [ASYNC_DISPOSE](): Promise<void> {
+    return this.release()
+  }
+}
