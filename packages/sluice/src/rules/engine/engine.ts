@@ -13,14 +13,11 @@ import { DEFAULT_PREFIX } from "../../stores/store.js"
 import { ApiKeyHasher } from "../identity/api-key.js"
 import { identified } from "../identity/client.js"
 import { Identity } from "../identity/identity.js"
-import { keyOf } from "../identity/key.js"
 import type { RuleRequest } from "../identity/rule-request.js"
-import { parseKeyPart } from "../language/key-part.js"
 import { checkRuleSet, parseRuleSet } from "../language/parse.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { finish, type Steps } from "../language/steps.js"
 import { CHARGED, type ChargedDecision, PENDING } from "./build-decision.js"
-import type { CompiledRule } from "./compile-rule.js"
 import { Decider, type PlannedCheck } from "./decider.js"
 import {
   checkEngineOptions,
@@ -34,14 +31,19 @@ import {
 } from "./engine-options.js"
 import { type Explanation, explain } from "./explain.js"
 import { type LimitUsage, usageOfStep } from "./key-usage.js"
-import { chargesOfStep, defaultOnStoreFailure, matchesUnlimited, planOf, planOfKey, setTier } from "./plan.js"
+import {
+  chargesOfStep,
+  defaultOnStoreFailure,
+  keyUnder,
+  matchesUnlimited,
+  planOf,
+  planOfKey,
+  setTier,
+} from "./plan.js"
 import { type AnsweredRequest, applyResponse } from "./response-charge.js"
 import type { RuleDecision } from "./rule-decision.js"
-import { RuleSet } from "./rule-set.js"
+import { RuleSet, ruleOf } from "./rule-set.js"
 import { SetFollower } from "./set-follower.js"
-
-const BY_USER = [parseKeyPart("user", "keyBy")]
-const UNMATCHED = { index: -1, params: undefined, pattern: undefined }
 
 /** Creates a rule engine. Most programs create one and check every request with it. */
 export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
@@ -343,17 +345,9 @@ export class RuleEngine {
     return set
   }
 
-  /** The key that a request of a named client has under a rule, whether it matches or not. Without one, its client is the key. */
   #keyUnder(id: string, request: RuleRequest): string {
     const set = this.#set
-    const { keyParts } = ruleOf(set, id)
-    const identity = new Identity(request, set.identity, this.#hasher)
-    const matched = set.match(identity).find(({ index }) => set.rules[index]?.id === id) ?? UNMATCHED
-    return (
-      keyOf(keyParts, identity, matched, "skip") ??
-      keyOf(BY_USER, identity, matched, "skip") ??
-      `apiKey:${identity.apiKey}`
-    )
+    return keyUnder(set, ruleOf(set, id), new Identity(request, set.identity, this.#hasher))
   }
 
   /** Reads a request by the rules of a set. `tier` is what `tierOf` has found. */
@@ -392,12 +386,6 @@ export class RuleEngine {
     if (this.#onDecision !== undefined) notify(this.#onDecision, { decision, request })
     return decision
   }
-}
-
-function ruleOf(set: RuleSet, id: string): CompiledRule {
-  const rule = set.rule(id)
-  if (rule !== undefined) return rule
-  throw new SluiceError("RULE_UNKNOWN", { place: "rule", expected: "must be the id of a rule", found: id })
 }
 
 function notSync(place: string, expected: string): SluiceError {

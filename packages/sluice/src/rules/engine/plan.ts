@@ -211,3 +211,16 @@ export function chargesOfSteps(steps: readonly Step[], store: Pick<Store, "mayBl
 export function defaultOnStoreFailure(charges: readonly Charge[]): Degraded {
   return charges[0]?.onStoreFailure ?? "local"
 }
+
+const BY_USER = [parseKeyPart("user", "keyBy")]
+const UNMATCHED = { index: -1, params: undefined, pattern: undefined }
+
+/** The key that a request of a named client has under a rule, whether it matches or not. Without one, its client is the key. */
+export function keyUnder(set: RuleSet, { id, keyParts }: CompiledRule, identity: Identity): string {
+  const matched = set.match(identity).find(({ index }) => set.rules[index]?.id === id) ?? UNMATCHED
+  return (
+    keyOf(keyParts, identity, matched, "skip") ??
+    keyOf(BY_USER, identity, matched, "skip") ??
+    `apiKey:${identity.apiKey}`
+  )
+}

@@ -1,5 +1,6 @@
 // A compiled rule set. It never changes: a new revision is a new `RuleSet`, and a decision uses one set from start to end.
 
+import { SluiceError } from "../../errors.js"
 import { getOrAdd, getOrCache } from "../../get-or-add.js"
 import { type Client, ClientMap, clientList } from "../identity/client.js"
 import {
@@ -169,4 +170,11 @@ function* compileTiers(document: RuleSetDocument): Steps<ClientMap<string>> {
     }
   }
   return map
+}
+
+/** The rule with this id. Throws if there is none. */
+export function ruleOf(set: RuleSet, id: string): CompiledRule {
+  const rule = set.rule(id)
+  if (rule !== undefined) return rule
+  throw new SluiceError("RULE_UNKNOWN", { place: "rule", expected: "must be the id of a rule", found: id })
 }
