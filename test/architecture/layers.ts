@@ -16,6 +16,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       "notify.ts",
       "foreign-options.ts",
       "options.ts",
+      "penalty-options.ts",
       "policy.ts",
       "timeouts.ts",
     ],

@@ -54,7 +54,7 @@ describe("a decision on several limits", () => {
       verdict({ remaining: 3, used: 97, resetAfter: 5_000, delay: 2_000 }),
       verdict({ remaining: 9, used: 11, resetAfter: 9_000, delay: 1_000 }),
     ]
-    expect(decisionOfMany([wide, narrow], verdicts, outcome(verdicts), undefined)).toMatchObject({
+    expect(decisionOfMany([wide, narrow], verdicts, outcome(verdicts))).toMatchObject({
       allowed: true,
       limit: 100,
       remaining: 3,
@@ -73,7 +73,7 @@ describe("a decision on several limits", () => {
       verdict({ allowed: false, retryAfter: 5_000 }),
       verdict({ allowed: false, retryAfter: 7_000, delay: 1_000 }),
     ]
-    expect(decisionOfMany([wide, narrow], verdicts, outcome(verdicts), undefined)).toMatchObject({
+    expect(decisionOfMany([wide, narrow], verdicts, outcome(verdicts))).toMatchObject({
       allowed: false,
       retryAfterMs: 7,
       deniedBy: "narrow",
@@ -84,12 +84,10 @@ describe("a decision on several limits", () => {
   it("names the block when it is what takes longest", () => {
     const verdicts = [verdict({ remaining: 5 }), verdict({ allowed: false, remaining: 1, retryAfter: 1_000 })]
     const blocked = verdict({ allowed: false, retryAfter: 60_000, resetAfter: 60_000 })
-    const decision = decisionOfMany(
-      [wide, narrow],
-      verdicts,
-      { ...outcome(verdicts), allowed: false },
-      blocked,
-    )
+    const decision = decisionOfMany([wide, narrow], [...verdicts, blocked], {
+      ...outcome(verdicts),
+      allowed: false,
+    })
     expect(decision).toMatchObject({
       allowed: false,
       remaining: 0,
@@ -103,7 +101,7 @@ describe("a decision on several limits", () => {
   it("ignores a block that has ended", () => {
     const verdicts = [verdict({ remaining: 5 })]
     const over = verdict({ remaining: Number.MAX_SAFE_INTEGER })
-    expect(decisionOfMany([wide], verdicts, outcome(verdicts), over)).toMatchObject({
+    expect(decisionOfMany([wide], [...verdicts, over], outcome(verdicts))).toMatchObject({
       allowed: true,
       remaining: 5,
       deniedBy: undefined,

@@ -107,19 +107,19 @@ export function decisionOfOne(
   return decision
 }
 
-/** The decision of several limits together. `blocked` is the verdict on the block of the key, if the check included it. */
+/** The decision of several limits together. After the verdicts on the limits come those on blocks of the key, if there are any. */
 export function decisionOfMany(
   limits: readonly NamedPolicy[],
   verdicts: readonly Verdict[],
   source: VerdictSource & { readonly allowed: boolean },
-  blocked: Verdict | undefined,
 ): Decision {
   const { allowed, degraded, now } = source
   const entries = limits.map((limit, i) =>
     limitDecision(limit.name, limit.policy, verdicts[i] as Verdict, now),
   )
-  const isBlocked = blocked !== undefined && !blocked.allowed
-  const waits = isBlocked ? [...entries, limitDecision("block", blockPolicy, blocked, now)] : entries
+  const blocks = verdicts.slice(limits.length).filter((verdict) => !verdict.allowed)
+  const isBlocked = blocks.length > 0
+  const waits = [...entries, ...blocks.map((verdict) => limitDecision("block", blockPolicy, verdict, now))]
   const tightest = entries.reduce((a, b) => (b.remaining < a.remaining ? b : a))
   const slowest = waits.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a))
   const last = waits.reduce((a, b) => (b.resetAfterMs > a.resetAfterMs ? b : a))

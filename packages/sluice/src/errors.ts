@@ -13,6 +13,7 @@ export const errorCodes = {
   WINDOW_INVALID:
     "The window is not a duration, is too short or too long, or does not divide into its buckets.",
   TIME_ZONE_UNKNOWN: "The runtime does not know the time zone of a calendar window.",
+  PENALTY_INVALID: "A number or a duration of a penalty is out of range.",
   DURATION_INVALID: "The duration cannot be read.",
   POLICY_TOO_LARGE: "The numbers of the limit are too large for exact arithmetic.",
   LEASE_INVALID: "The limit cannot be leased, or leases of this length would leave too little of it.",

@@ -1,4 +1,4 @@
-import type { Algorithm, AlgorithmName, Policy } from "./algorithms/algorithm.js"
+import type { Algorithm, AlgorithmName, Penalty, Policy } from "./algorithms/algorithm.js"
 import { blockPolicy } from "./algorithms/block.js"
 import { gcra, leakyBucket, tokenBucket } from "./algorithms/bucket.js"
 import { CALENDAR_LENGTHS, type CalendarUnit } from "./algorithms/calendar.js"
@@ -19,6 +19,7 @@ import { formatDuration, parseDuration } from "./duration.js"
 import { Mistakes, SluiceError } from "./errors.js"
 import type { HeaderPolicy } from "./header-style.js"
 import { checkFields, checkOneOf } from "./options.js"
+import type { PenaltyOptions } from "./penalty-options.js"
 
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
   "fixed-window": fixedWindow,
@@ -54,6 +55,8 @@ export interface LimitOptions {
   overflow?: "reject" | "queue"
   /** concurrency: after how long a hold ends by itself, if nobody releases it. Required. */
   hold?: Duration
+  /** Blocks a key that this limit has denied too often. Default: no key is blocked. */
+  penalty?: PenaltyOptions
 }
 
 /**
@@ -74,6 +77,7 @@ export const LIMIT_FIELDS = [
   "anchor",
   "overflow",
   "hold",
+  "penalty",
 ] as const
 
 /** Ten years. Longer windows exceed the range of the exact division in exact.ts. */
@@ -121,7 +125,18 @@ export function compilePolicy(
   const anchored = options.anchor === "first-request"
   const queue = options.overflow === "queue"
   const widest = options.burst !== undefined ? "burst" : options.maxBurst !== undefined ? "maxBurst" : "limit"
-  const numbers = { algorithm: name, limit, window, capacity, buckets, anchored, queue, lease: 0, calendar }
+  const numbers = {
+    algorithm: name,
+    limit,
+    window,
+    capacity,
+    buckets,
+    anchored,
+    queue,
+    lease: 0,
+    calendar,
+    penalty: undefined,
+  }
   // Each hold needs its own place, so no instance takes places in advance.
   const lease = name === "concurrency" ? 0 : leaseOf(leases, window, leasesPlace)
   if (lease > 0) checkLease({ ...numbers, lease }, leasesPlace)
@@ -271,6 +286,8 @@ export interface SavedPolicy {
   /** Older snapshots do not have it. Default: 0. */
   readonly lease?: number
   readonly calendar?: SavedCalendar | undefined
+  /** block: when denials of a limit block the key. */
+  readonly penalty?: Penalty | undefined
 }
 
 export function savePolicy(policy: Policy): SavedPolicy {
@@ -286,11 +303,13 @@ export function savePolicy(policy: Policy): SavedPolicy {
     queue,
     lease,
     calendar: saveCalendar(policy),
+    penalty: policy.penalty,
   }
 }
 
 export function restorePolicy(saved: SavedPolicy): Policy {
-  return saved.algorithm === "block" ? blockPolicy : makePolicy(saved, "limit", saved.limit)
+  if (saved.algorithm !== "block") return makePolicy(saved, "limit", saved.limit)
+  return saved.penalty === undefined ? blockPolicy : { ...blockPolicy, penalty: saved.penalty }
 }
 
 /** `place` and `found` appear in the error if the numbers are too large. */

@@ -77,6 +77,7 @@ const limiter: Places<LimiterOptions> = {
   buckets: perLimit,
   anchor: perLimit,
   timeZone: perLimit,
+  penalty: perLimit,
   overflow: perLimit,
   hold: perLimit,
   leases: reason("part of a rule, or of the defaults of the rules"),

@@ -43,6 +43,21 @@ export interface Policy {
   readonly promisedWindow: number
   /** `promisedWindow` in milliseconds, as decisions show it. */
   readonly windowMs: number
+  /** block: when denials of a limit block the key. */
+  readonly penalty?: Penalty
+}
+
+/** When denials of a limit block a key, and for how long. Times are in microseconds. */
+export interface Penalty {
+  /** So many denials within this time block the key. The time begins with the first of them. */
+  readonly after: number
+  readonly within: number
+  /** The first block. Each further one is `factor` times as long, at most `max`. */
+  readonly block: number
+  readonly factor: number
+  readonly max: number
+  /** So long after a block without another one, the next one is a first one again. */
+  readonly forget: number
 }
 
 /** The decision of an algorithm about one charge. Calls reuse verdicts: copy what you keep. */

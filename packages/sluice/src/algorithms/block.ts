@@ -1,13 +1,18 @@
 // A block denies every cost until a time. Users do not choose this algorithm; as an algorithm, the block of a key is one more
 // charge of the same check. Denied calls do not extend the block.
 //
-// State: [blocked until, for how long it was set]. A clock that is set back must not make a block last longer than it was set
-// for, so the next check then restarts the block from its own time.
+// A block whose policy has a penalty also counts the denials of a limit, and begins by itself when there are too many.
+//
+// State: [blocked until, for how long it was set, time of the first counted denial, denials, blocks so far]. A clock that is set
+// back must not make a block last longer than it was set for, so the next check then restarts the block from its own time.
 
-import type { Algorithm, Policy } from "./algorithm.js"
+import type { Algorithm, Penalty, Policy } from "./algorithm.js"
 
 const UNTIL = 0
 const LENGTH = 1
+const SINCE = 2
+const DENIALS = 3
+const BLOCKS = 4
 
 /** More than any key is charged, and small enough for V8 to store as a small integer in every policy. */
 const UNLIMITED = 2 ** 30
@@ -18,7 +23,7 @@ function settledUntil(cells: Float64Array, at: number, now: number): number {
 
 export const block: Algorithm = {
   name: "block",
-  cells: () => 2,
+  cells: () => 5,
   decide(policy, cells, at, _cost, now, verdict) {
     const left = settledUntil(cells, at, now) - now
     verdict.allowed = left <= 0
@@ -40,7 +45,51 @@ export const block: Algorithm = {
   },
   refund() {},
   used: (policy, cells, at, now) => ((cells[at + UNTIL] as number) > now ? policy.limit : 0),
-  expiresAt: (_policy, cells, at) => cells[at + UNTIL] as number,
+  expiresAt({ penalty }, cells, at) {
+    const until = cells[at + UNTIL] as number
+    if (penalty === undefined) return until
+    const forgotten = (cells[at + BLOCKS] as number) > 0 ? until + penalty.forget : until
+    const counted = (cells[at + DENIALS] as number) > 0 ? (cells[at + SINCE] as number) + penalty.within : 0
+    return Math.max(forgotten, counted)
+  },
+}
+
+/** Counts a denial of a limit, and blocks the key if it was one too many. A key that is blocked counts none. */
+export function penalize(penalty: Penalty, cells: Float64Array, at: number, now: number): void {
+  const until = cells[at + UNTIL] as number
+  if (until > now) return
+  let since = cells[at + SINCE] as number
+  let denials = cells[at + DENIALS] as number
+  if (denials === 0 || now - since >= penalty.within) {
+    since = now
+    denials = 0
+  }
+  // Written by a clock that was wrong: as if counted now.
+  if (since - now > penalty.within) since = now
+  denials++
+  if (denials >= penalty.after) {
+    const isForgotten = now - until >= penalty.forget
+    const blocks = isForgotten ? 0 : (cells[at + BLOCKS] as number)
+    const length = lengthOf(penalty, blocks)
+    cells[at + UNTIL] = now + length
+    cells[at + LENGTH] = length
+    cells[at + BLOCKS] = blocks + 1
+    since = 0
+    denials = 0
+  }
+  cells[at + SINCE] = since
+  cells[at + DENIALS] = denials
+}
+
+/** How long to block a key that was blocked so many times before. */
+function lengthOf({ block, factor, max }: Penalty, blocks: number): number {
+  let length = block
+  for (let i = 0; i < blocks; i++) {
+    const longer = Math.min(Math.floor(length * factor), max)
+    if (longer === length) break
+    length = longer
+  }
+  return length
 }
 
 /** Compares by name, because a policy may come from another copy of this library in the same process. */

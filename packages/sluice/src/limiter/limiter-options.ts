@@ -4,6 +4,7 @@ import { formatDuration } from "../duration.js"
 import { Mistakes, SluiceError } from "../errors.js"
 import { isThenable, type Logger, warn } from "../notify.js"
 import { checkFields, checkObject, checkOneOf, checkType, hasMethods, isFilledText } from "../options.js"
+import { compilePenalty } from "../penalty-options.js"
 import type { LeaseOptions, LimitOptions } from "../policy.js"
 import { compilePolicy, defaultName, LIMIT_FIELDS } from "../policy.js"
 import type { Degraded, Store } from "../stores/store.js"
@@ -43,6 +44,8 @@ export interface CompiledLimit {
   /** The name of the namespace its counters live in. */
   readonly namespace: string
   readonly policy: Policy
+  /** The policy of the blocks that denials of this limit begin. */
+  readonly penalty: Policy | undefined
 }
 
 export interface CompiledLimits {
@@ -231,6 +234,7 @@ export function compileLimit(
 ): CompiledLimit {
   const mistakes = new Mistakes()
   mistakes.try(() => checkText(options.name, `${place}.name`))
+  const penalty = mistakes.try(() => options.penalty && compilePenalty(options.penalty, `${place}.penalty`))
   const policy = mistakes.try(() => compilePolicy(options, place, leases)) as Policy
   mistakes.throwAll()
   const id = options.name ?? formatDuration(policy.windowMs)
@@ -238,5 +242,6 @@ export function compileLimit(
     name: options.name ?? defaultName(policy),
     namespace: `${prefix}:${shapeOf(policy)}:${id}`,
     policy,
+    penalty,
   }
 }

@@ -18,7 +18,7 @@ import type { LeaseStats } from "../stores/leases/lease-stats.js"
 import type { LeasingStore } from "../stores/leases/leasing-store.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "../stores/store.js"
-import { isSyncStore, Namespace } from "../stores/store.js"
+import { isSyncStore, Namespace, penaltyCharge, penaltyNamespace } from "../stores/store.js"
 import type { AcquiredDecision, AcquireOptions, Holds } from "./holds.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits, warnOfDoubtfulWindows } from "./limiter-options.js"
@@ -54,6 +54,8 @@ export interface LimitPolicy {
 interface Limit extends NamedPolicy {
   /** Where its counters are kept. */
   readonly namespace: Namespace
+  /** The blocks of keys that it has denied too often. */
+  readonly penalty: { readonly namespace: Namespace; readonly policy: Policy } | undefined
   /** The policies of calls that override `limit` or `burst`. */
   readonly overrides: Map<unknown, Policy>
 }
@@ -74,7 +76,8 @@ export interface Limiter extends Pick<StoreLimiter, keyof StoreLimiter> {}
 
 class StoreLimiter {
   readonly #limits: readonly Limit[]
-  /** Set if the limiter has exactly one limit. */
+  readonly #hasPenalty: boolean
+  /** Set if the limiter has exactly one limit, without a penalty. */
   readonly #only: Limit | undefined
   readonly #blocks: Namespace
   /** The store, or the leases around it once they are loaded. */
@@ -96,12 +99,13 @@ class StoreLimiter {
 
   constructor(options: LimiterOptions) {
     const { limits, prefix, unnamed } = compileLimits(options)
-    this.#limits = limits.map((limit) => ({
-      ...limit,
-      namespace: new Namespace(limit.namespace, prefix),
-      overrides: new Map(),
-    }))
-    this.#only = this.#limits.length === 1 ? this.#limits[0] : undefined
+    this.#limits = limits.map(({ name, policy, penalty, ...limit }) => {
+      const namespace = new Namespace(limit.namespace, prefix)
+      const blocks = penalty && { namespace: penaltyNamespace(namespace), policy: penalty }
+      return { name, policy, namespace, penalty: blocks, overrides: new Map() }
+    })
+    this.#hasPenalty = this.#limits.some(({ penalty }) => penalty !== undefined)
+    this.#only = this.#limits.length === 1 && !this.#hasPenalty ? this.#limits[0] : undefined
     this.#mustAcquire = this.#limits.some(({ policy }) => isConcurrency(policy))
     this.#blocks = new Namespace(`${prefix}:block`, prefix)
     this.#clock = options.clock
@@ -257,9 +261,10 @@ class StoreLimiter {
     await this.#store.charge([{ ...this.#blockCharge(key), cost }], this.#at(undefined), this.#onStoreFailure)
   }
 
-  /** Ends the block of a key. */
+  /** Ends the block of a key, and forgets the denials and blocks that a penalty has counted. */
   async unblock(key: string): Promise<void> {
-    await this.#store.reset([this.#blockCharge(key)], this.#onStoreFailure)
+    const penalties = this.#penaltyCharges(this.#limitCharges(key, undefined))
+    await this.#store.reset([this.#blockCharge(key), ...penalties], this.#onStoreFailure)
   }
 
   /** Rejects every wait, and closes the store if the limiter created it. A store that you passed in is yours to close. */
@@ -323,7 +328,7 @@ class StoreLimiter {
       name: limit.name,
       policy: this.#policyFor(limit, options),
     }))
-    return decisionOfMany(limits, verdicts, outcome, verdicts[limits.length])
+    return decisionOfMany(limits, verdicts, outcome)
   }
 
   /** The charges of a check: one per limit, and the block of the key if any key may be blocked. */
@@ -335,6 +340,7 @@ class StoreLimiter {
 
   #withBlock(key: string, charges: Charge[]): Charge[] {
     if (this.#store.mayBlock(this.#blocks)) charges.push(this.#blockCharge(key))
+    if (this.#hasPenalty) charges.push(...this.#penaltyCharges(charges))
     return charges
   }
 
@@ -349,6 +355,13 @@ class StoreLimiter {
       cost,
       hold: isConcurrency(limit.policy) ? hold : undefined,
     }))
+  }
+
+  /** The blocks of limits with a penalty. The charges of the limits come first in a check. */
+  #penaltyCharges(charges: readonly Charge[]): Charge[] {
+    return this.#limits.flatMap(({ penalty }, i) =>
+      penalty === undefined ? [] : [penaltyCharge(charges[i] as Charge, penalty.namespace, penalty.policy)],
+    )
   }
 
   #blockCharge(key: string): Charge {

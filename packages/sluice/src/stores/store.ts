@@ -40,6 +40,8 @@ export interface Charge {
    * counter or fixed window the units of that bucket or window. Without it, a refund takes the newest units.
    */
   readonly chargedAt?: number | undefined
+  /** The limit whose denials a block with a penalty counts. It must be charged in the same check, to the same key. */
+  readonly penalizes?: Namespace | undefined
   /** Overrides the `onStoreFailure` of the call for this charge. */
   readonly onStoreFailure?: Degraded | undefined
   /**
@@ -47,6 +49,28 @@ export interface Charge {
    * release what a check holds, so it ends by itself.
    */
   readonly hold?: HoldId | undefined
+}
+
+/** The block of a key that denials of a limit begin. `policy` is that of the limit's penalty. */
+export function penaltyCharge(limit: Charge, namespace: Namespace, policy: Policy): Charge {
+  return {
+    namespace,
+    key: limit.key,
+    policy,
+    cost: 0,
+    penalizes: limit.namespace,
+    onStoreFailure: limit.onStoreFailure,
+  }
+}
+
+/** The index of the limit whose denials a block counts; -1 if the check does not charge it. */
+export function penalizedIndex(charges: readonly Charge[], { key, penalizes }: Charge): number {
+  return charges.findIndex((limit) => limit.namespace.name === penalizes?.name && limit.key === key)
+}
+
+/** The namespace of the blocks that denials of a limit begin. */
+export function penaltyNamespace({ name, prefix }: Namespace): Namespace {
+  return new Namespace(`${name}:penalty`, prefix)
 }
 
 /** Charges that are decided together: all or none. */

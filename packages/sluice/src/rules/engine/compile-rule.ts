@@ -5,7 +5,7 @@ import { installConcurrency } from "../../algorithms/hold-state.js"
 import type { HeaderStyle } from "../../header-style.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import type { LeaseOptions, LimitOptions } from "../../policy.js"
-import { type Degraded, Namespace } from "../../stores/store.js"
+import { type Degraded, Namespace, penaltyNamespace } from "../../stores/store.js"
 import { type ClientMap, clientList } from "../identity/client.js"
 import type { Identity } from "../identity/identity.js"
 import type { MissingKey } from "../identity/key.js"
@@ -44,6 +44,8 @@ export interface RuleLimitPolicy {
   readonly name: string
   readonly policy: Policy
   readonly namespace: Namespace
+  /** The blocks of keys that it has denied too often. */
+  readonly penalty: { readonly namespace: Namespace; readonly policy: Policy } | undefined
   readonly windowMs: number
 }
 
@@ -169,12 +171,16 @@ export function compileLimits(
     return compileLimit(complete as LimitOptions, `${place}[${i}]`, counters, leases)
   })
   checkDistinct(compiled, place)
-  return compiled.map(({ name, policy, namespace }) => ({
-    name,
-    policy,
-    namespace: new Namespace(namespace, prefix),
-    windowMs: policy.windowMs,
-  }))
+  return compiled.map(({ name, policy, penalty, ...limit }) => {
+    const namespace = new Namespace(limit.namespace, prefix)
+    return {
+      name,
+      policy,
+      namespace,
+      penalty: penalty && { namespace: penaltyNamespace(namespace), policy: penalty },
+      windowMs: policy.windowMs,
+    }
+  })
 }
 
 function* compileCost(spec: CostSpec | undefined, place: string): Steps<CostOf> {

@@ -317,10 +317,14 @@ export class RuleEngine {
     await this.#decider.store.charge([charge], this.#decider.at(undefined))
   }
 
-  async unblockKey(rule: string, key: string): Promise<void> {
+  /** Ends the block of a key under one rule, and forgets the denials and blocks that penalties have counted. */
+  async unblockKey(rule: string, key: string, options?: { tier?: string }): Promise<void> {
     checkKey(key)
     const { blocks } = ruleOf(this.#set, rule)
-    await this.#decider.store.reset([{ namespace: blocks, key, policy: blockPolicy, cost: 0 }])
+    const { enforced } = this.#planKey(rule, key, { ...options, cost: 0 }).plan
+    const penalties = enforced.flatMap(({ limits }) => limits.flatMap(({ penalty }) => penalty ?? []))
+    const own = { namespace: blocks, policy: blockPolicy }
+    await this.#decider.store.reset([own, ...penalties].map((block) => ({ ...block, key, cost: 0 })))
   }
 
   /** Stops following the rules, and closes the store if the engine created it. */

@@ -1,7 +1,7 @@
 // The plan of a check: which rules apply to a request, under which keys, with which limits and costs.
 
 import { blockPolicy } from "../../algorithms/block.js"
-import type { Charge, Degraded, Store } from "../../stores/store.js"
+import { type Charge, type Degraded, penaltyCharge, type Store } from "../../stores/store.js"
 import { clientOf } from "../identity/client.js"
 import type { MatchedRule } from "../identity/descriptor.js"
 import type { Identity } from "../identity/identity.js"
@@ -203,6 +203,15 @@ export function chargesOfSteps(steps: readonly Step[], store: Pick<Store, "mayBl
     if (!store.mayBlock(namespace)) continue
     blocked.push(rule)
     charges.push({ namespace, key, policy: blockPolicy, cost: 0, onStoreFailure })
+  }
+  let at = 0
+  for (const { rule, limits } of steps) {
+    for (const { penalty } of limits) {
+      const limit = charges[at++] as Charge
+      if (penalty === undefined) continue
+      blocked.push(rule)
+      charges.push(penaltyCharge(limit, penalty.namespace, penalty.policy))
+    }
   }
   return { charges, blocked }
 }

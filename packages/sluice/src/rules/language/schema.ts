@@ -21,6 +21,25 @@ const calendarUnit = z.enum(["hour", "day", "week", "month"]).meta({
   description: "A window of the calendar, with fixed-window only. Weeks begin on Monday.",
 })
 
+const penalty = z
+  .strictObject({
+    after: z.int().min(1).meta({ description: "So many denials block the key." }),
+    within: duration.meta({ description: "Denials count together for this long, from the first of them." }),
+    block: duration.meta({ description: "How long the first block lasts." }),
+    factor: z
+      .number()
+      .min(1)
+      .optional()
+      .meta({ description: "Each further block is this many times as long. Default: 1." }),
+    max: duration
+      .optional()
+      .meta({ description: "The longest block. Default: 1d, or block if that is longer." }),
+    forget: duration.optional().meta({
+      description: "After so long without a block, the next one is a first one again. Default: 1d.",
+    }),
+  })
+  .meta({ description: "Blocks a key that this limit has denied too often." })
+
 export const limitSchema = z
   .strictObject({
     name: name
@@ -41,6 +60,7 @@ export const limitSchema = z
       description:
         "concurrency, in place of window: after how long a place that nobody releases is free again.",
     }),
+    penalty: penalty.optional(),
   })
   .meta({ id: "Limit", description: "One algorithm with its numbers." })
 

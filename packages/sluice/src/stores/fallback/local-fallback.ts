@@ -208,6 +208,7 @@ export class LocalFallback {
       policy,
       cost: charge.cost,
       hold: charge.hold,
+      penalizes: charge.penalizes,
     }
   }
 

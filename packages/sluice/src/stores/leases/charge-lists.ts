@@ -55,9 +55,12 @@ function isListOf(list: ChargeList | undefined, charges: readonly Charge[]): boo
   return true
 }
 
-/** A check asks about a block with a cost of 0. A lease over it holds although the key may be blocked before the lease ends. */
-function isLeased({ policy, cost }: Charge): boolean {
-  return policy.lease > 0 ? cost > 0 : isBlock(policy) && cost === 0
+/**
+ * A check asks about a block with a cost of 0. A lease over it holds although the key may be blocked before the lease ends. A penalty
+ * needs the store, which counts every denial.
+ */
+function isLeased({ policy, cost, penalizes }: Charge): boolean {
+  return policy.lease > 0 ? cost > 0 : isBlock(policy) && cost === 0 && penalizes === undefined
 }
 
 function step(node: Node, namespace: Namespace, policy: Policy): Node {

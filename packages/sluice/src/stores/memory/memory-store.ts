@@ -1,6 +1,6 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { EMPTY_STATE, never, newVerdict } from "../../algorithms/algorithm.js"
-import { isBlock } from "../../algorithms/block.js"
+import { isBlock, penalize } from "../../algorithms/block.js"
 import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
@@ -18,6 +18,7 @@ import type {
   SyncStore,
   Usage,
 } from "../store.js"
+import { penalizedIndex } from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import type { Snapshot } from "./snapshot.js"
 import type { Table } from "./table.js"
@@ -139,7 +140,7 @@ export class MemoryStore implements SyncStore {
     policy.algorithm.decide(policy, EMPTY_STATE, 0, cost, now, verdict)
     if (!verdict.allowed || cost === 0) return verdict
     if (this.#roomFor(1, now)) {
-      this.#add(table, policy, cost, now)
+      this.#add(table, now).charge(policy, cost, now)
       return verdict
     }
     this.#refused++
@@ -156,7 +157,10 @@ export class MemoryStore implements SyncStore {
       outcome.allowed = this.#onFull === "allow"
       return outcome
     }
-    if (!outcome.allowed) this.#uncharge(charges, outcome)
+    if (!outcome.allowed) {
+      this.#uncharge(charges, outcome)
+      this.#penalize(charges, outcome)
+    }
     const absent: Charge[] = []
     charges.forEach((charge, i) => {
       const { stale } = verdicts[i] as Verdict
@@ -200,6 +204,20 @@ export class MemoryStore implements SyncStore {
     verdicts.forEach((verdict, i) => {
       const charge = charges[i] as Charge
       if (verdict.allowed && charge.cost > 0) this.#judge(charge, 0, now, verdict)
+    })
+  }
+
+  /** Counts the denials of limits whose keys have a penalty. The verdict then shows the block that it may have begun. */
+  #penalize(charges: readonly Charge[], { now, verdicts }: Outcome): void {
+    charges.forEach((charge, i) => {
+      const { penalty } = charge.policy
+      const limit = penalty === undefined ? -1 : penalizedIndex(charges, charge)
+      const isDenied = verdicts[limit]?.allowed === false && (charges[limit] as Charge).cost > 0
+      if (penalty === undefined || !isDenied) return
+      if (this.#find(charge) === undefined && !this.#roomFor(1, now)) return
+      const table = this.#find(charge) ?? this.#insert(charge, now)
+      penalize(penalty, table.cells, table.at, now)
+      this.#judge(charge, 0, now, verdicts[i] as Verdict)
     })
   }
 
@@ -314,17 +332,20 @@ export class MemoryStore implements SyncStore {
 
   #chargeOne(charge: Charge, now: number): void {
     const table = this.#find(charge)
-    const to = table ?? this.#tables.open(charge.namespace, charge.policy)
-    if (table === undefined) this.#add(to, charge.policy, charge.cost, now)
-    else table.charge(charge.policy, charge.cost, now)
+    const to = table ?? this.#insert(charge, now)
+    to.charge(charge.policy, charge.cost, now)
     nameHold(to, charge)
   }
 
-  /** Adds the key that was hashed last. */
-  #add(table: Table, policy: Policy, cost: number, now: number): void {
+  #insert({ namespace, policy }: Charge, now: number): Table {
+    return this.#add(this.#tables.open(namespace, policy), now)
+  }
+
+  /** Adds the key that was hashed last, and points the table to its state. */
+  #add(table: Table, now: number): Table {
     table.insert(this.#hash.low, this.#hash.high, now, this.#tables.maxKeys)
-    table.charge(policy, cost, now)
     if (this.#timer === undefined) this.#startTimer()
+    return table
   }
 
   /** Whether every key of a check exists or fits. Repeats after evictions, because an evicted key may be of this check. */

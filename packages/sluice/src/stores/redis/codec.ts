@@ -7,7 +7,7 @@ import { isConcurrency } from "../../algorithms/concurrency.js"
 import { judgeHolds } from "../../algorithms/hold-state.js"
 import { judgeLog } from "../../algorithms/sliding-window-log.js"
 import { holdIdText, newHoldId } from "../hold-id.js"
-import type { Charge, Outcome } from "../store.js"
+import { type Charge, type Outcome, penalizedIndex } from "../store.js"
 
 export const CHECK = 0
 export const DECIDE = 1
@@ -106,7 +106,8 @@ function encodeGeneral(requests: readonly Request[]): Message {
       const entry = policy.calendar === undefined ? policy : numbersWithBoundaries(policy, request.at)
       let index = policies.indexOf(entry) + 1
       if (index === 0) index = policies.push(entry)
-      checks += `,${keys.indexOf(request.keys[i] as string)},${index},${cost}`
+      const amount = charge.penalizes === undefined ? cost : -1 - penalizedIndex(charges, charge)
+      checks += `,${keys.indexOf(request.keys[i] as string)},${index},${amount}`
       if (request.operation === REFUND) checks += `,${charge.chargedAt ?? -1}`
       if (isConcurrency(policy)) checks += `,"${idIn(charge, request.operation)}"`
     }
@@ -147,6 +148,7 @@ function numbersOf(policy: Policy): string {
   let numbers = numbersByPolicy.get(policy)
   if (numbers === undefined) {
     const { name } = policy.algorithm
+    if (name === "block") return numbersOfBlock(policy)
     const isCounter = name === "sliding-window-counter"
     const x = isCounter ? policy.bucketSize : policy.token
     const y = isCounter ? policy.buckets : name === "fixed-window" ? Number(policy.anchored) : policy.leak
@@ -154,6 +156,12 @@ function numbersOf(policy: Policy): string {
     numbersByPolicy.set(policy, numbers)
   }
   return numbers
+}
+
+function numbersOfBlock({ penalty }: Policy): string {
+  if (penalty === undefined) return `${KINDS.block},0,0,0,0,0,0`
+  const { after, within, block, factor, max, forget } = penalty
+  return [KINDS.block, after, within, block, factor, max, forget].join()
 }
 
 interface BoundariesText {

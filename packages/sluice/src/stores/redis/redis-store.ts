@@ -164,7 +164,9 @@ export class RawRedisStore implements Store {
   }
 
   check(charges: readonly Charge[], at?: number): Promise<Outcome> {
-    const denials = at === undefined ? this.#denials : undefined
+    // A penalty counts every denial, so the server must see each of them.
+    const isCounted = charges.some(({ penalizes }) => penalizes !== undefined)
+    const denials = at === undefined && !isCounted ? this.#denials : undefined
     return denials === undefined ? this.#check(charges, at) : this.#checkCached(denials, charges)
   }
 

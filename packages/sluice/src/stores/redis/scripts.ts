@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "ef6cf01fbcd97aadf10ab6290676db651f27cc67"
+export const SCRIPT_DIGEST = "9da0aac9b34182be1b68f95f58985ac33ffdbb0c"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -573,11 +573,36 @@ local function block()
     return 0
   end
   local function expires(policy, state)
-    return state[1]
+    local forgotten = state[5] > 0 and state[1] + policy.forget or state[1]
+    local counted = state[4] > 0 and state[3] + policy.window or 0
+    return max(forgotten, counted)
+  end
+  local function length_of(policy, blocks)
+    local length = policy.capacity
+    for i = 1, blocks do
+      local longer = min(floor(length * policy.x), policy.y)
+      if longer == length then break end
+      length = longer
+    end
+    return length
+  end
+  local function penalize(policy, state, now)
+    if state[1] > now then return end
+    local since, denials = state[3], state[4]
+    if denials == 0 or now - since >= policy.window then since, denials = now, 0 end
+    if since - now > policy.window then since = now end
+    denials = denials + 1
+    if denials >= policy.limit then
+      local blocks = now - state[1] >= policy.forget and 0 or state[5]
+      local length = length_of(policy, blocks)
+      state[1], state[2], state[5] = now + length, length, blocks + 1
+      since, denials = 0, 0
+    end
+    state[3], state[4] = since, denials
   end
   return {
-    is_block = true, cells = 2,
-    settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires,
+    is_block = true, cells = 5,
+    settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires, penalize = penalize,
   }
 end
 local CHECK, DECIDE, CHARGE, REFUND, RELEASE, EXTEND = 0, 1, 2, 3, 4, 5
@@ -586,14 +611,19 @@ local function policy_at(place)
   local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
-  local boundaries
+  local boundaries, forget
   place = place + 6
+  if algorithm.is_block then
+    forget = message[place]
+    place = place + 1
+  end
   if kind == 2 and y == 2 then
     boundaries = { unpack(message, place, place + x - 1) }
     place = place + x
   end
   return {
     algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y, boundaries = boundaries,
+    forget = forget,
     cells = cells, format = "<" .. string.rep("d", cells),
   }, place
 end
@@ -625,6 +655,7 @@ local function settled_copy(index, policy, now)
 end
 local index_of, policy_of, cost_of, hold_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}, {}
 local charged_at = {}
+local penalized_of, is_denied, reply_at = {}, {}, {}
 local reply, length = { -1 }, 1
 local function cost_on_key(i, charge_count)
   local sum = cost_of[i]
@@ -660,7 +691,9 @@ local function decide(operation, now, charge_count)
       readable = false
     else
       local cost = cost_on_key(i, charge_count)
-      if not algorithm.fits(policy, state, cost, now) then allowed = false end
+      is_denied[i] = not algorithm.fits(policy, state, cost, now)
+      if is_denied[i] then allowed = false end
+      reply_at[i] = length
       if algorithm.is_log then state = algorithm.summary(policy, KEYS[index], state, cost, now) end
       for c = 1, policy.cells do reply[length + c] = state[c] end
       length = length + policy.cells
@@ -719,6 +752,17 @@ local function run_on_holds(operation, now, charge_count)
   end
   return are_held
 end
+local function penalize(now, charge_count)
+  for i = 1, charge_count do
+    local limit = penalized_of[i]
+    if limit and cost_of[limit] > 0 and is_denied[limit] and not is_denied[i] and not is_other_type(index_of[i]) then
+      local policy, state = policy_of[i], settled[i]
+      policy.algorithm.penalize(policy, state, now)
+      keep(index_of[i], policy, state, now)
+      for c = 1, policy.cells do reply[reply_at[i] + c] = state[c] end
+    end
+  end
+end
 local function run(operation, now, charge_count)
   local start = length
   length = start + 2
@@ -734,6 +778,7 @@ local function run(operation, now, charge_count)
     reply[start + 2] = run_on_holds(operation, now, charge_count) and 1 or 0
     return
   end
+  if operation == CHECK and not allowed then penalize(now, charge_count) end
   for i = 1, charge_count do
     local index, policy, cost = index_of[i], policy_of[i], cost_of[i]
     local algorithm = policy.algorithm
@@ -770,6 +815,8 @@ else
     place = place + 3
     for i = 1, charge_count do
       index_of[i], policy_of[i], cost_of[i] = message[place], policies[message[place + 1]], message[place + 2]
+      penalized_of[i] = cost_of[i] < 0 and -cost_of[i]
+      if cost_of[i] < 0 then cost_of[i] = 0 end
       place = place + 3
       if operation == REFUND then
         charged_at[i] = message[place]

@@ -72,9 +72,16 @@ export async function checkAcross(
 
   const seen = await Promise.all(groups.map((group) => decide(group, terms)))
   if (!seen.every(isAllowed)) {
-    const stale = groups.filter((_, i) => deniesStale(seen[i] as Outcome))
-    await Promise.all(stale.map((group) => settle(group, terms)))
-    return merge(groups, seen)
+    const settled = await Promise.all(
+      groups.map((group, i) => {
+        const outcome = seen[i] as Outcome
+        return deniesStale(outcome) || deniesPenalized(group, outcome) ? settle(group, terms) : undefined
+      }),
+    )
+    return merge(
+      groups,
+      seen.map((outcome, i) => settled[i] ?? outcome),
+    )
   }
 
   const results = await Promise.allSettled(
@@ -158,16 +165,23 @@ function deniesStale(outcome: Outcome): boolean {
   return !outcome.allowed && outcome.verdicts.some((verdict) => verdict.stale)
 }
 
+/** Whether a penalty must count the denial. Only a check counts it. */
+function deniesPenalized(group: Group, outcome: Outcome): boolean {
+  return !outcome.allowed && group.charges.some(({ penalizes }) => penalizes !== undefined) && pays(group)
+}
+
 /**
  * Settles a stale state (see `Verdict.stale`) that denied the dry run. Only a check settles a state; without it, the state would
- * deny every following dry run. If the check is allowed by now, its charge is refunded.
+ * deny every following dry run. If the check is allowed by now, its charge is refunded. Returns the outcome if it was denied.
  */
-async function settle(group: Group, terms: Terms): Promise<void> {
+async function settle(group: Group, terms: Terms): Promise<Outcome | undefined> {
   try {
     const outcome = await check(group, terms)
     await giveBack(group, outcome, outcome, terms)
+    return outcome.allowed ? undefined : outcome
   } catch {
     // The next denied check tries again.
+    return undefined
   }
 }
 

@@ -8,6 +8,7 @@ import { deciding } from "./deciding.js"
 import { givingBack } from "./giving-back.js"
 import { holding } from "./holding.js"
 import { keys } from "./keys.js"
+import { penalties } from "./penalties.js"
 import { severalCharges } from "./several-charges.js"
 import { tracesOfEveryAlgorithm } from "./traces.js"
 import { usage } from "./usage.js"
@@ -56,6 +57,7 @@ export function describeStoreContract({ name, open, describe, it }: StoreContrac
     describe("changes", () => changes(test))
     describe("concurrency", () => concurrency(test))
     describe("blocks", () => blocking(test))
+    describe("penalties", () => penalties(test))
     describe("usage", () => usage(test))
   })
 }

@@ -18,6 +18,9 @@ const ALGORITHMS = [
   "concurrency",
 ]
 
+/** The penalty of a limit that gets one in the form. */
+const FIRST_PENALTY = { after: 5, within: "10m", block: "1h" }
+
 /** The limits of a rule, one row each. `standard` is the algorithm of a limit that sets none. */
 export function LimitsForm({ standard = STANDARD_ALGORITHM }: { readonly standard?: string | undefined }) {
   const { value, problems, set } = useContext(FormContext)
@@ -113,6 +116,36 @@ function LimitRow({ index, standard, isOnly }: RowProps) {
         />
       )}
       <TextInput label={text.name} path={at("name")} errorIn={errorIn} />
+      <label class="rules-check">
+        <input
+          type="checkbox"
+          checked={isSet("penalty")}
+          onChange={({ currentTarget }) =>
+            set(at("penalty"), currentTarget.checked ? FIRST_PENALTY : undefined)
+          }
+        />
+        {text.penalty}
+      </label>
+      {isSet("penalty") && (
+        <>
+          <NumberInput label={text.after} path={[...at("penalty"), "after"]} errorIn={errorIn} />
+          <TextInput label={text.within} path={[...at("penalty"), "within"]} errorIn={errorIn} />
+          <TextInput label={text.block} path={[...at("penalty"), "block"]} errorIn={errorIn} />
+          <NumberInput
+            label={text.factor}
+            path={[...at("penalty"), "factor"]}
+            errorIn={errorIn}
+            placeholder="1"
+          />
+          <TextInput label={text.max} path={[...at("penalty"), "max"]} errorIn={errorIn} placeholder="1d" />
+          <TextInput
+            label={text.forget}
+            path={[...at("penalty"), "forget"]}
+            errorIn={errorIn}
+            placeholder="1d"
+          />
+        </>
+      )}
       <Button
         kind="quiet"
         size="small"

@@ -7,11 +7,13 @@
 --   3         how many policies follow, or 0 for the compact form
 --   policies  of each: algorithm, limit, window in µs, capacity, x, y. The algorithm is 1 bucket, 2 fixed window, 3 sliding window
 --             counter, 4 sliding window log, 5 block or 6 concurrency. The file of the algorithm says what x and y are. After a
---             fixed window with y = 2 follow x boundaries in µs.
+--             fixed window with y = 2 follow x boundaries in µs, after a block follows one more number.
 --   checks    of each: operation, time in µs, how many charges follow; then of each charge: index into KEYS, index of the policy,
---             cost, and for concurrency the id of the hold as a string, which is empty for a refund without one. The operation is
---             0 check, 1 decide (charges nothing), 2 charge without deciding, 3 refund, 4 release holds or 5 extend holds. A
---             negative time stands for the server's clock. A charge of a refund has one more number after its cost: when it was
+--             cost, and for concurrency the id of the hold as a string, which is empty for a refund without one. A negative cost
+--             stands for 0 on a block that counts the denials of a limit: -1 for the first charge of the check, -2 for the
+--             second. The operation is 0 check, 1 decide (charges nothing), 2 charge without deciding, 3 refund, 4 release holds
+--             or 5 extend holds. A negative time stands for the server's clock. A charge of a refund has one more number after
+--             its cost: when it was
 --             charged, in µs, or negative.
 -- The compact form has one time, one policy and only checks of operation 0 with one charge:
 --   4         time in µs
@@ -42,14 +44,19 @@ local function policy_at(place)
   local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
   local algorithm = algorithms[kind]()
   local cells = algorithm.cells or y + 3
-  local boundaries
+  local boundaries, forget
   place = place + 6
+  if algorithm.is_block then
+    forget = message[place]
+    place = place + 1
+  end
   if kind == 2 and y == 2 then
     boundaries = { unpack(message, place, place + x - 1) }
     place = place + x
   end
   return {
     algorithm = algorithm, limit = limit, window = window, capacity = capacity, x = x, y = y, boundaries = boundaries,
+    forget = forget,
     cells = cells, format = "<" .. string.rep("d", cells),
   }, place
 end
@@ -90,6 +97,8 @@ end
 -- The charges of the check at hand, by their place in it.
 local index_of, policy_of, cost_of, hold_of, settled, is_stale, is_repeated = {}, {}, {}, {}, {}, {}, {}
 local charged_at = {}
+-- The charge whose denials a block counts; whether a charge is denied; where its state begins in the reply.
+local penalized_of, is_denied, reply_at = {}, {}, {}
 local reply, length = { -1 }, 1
 
 -- Several charges on one key are decided as their sum: each alone might fit where all of them do not.
@@ -132,7 +141,9 @@ local function decide(operation, now, charge_count)
       readable = false
     else
       local cost = cost_on_key(i, charge_count)
-      if not algorithm.fits(policy, state, cost, now) then allowed = false end
+      is_denied[i] = not algorithm.fits(policy, state, cost, now)
+      if is_denied[i] then allowed = false end
+      reply_at[i] = length
       if algorithm.is_log then state = algorithm.summary(policy, KEYS[index], state, cost, now) end
       for c = 1, policy.cells do reply[length + c] = state[c] end
       length = length + policy.cells
@@ -202,6 +213,19 @@ local function run_on_holds(operation, now, charge_count)
   return are_held
 end
 
+-- Counts the denials of limits whose keys have a penalty. The reply then shows the block that it may have begun.
+local function penalize(now, charge_count)
+  for i = 1, charge_count do
+    local limit = penalized_of[i]
+    if limit and cost_of[limit] > 0 and is_denied[limit] and not is_denied[i] and not is_other_type(index_of[i]) then
+      local policy, state = policy_of[i], settled[i]
+      policy.algorithm.penalize(policy, state, now)
+      keep(index_of[i], policy, state, now)
+      for c = 1, policy.cells do reply[reply_at[i] + c] = state[c] end
+    end
+  end
+end
+
 local function run(operation, now, charge_count)
   local start = length
   length = start + 2
@@ -217,6 +241,7 @@ local function run(operation, now, charge_count)
     reply[start + 2] = run_on_holds(operation, now, charge_count) and 1 or 0
     return
   end
+  if operation == CHECK and not allowed then penalize(now, charge_count) end
   for i = 1, charge_count do
     local index, policy, cost = index_of[i], policy_of[i], cost_of[i]
     local algorithm = policy.algorithm
@@ -255,6 +280,8 @@ else
     place = place + 3
     for i = 1, charge_count do
       index_of[i], policy_of[i], cost_of[i] = message[place], policies[message[place + 1]], message[place + 2]
+      penalized_of[i] = cost_of[i] < 0 and -cost_of[i]
+      if cost_of[i] < 0 then cost_of[i] = 0 end
       place = place + 3
       if operation == REFUND then
         charged_at[i] = message[place]
