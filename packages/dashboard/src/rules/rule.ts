@@ -1,6 +1,6 @@
 // Short descriptions of a rule, for lists.
 
-import type { LimitSpec, RuleSpec } from "sluice/rules"
+import type { LimitSpec, RuleSetDocument, RuleSpec } from "sluice/rules"
 
 export type Mode = NonNullable<RuleSpec["mode"]>
 
@@ -32,8 +32,14 @@ export function limitText(spec: Pick<LimitSpec, "name" | "limit" | "window" | "t
   return name === undefined ? amount : `${name}: ${amount}`
 }
 
-export function limitsOf({ limits }: Pick<RuleSpec, "limits">): readonly LimitSpec[] {
-  return limits === "unlimited" ? [] : limits
+type Defaults = RuleSetDocument["defaults"]
+
+/** The limits of a rule, with the numbers that the defaults of its set give. */
+export function limitsOf(
+  { limits }: Pick<RuleSpec, "limits">,
+  { limit, window }: NonNullable<Defaults> = {},
+): readonly LimitSpec[] {
+  return limits === "unlimited" ? [] : limits.map((own) => ({ limit, window, ...own }))
 }
 
 export function keyText({ keyBy = "ip" }: Pick<RuleSpec, "keyBy">): string {
@@ -47,9 +53,9 @@ export function enforcingPatch(rule: RuleSpec): object | undefined {
 }
 
 /** Whether the list shows every searched word for this rule. */
-export function isFound(rule: RuleSpec, search: string): boolean {
+export function isFound(rule: RuleSpec, search: string, defaults?: Defaults): boolean {
   const { id, description = "" } = rule
-  const limits = limitsOf(rule).map((limit) => `${limitText(limit)} ${limit.algorithm ?? ""}`)
+  const limits = limitsOf(rule, defaults).map((limit) => `${limitText(limit)} ${limit.algorithm ?? ""}`)
   const shown = [id, description, modeOf(rule), matchText(rule) ?? "", keyText(rule), ...limits]
   const all = shown.join("\n").toLowerCase()
   const words = search.toLowerCase().split(/\s+/)

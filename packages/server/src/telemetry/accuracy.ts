@@ -148,7 +148,8 @@ export class AccuracyMonitor {
 
 /** The number of buckets of the approximate limits of each rule, by `limit/windowMs`. */
 function approximateLimits(document: RuleSetDocument): Map<string, Map<string, number>> {
-  const byDefault = document.defaults?.algorithm ?? "sliding-window-counter"
+  const { defaults = {} } = document
+  const byDefault = defaults.algorithm ?? "sliding-window-counter"
   const found = new Map<string, Map<string, number>>()
   for (const rule of document.rules) {
     if (rule.cost !== undefined && rule.cost !== 1) continue
@@ -159,7 +160,12 @@ function approximateLimits(document: RuleSetDocument): Map<string, Map<string, n
     const names = new Map<string, number>()
     for (const limits of lists) {
       if (limits === "unlimited") continue
-      for (const { algorithm = byDefault, limit, window, buckets = 1 } of limits)
+      for (const {
+        algorithm = byDefault,
+        limit = defaults.limit,
+        window = defaults.window,
+        buckets = 1,
+      } of limits)
         if (algorithm === "sliding-window-counter" && !isCalendarUnit(window))
           names.set(`${limit}/${windowMsOf(window, "")}`, buckets)
     }

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import type { RuleSetDocument, RuleSpec } from "sluice/rules"
+import type { LimitSpec, RuleSetDocument, RuleSpec } from "sluice/rules"
 import { compact } from "../../browser/format.js"
 import { t } from "../../browser/i18n.js"
 import { href } from "../../browser/router.js"
@@ -47,7 +47,7 @@ const MAX_ROWS = 200
 export function RuleList({ set, etag, reload }: RuleListProps) {
   const text = t(texts)
   const [search, setSearch] = useState("")
-  const found = set.rules.filter((rule) => isFound(rule, search))
+  const found = set.rules.filter((rule) => isFound(rule, search, set.defaults))
   const columns: Column<RuleSpec>[] = [
     { title: text.columns.rule, cell: (rule) => <RuleName rule={rule} /> },
     {
@@ -59,7 +59,7 @@ export function RuleList({ set, etag, reload }: RuleListProps) {
         </div>
       ),
     },
-    { title: text.columns.limits, cell: (rule) => <Limits rule={rule} /> },
+    { title: text.columns.limits, cell: (rule) => <Limits limits={limitsOf(rule, set.defaults)} /> },
     { title: text.columns.key, optional: true, cell: (rule) => <code>{keyText(rule)}</code> },
     { title: text.columns.minute, cell: (rule) => <Minute rule={rule} /> },
     {
@@ -150,8 +150,7 @@ function RuleName({ rule }: { readonly rule: RuleSpec }) {
   )
 }
 
-function Limits({ rule }: { readonly rule: RuleSpec }) {
-  const limits = limitsOf(rule)
+function Limits({ limits }: { readonly limits: readonly LimitSpec[] }) {
   if (limits.length === 0) return <span class="soft">{t(texts).unlimited}</span>
   return (
     <ul class="rules-limits">

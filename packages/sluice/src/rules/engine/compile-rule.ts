@@ -9,7 +9,7 @@ import { type Degraded, Namespace, penaltyNamespace } from "../../stores/store.j
 import { type ClientMap, clientList } from "../identity/client.js"
 import type { Identity } from "../identity/identity.js"
 import type { MissingKey } from "../identity/key.js"
-import { withDefaultAlgorithm } from "../language/check-limits.js"
+import { withDefaults } from "../language/check-limits.js"
 import { type KeyPart, parseKeyPart } from "../language/key-part.js"
 import type { CostSpec, LimitSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
@@ -165,9 +165,9 @@ export function compileLimits(
   if (limits === "unlimited") return limits
   // Rules decide synchronously where they can, so that nothing can be loaded later.
   installConcurrency()
-  const algorithm = document.defaults?.algorithm
+  const { defaults = {} } = document
   const compiled = limits.map((limit, i) => {
-    const complete = withDefaultAlgorithm(limit, algorithm)
+    const complete = withDefaults(limit, defaults)
     return compileLimit(complete as LimitOptions, `${place}[${i}]`, counters, leases)
   })
   checkDistinct(compiled, place)

@@ -1,17 +1,16 @@
-import type { AlgorithmName } from "../../algorithms/algorithm.js"
 import { isCalendarUnit } from "../../calendar-options.js"
 import type { Duration } from "../../duration.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import { compilePolicy, type LeaseOptions, type LimitOptions, windowMsOf } from "../../policy.js"
 import type { Bounds } from "./guard-rails.js"
 import { asList, asMap, type ProblemList } from "./problem-list.js"
-import { ALGORITHMS, type LimitSpec, leasesSchema, limitSchema } from "./schema.js"
+import { type LimitSpec, leasesSchema, limitSchema } from "./schema.js"
 import type { Path } from "./schema-issues.js"
 
 export interface LimitContext {
   readonly bounds: Bounds
-  /** `defaults.algorithm` of the set, valid or not. */
-  readonly defaultAlgorithm: unknown
+  /** `defaults` of the set, valid or not. */
+  readonly defaults: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -42,15 +41,15 @@ export function checkLimits(
   context: LimitContext,
   leases: readonly LeaseOptions[],
 ): void {
-  const { bounds, defaultAlgorithm } = context
+  const { bounds, defaults } = context
+  const usable = validDefaults(defaults)
   const list = asList(limits)
   if (list.length > bounds.maxLimits) outOfBounds(found, at, list.length, bounds.maxLimits, "maxLimits")
-  const algorithm = ALGORITHMS.find((known) => known === defaultAlgorithm)
   const valid: LimitSpec[] = []
   // A list beyond the bound is one problem: its other entries are not checked.
   list.slice(0, bounds.maxLimits).forEach((limit, i) => {
-    const parsed = limitSchema.safeParse(withDefaultAlgorithm(asMap(limit), algorithm))
-    if (!parsed.success) return
+    const parsed = limitSchema.safeParse(withDefaults(asMap(limit), usable))
+    if (!parsed.success || !isComplete(found, parsed.data, [...at, i], defaults)) return
     found.try([...at, i], () => {
       for (const leased of leases.length === 0 ? [false] : leases)
         compilePolicy(parsed.data as LimitOptions, "", leased)
@@ -67,12 +66,48 @@ export function checkLimits(
     )
 }
 
-/** The limit with `defaults.algorithm` if it names none. A window of the calendar has only one algorithm. */
-export function withDefaultAlgorithm<Limit extends { window?: unknown }>(
-  limit: Limit,
-  algorithm: AlgorithmName | undefined,
-): Limit & { algorithm?: AlgorithmName } {
-  return algorithm === undefined || isCalendarUnit(limit.window) ? limit : { algorithm, ...limit }
+/** The fields that a limit takes from `defaults` of its set. */
+type LimitDefaults<Value> = { readonly limit?: Value; readonly window?: Value; readonly algorithm?: Value }
+
+/** The limit with what `defaults` say for it. A window of the calendar has only one algorithm, and concurrency has no window. */
+export function withDefaults<Limit extends LimitDefaults<unknown>>(
+  own: Limit,
+  defaults: LimitDefaults<unknown>,
+): Limit {
+  const isConcurrency = (own.algorithm ?? defaults.algorithm) === "concurrency"
+  const window = isConcurrency ? undefined : defaults.window
+  const complete = {
+    ...(defaults.limit === undefined ? {} : { limit: defaults.limit }),
+    ...(window === undefined ? {} : { window }),
+    ...own,
+  }
+  if (defaults.algorithm === undefined || isCalendarUnit(complete.window)) return complete
+  return { algorithm: defaults.algorithm, ...complete }
+}
+
+/** The defaults that are valid: a wrong one is reported at its own place, and must hide no other problem. */
+function validDefaults(defaults: LimitDefaults<unknown>): LimitDefaults<unknown> {
+  const { limit, window, algorithm } = limitSchema.shape
+  return {
+    limit: limit.safeParse(defaults.limit).data,
+    window: window.safeParse(defaults.window).data,
+    algorithm: algorithm.safeParse(defaults.algorithm).data,
+  }
+}
+
+/** Whether a limit has its numbers, of its own or by default. Adds a problem for each that nobody gives. */
+function isComplete(found: ProblemList, own: LimitSpec, at: Path, defaults: LimitDefaults<unknown>): boolean {
+  const expected = { limit: "must be an integer", window: 'must be a duration like "1m"' }
+  const needed = own.algorithm === "concurrency" ? (["limit"] as const) : (["limit", "window"] as const)
+  for (const field of needed) {
+    if (own[field] === undefined && defaults[field] === undefined)
+      found.add(
+        "RULE_FIELD_INVALID",
+        [...at, field],
+        `is required and ${expected[field]}, here or in defaults`,
+      )
+  }
+  return needed.every((field) => own[field] !== undefined)
 }
 
 /** Adds the problem of a list that is longer than an administrator allows. */

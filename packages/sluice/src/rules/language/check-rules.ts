@@ -47,7 +47,7 @@ class Checker {
     this.#set = set
     this.#bounds = bounds
     this.#found = found
-    this.#limitContext = { bounds, defaultAlgorithm: asMap(set.defaults).algorithm }
+    this.#limitContext = { bounds, defaults: asMap(set.defaults) }
     const byRule = new Map(asList(set.rules).map((rule) => [asMap(rule).id, this.#leasesOf(asMap(rule))]))
     this.#leases = { byRule, ofAll: longestLeases([...byRule.values()]) }
     const { header, query } = asMap(asMap(set.identity).apiKey)

@@ -40,13 +40,19 @@ const penalty = z
   })
   .meta({ description: "Blocks a key that this limit has denied too often." })
 
+const limitNumber = z
+  .int()
+  .min(1)
+  .meta({ description: "Units per window. concurrency: units held at a time." })
+const windowSchema = z.union([duration, calendarUnit])
+
 export const limitSchema = z
   .strictObject({
     name: name
       .optional()
       .meta({ description: "Shown in decisions and headers, and part of the storage key." }),
-    limit: z.int().min(1).meta({ description: "Units per window. concurrency: units held at a time." }),
-    window: z.union([duration, calendarUnit]).optional(),
+    limit: limitNumber.optional(),
+    window: windowSchema.optional(),
     timeZone: text.optional().meta({
       description: "The time zone of a calendar window, such as Europe/Berlin. Default: UTC.",
     }),
@@ -269,6 +275,8 @@ export const ruleSetSchema = z
     identity: identitySchema.optional(),
     defaults: z
       .strictObject({
+        limit: limitNumber.optional(),
+        window: windowSchema.optional(),
         algorithm: z.enum(ALGORITHMS).optional(),
         keyBy: z.union([keyPart, z.array(keyPart).min(1)]).optional(),
         onMissingKey: onMissingKey.optional(),

@@ -158,7 +158,7 @@ export function RuleEditor({ id, set, etag }: RuleEditorProps) {
             problems={problems}
             isNew={id === undefined}
             isDisabled={!mayEdit.value}
-            standardAlgorithm={set.defaults?.algorithm}
+            defaults={set.defaults}
             onChange={(next) => {
               setValue(next)
               setDraft(writeYaml(next))

@@ -1,4 +1,5 @@
 import { useContext, useId } from "preact/hooks"
+import type { RuleSetDocument } from "sluice/rules"
 import { t } from "../../../browser/i18n.js"
 import { Button } from "../../../parts/button.js"
 import { Icon } from "../../../parts/icon.js"
@@ -21,8 +22,13 @@ const ALGORITHMS = [
 /** The penalty of a limit that gets one in the form. */
 const FIRST_PENALTY = { after: 5, within: "10m", block: "1h" }
 
-/** The limits of a rule, one row each. `standard` is the algorithm of a limit that sets none. */
-export function LimitsForm({ standard = STANDARD_ALGORITHM }: { readonly standard?: string | undefined }) {
+interface Defaults {
+  /** What a limit has if it sets none: shown as placeholders. */
+  readonly defaults: RuleSetDocument["defaults"]
+}
+
+/** The limits of a rule, one row each. */
+export function LimitsForm({ defaults }: Defaults) {
   const { value, problems, set } = useContext(FormContext)
   const text = t(texts).fields
   const limits = valueAt(value, ["limits"])
@@ -42,7 +48,7 @@ export function LimitsForm({ standard = STANDARD_ALGORITHM }: { readonly standar
         </label>
       </div>
       {list.map((_, i) => (
-        <LimitRow key={i} index={i} standard={standard} isOnly={list.length === 1} />
+        <LimitRow key={i} index={i} defaults={defaults} isOnly={list.length === 1} />
       ))}
       {error !== undefined && <p class="rules-error">{error}</p>}
       {!isUnlimited && (
@@ -54,26 +60,38 @@ export function LimitsForm({ standard = STANDARD_ALGORITHM }: { readonly standar
   )
 }
 
-interface RowProps {
+interface RowProps extends Defaults {
   readonly index: number
-  readonly standard: string
   readonly isOnly: boolean
 }
 
-function LimitRow({ index, standard, isOnly }: RowProps) {
+function LimitRow({ index, defaults = {}, isOnly }: RowProps) {
+  const { algorithm: standard = STANDARD_ALGORITHM } = defaults
   const { value, problems, set } = useContext(FormContext)
   const text = t(texts).fields
   const errorIn = useId()
   const at = (name: string) => ["limits", index, name]
-  const isCalendar = ["hour", "day", "week", "month"].includes(String(valueAt(value, at("window"))))
+  const isCalendar = ["hour", "day", "week", "month"].includes(
+    String(valueAt(value, at("window")) ?? defaults.window),
+  )
   const algorithm = String(valueAt(value, at("algorithm")) ?? (isCalendar ? "fixed-window" : standard))
   const isSet = (name: string) => valueAt(value, at(name)) !== undefined
   return (
     <fieldset class="rules-limit">
       <legend class="hidden">{text.nth(index + 1)}</legend>
-      <NumberInput label={text.limit} path={at("limit")} errorIn={errorIn} placeholder="100" />
+      <NumberInput
+        label={text.limit}
+        path={at("limit")}
+        errorIn={errorIn}
+        placeholder={String(defaults.limit ?? 100)}
+      />
       {(algorithm !== "concurrency" || isSet("window")) && (
-        <TextInput label={text.window} path={at("window")} errorIn={errorIn} placeholder="1m" />
+        <TextInput
+          label={text.window}
+          path={at("window")}
+          errorIn={errorIn}
+          placeholder={String(defaults.window ?? "1m")}
+        />
       )}
       {(algorithm === "concurrency" || isSet("hold")) && (
         <TextInput label={text.hold} path={at("hold")} errorIn={errorIn} placeholder="1m" />

@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from "preact/hooks"
+import type { RuleSetDocument } from "sluice/rules"
 import { t } from "../../../browser/i18n.js"
 import { Segmented } from "../../../parts/segmented.js"
 import { problemsOutside, sentenceOf } from "../../../rules/problems.js"
@@ -26,8 +27,8 @@ export interface RuleFormProps {
   /** The id of an existing rule cannot change. */
   readonly isNew: boolean
   readonly isDisabled: boolean
-  /** The algorithm of limits that set none, from the defaults of the rule set. */
-  readonly standardAlgorithm: string | undefined
+  /** The defaults of the rule set, for limits that do not say it themselves. */
+  readonly defaults: RuleSetDocument["defaults"]
 }
 
 /** The paths that the form has fields for. It names the other fields of a rule and keeps them unchanged. */
@@ -49,7 +50,7 @@ const SHOWN: readonly Path[] = [
 ]
 
 export function RuleForm(props: RuleFormProps) {
-  const { value, problems, onChange, isNew, isDisabled, standardAlgorithm } = props
+  const { value, problems, onChange, isNew, isDisabled, defaults } = props
   const text = t(texts)
   const { fields } = text
   const form: Form = useMemo(
@@ -125,7 +126,7 @@ export function RuleForm(props: RuleFormProps) {
             standard="ip"
           />
         </Section>
-        <LimitsForm standard={standardAlgorithm} />
+        <LimitsForm defaults={defaults} />
         <Section title={fields.more} columns={3}>
           <Choice
             label={fields.onStoreFailure}
