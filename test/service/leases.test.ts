@@ -13,7 +13,7 @@ version: 1
 rules:
   - id: tenant
     keyBy: user
-    leases: true
+    leases: { length: 30s }
     limits: [{ algorithm: fixed-window, limit: 400, window: 1h }]
 `
 
