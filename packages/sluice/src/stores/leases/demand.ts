@@ -4,12 +4,14 @@ import { isBlock } from "../../algorithms/block.js"
 import type { Charge } from "../store.js"
 import type { ChargeList } from "./charge-lists.js"
 import type { LeaseTable } from "./lease-table.js"
-import { CHECKS, COLUMNS, DEMAND, REMAINING, SINCE, UNITS } from "./lease-table.js"
+import { CHECKS, COLUMNS, DEMAND, NO_LEASE_BEFORE, REMAINING, SINCE, UNITS } from "./lease-table.js"
 
 /** A key with fewer checks than this in the length of a lease is cold: its checks go to the store one by one. */
 const HOT_CHECKS = 2
 /** Demand is not judged by less than this part of the length of a lease: a few checks at once are no rate. */
-const MIN_PART = 8
+const MIN_PART = 4
+/** Of a bucket with less than one in this many parts left, units go to whoever asks first: those of a lease might drain unspent. */
+const SCARCE_PART = 10
 
 /** Counts a check of `cost` units. `at` is where the row starts in `cells`, `length` that of a lease. */
 export function countCheck(cells: Float64Array, at: number, cost: number, now: number, length: number): void {
@@ -59,6 +61,7 @@ export function leaseSizes(
   instances: number,
 ): number[] | undefined {
   const { cells } = table
+  if (now < (cells[head * COLUMNS + NO_LEASE_BEFORE] as number)) return undefined
   const sizes: number[] = []
   let row = head
   for (const [i, policy] of list.policies.entries()) {
@@ -69,10 +72,11 @@ export function leaseSizes(
       continue
     }
     const demand = demandOf(cells, at, now, list.length)
-    if (demand === 0) return undefined
+    const remaining = cells[at + REMAINING] as number
+    if (demand === 0 || (policy.token > 0 && remaining * SCARCE_PART < policy.capacity)) return undefined
     let waiting = 0
     for (const charges of asked) waiting += (charges[i] as Charge).cost
-    const size = leaseSize(Math.max(demand, waiting), cells[at + REMAINING] as number, instances)
+    const size = leaseSize(Math.max(demand, waiting), remaining, instances)
     if (size < 2 * (asked[0]?.[i]?.cost ?? 1)) return undefined
     sizes.push(size)
   }

@@ -15,6 +15,7 @@ import {
   ENDS_AT,
   LEFT,
   LeaseTable,
+  NO_LEASE_BEFORE,
   OLD_CHARGED_AT,
   OLD_ENDS_AT,
   OLD_LEFT,
@@ -40,6 +41,9 @@ const GRANTS = [OLD_GRANT, NEW_GRANT]
 const CLOCK_DRIFT = 1_000
 /** A lease is renewed when less than one in this many parts of its time or of the demand is left. */
 const RENEW_PART = 4
+/** A lease that ends with more than one in this many parts of the demand unspent is followed by a pause of this many lengths. */
+const UNSPENT_PART = 3
+const PAUSE_LENGTHS = 20
 
 export class HeldLeases {
   readonly table: LeaseTable
@@ -188,6 +192,20 @@ export class HeldLeases {
     return GRANTS.some(({ left, ends }) => {
       return (cells[at + left] as number) > 0 && now >= (cells[at + ends] as number)
     })
+  }
+
+  /**
+   * Takes what is left of grants that have ended, as `takeEnded`. If much is left, the demand comes in bursts that are further apart
+   * than a lease lasts: no lease is taken for a while, because units of a bucket cannot be handed back once they have drained.
+   */
+  takeUnspent(list: ChargeList, head: number, now: number): Charge[] {
+    const { cells } = this.table
+    const left = this.takeEnded(list, head, now)
+    const at = head * COLUMNS
+    const unspent = left[0]?.cost ?? 0
+    if (unspent * UNSPENT_PART > (cells[at + DEMAND] as number))
+      cells[at + NO_LEASE_BEFORE] = now + PAUSE_LENGTHS * list.length
+    return left
   }
 
   /** Takes what is left of the grants of a lease that have ended at `now`; of all if `now` is Infinity. Returns it to be refunded. */

@@ -27,10 +27,12 @@ export const DEMAND = 12
 export const UNITS = 13
 export const CHECKS = 14
 export const SINCE = 15
+/** Before this time no lease is taken, because much of the last one was not spent. */
+export const NO_LEASE_BEFORE = 16
 /** The row of the next limit of the same lease; -1 for the last. For a free row, the next free row. */
-export const NEXT = 16
+export const NEXT = 17
 
-export const COLUMNS = 17
+export const COLUMNS = 18
 
 const FIRST_ROWS = 64
 /** Rows are added by an eighth, so that at most that much is unused. */

@@ -39,7 +39,7 @@ describe("a lease", () => {
   it("is taken with the second check within its length, and pays the next checks without a call", async () => {
     await store.check(charge())
     expect(await store.check(charge())).toMatchObject({ allowed: true, source: "lease" })
-    expect(server.costs("check")).toEqual([1, 16])
+    expect(server.costs("check")).toEqual([1, 8])
     const before = server.calls.length
     expect(store.checkEither(charge())).toMatchObject({ allowed: true, source: "lease" })
     expect(server.calls.length).toBe(before)
@@ -115,15 +115,15 @@ describe("what is left of a lease", () => {
     const chargedAt = clock.now() * 1000
     clock.advance(200)
     await Promise.resolve()
-    expect(server.calls.at(-1)).toMatchObject({ operation: "refund", charges: [{ cost: 14, chargedAt }] })
+    expect(server.calls.at(-1)).toMatchObject({ operation: "refund", charges: [{ cost: 6, chargedAt }] })
     expect(await server.check(charge(997))).toMatchObject({ allowed: true })
-    expect(store.stats).toMatchObject({ held: 0, spent: 2, returned: 14, wasted: 0 })
+    expect(store.stats).toMatchObject({ held: 0, spent: 2, returned: 6, wasted: 0 })
   })
 
   it("is handed back at close, and no lease is taken afterwards", async () => {
     await heat()
     await store.close()
-    expect(server.costs("refund")).toEqual([14])
+    expect(server.costs("refund")).toEqual([6])
     for (let i = 0; i < 5; i++) expect(await store.check(charge())).toMatchObject({ source: "store" })
     expect(clock.pending).toBe(0)
   })
@@ -135,7 +135,7 @@ describe("what is left of a lease", () => {
     await Promise.resolve()
     server.failure = undefined
     clock.advance(1_000)
-    expect(server.costs("refund")).toEqual([14])
+    expect(server.costs("refund")).toEqual([6])
   })
 
   it("is dropped with a reset, which has forgotten the charge", async () => {
@@ -151,7 +151,7 @@ describe("a store that fails", () => {
   it("does not stop a lease that is held", async () => {
     await heat()
     server.failure = new Error("down")
-    for (let i = 0; i < 14; i++) expect(store.checkEither(charge())).toMatchObject({ allowed: true })
+    for (let i = 0; i < 6; i++) expect(store.checkEither(charge())).toMatchObject({ allowed: true })
     await expect(store.check(charge())).rejects.toThrow("down")
   })
 
@@ -160,7 +160,7 @@ describe("a store that fails", () => {
     server.failure = new Error("down")
     const checks = Array.from({ length: 3 }, () => store.check(charge(), undefined, "allow"))
     for (const check of checks) await expect(check).rejects.toThrow("down")
-    expect(server.costs("check")).toEqual([1, 16, 1, 1, 1])
+    expect(server.costs("check")).toEqual([1, 8, 1, 1, 1])
   })
 })
 

@@ -239,6 +239,7 @@ export class LeasingStore implements Store {
     now: number,
   ): Promise<Outcome> {
     this.#count(list, head, charges, now)
+    this.#giveUnspent(list, head, now)
     const pending = this.#pending.get(head)
     if (pending === undefined && this.#sizes(list, head, [charges], now) === undefined)
       return this.#checkOne(list, head, charges, onStoreFailure)
@@ -247,6 +248,10 @@ export class LeasingStore implements Store {
       if (pending === undefined) this.#takeLease(list, head, [waiter], now)
       else pending.waiters.push(waiter)
     })
+  }
+
+  #giveUnspent(list: ChargeList, head: number, now: number): void {
+    if (this.#leases.hasEnded(head, now)) void this.#handBack.give(this.#leases.takeUnspent(list, head, now))
   }
 
   #count(list: ChargeList, head: number, charges: readonly Charge[], now: number): void {
@@ -385,7 +390,7 @@ export class LeasingStore implements Store {
       if (list === undefined || this.#pending.has(head)) continue
       const { cells } = table
       const at = head * COLUMNS
-      if (this.#leases.hasEnded(head, now)) void this.#handBack.give(this.#leases.takeEnded(list, head, now))
+      this.#giveUnspent(list, head, now)
       if (now < (cells[at + ENDS_AT] as number) || now < (cells[at + DENIED_UNTIL] as number)) continue
       if (now - (cells[at + SINCE] as number) < list.length) continue
       settleDemand(cells, at, now, list.length)
