@@ -73,6 +73,7 @@ async function hot({ quick, port, admin, contenders }) {
       try {
         await child.ask("open", { name, port, answer })
         const isAtOnce = name === "leases, at once" || name === "memory"
+        /** @type {Record<string, number>[]} */
         const samples = []
         for (let i = 0; i < rounds; i++)
           samples.push(await child.ask(isAtOnce ? "atOnce" : "hot", { ms, inFlight: 512 }))

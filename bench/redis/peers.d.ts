@@ -2,7 +2,13 @@
 
 declare module "rate-limiter-flexible" {
   export class RateLimiterRedis {
-    constructor(options: { storeClient: object; points: number; duration: number })
+    constructor(options: {
+      storeClient: object
+      points: number
+      duration: number
+      keyPrefix?: string
+      inMemoryBlockOnConsumed?: number
+    })
     consume(key: string): Promise<{ remainingPoints: number }>
   }
 }

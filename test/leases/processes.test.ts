@@ -29,7 +29,7 @@ const fleet: ChildProcess[] = []
 beforeAll(async () => {
   // What Redis has acknowledged survives its restart.
   server = await startRedis({ config: { appendonly: "yes", appendfsync: "always" } })
-  room = openRoom()
+  room = openRoom("leases")
 })
 
 afterAll(async () => {
@@ -52,7 +52,7 @@ it("admits nothing beyond the promise when processes are killed and stopped, con
   }
   const ended = fleet.map((child) => once(child, "exit"))
   await eventually(() => logs.every((log) => existsSync(log) && statSync(log).size > 0), {
-    timeoutMs: 30_000,
+    within: 30_000,
   })
   fleet[0]?.kill("SIGKILL")
   fleet[1]?.kill("SIGSTOP")
