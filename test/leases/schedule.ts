@@ -122,9 +122,9 @@ export async function runSchedule(
       at += dice.chance(0.5) ? 2 * WINDOW : dice.between(0, WINDOW)
       const taken = at
       const takers = dice.chance(0.7) ? [dice.pick(everybody)] : everybody
-      const pause = dice.between(500, 6_000)
+      const pause = dice.between(500, 4_000)
       for (const index of takers)
-        for (let i = dice.between(2, 4); i > 0; i--) burst(index, at + i * pause, 1, 1)
+        for (let i = dice.between(4, 6); i > 0; i--) burst(index, at + i * pause, 1, 1)
       at += Math.floor(length * (0.8 + 0.2 * dice.fraction()))
       for (const index of everybody) flood(index, at)
       if (dice.chance(0.7)) {

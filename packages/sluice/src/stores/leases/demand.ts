@@ -6,8 +6,11 @@ import type { ChargeList } from "./charge-lists.js"
 import type { LeaseTable } from "./lease-table.js"
 import { CHECKS, COLUMNS, DEMAND, NO_LEASE_BEFORE, REMAINING, SINCE, UNITS } from "./lease-table.js"
 
-/** A key with fewer checks than this in the length of a lease is cold: its checks go to the store one by one. */
-const HOT_CHECKS = 2
+/**
+ * A key with fewer checks than this in the length of a lease is cold: its checks go to the store one by one. A lease may take two
+ * calls, one to take it and one to hand back what is left, so it saves none for fewer than four checks.
+ */
+const HOT_CHECKS = 4
 /** Demand is not judged by less than this part of the length of a lease: a few checks at once are no rate. */
 const MIN_PART = 4
 /** Of a bucket with less than one in this many parts left, units go to whoever asks first: those of a lease might drain unspent. */
