@@ -103,6 +103,13 @@ export interface Usage {
   readonly newest?: number
   /** Fixed window and sliding window counter: the buckets with units, newest first. The oldest may count in part only. */
   readonly buckets?: readonly { readonly start: number; readonly length: number; readonly units: number }[]
+  /** Block: the block in force, and what a penalty has counted. */
+  readonly block?: {
+    readonly since?: number
+    readonly until?: number
+    readonly denials: number
+    readonly blocks: number
+  }
 }
 
 /** The outcome of a check without charges: allowed. Stores answer it without a call. */

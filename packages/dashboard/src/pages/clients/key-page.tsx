@@ -133,8 +133,20 @@ function Limit({ limit: state }: { readonly limit: LimitState }) {
         </span>
       </span>
       <ChargeTimes limit={state} />
+      <Penalty limit={state} />
     </li>
   )
+}
+
+/** Why a penalty of the limit blocks the key, or how near it is to that. */
+function Penalty({ limit: { penalty, resetAt, resetAfterMs } }: { readonly limit: LimitState }) {
+  const text = t(texts)
+  if (penalty === undefined || resetAfterMs === "never") return null
+  const { blockedSince, denials, blocks } = penalty
+  if (blockedSince === undefined) return <p class="soft">{text.denials(denials, blocks)}</p>
+  // By the clock of the service, which may differ from that of the browser.
+  const since = ago(Math.max(0, resetAt - resetAfterMs - blockedSince))
+  return <p class="soft">{text.penalized(since, blocks)}</p>
 }
 
 /** As many buckets as fit a line or two. */

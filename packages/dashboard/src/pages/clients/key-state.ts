@@ -22,6 +22,12 @@ export interface LimitState {
     readonly lengthMs: number
     readonly units: number
   }[]
+  /** A limit with a penalty: the block in force, if there is one, and the denials and blocks that count. */
+  readonly penalty?: {
+    readonly blockedSince?: number
+    readonly denials: number
+    readonly blocks: number
+  }
 }
 
 export interface KeyState {

@@ -30,6 +30,9 @@ const en = {
   window: (time: string) => `window ${time}`,
   charges: (oldest: string, newest: string) => `oldest charge: ${oldest}; newest: ${newest}`,
   buckets: (length: string, counts: string) => `units by bucket of ${length}, newest first: ${counts}`,
+  penalized: (since: string, blocks: number) =>
+    `blocked ${since}, because this limit denied it too often (block ${blocks})`,
+  denials: (denials: number, blocks: number) => `penalty: ${denials} denials count, ${blocks} blocks so far`,
   noLimits: "Nothing limits this key.",
   overTime: "Usage of each limit",
   watching: "every second since you opened this page",
@@ -104,6 +107,8 @@ const zh: typeof en = {
   window: (time: string) => `窗口 ${time}`,
   charges: (oldest: string, newest: string) => `最早计入：${oldest}；最近：${newest}`,
   buckets: (length: string, counts: string) => `每 ${length}一桶的用量（从新到旧）：${counts}`,
+  penalized: (since: string, blocks: number) => `${since}因被此限额频繁拒绝而封禁（第 ${blocks} 次）`,
+  denials: (denials: number, blocks: number) => `惩罚：已计 ${denials} 次拒绝，已封禁 ${blocks} 次`,
   noLimits: "此键不受限制。",
   overTime: "各限额的使用率",
   watching: "自打开页面起，每秒一次",

@@ -80,6 +80,15 @@ const limit = z.object({
     .array(z.object({ startsAt: z.number(), lengthMs: z.number(), units: z.number() }))
     .optional()
     .describe("Fixed window and sliding counter: the buckets with units, newest first."),
+  penalty: z
+    .object({
+      blockedSince: z.number().optional(),
+      blockedUntil: z.number().optional(),
+      denials: z.int().describe("Denials that count towards the next block."),
+      blocks: z.int().describe("Blocks that make the next one longer."),
+    })
+    .optional()
+    .describe("A limit with a penalty: the block in force, if there is one, and what was counted."),
 })
 
 export const keyState = z

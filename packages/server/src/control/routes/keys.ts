@@ -94,9 +94,10 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
 
 function inWholeMs(usage: LimitUsage | undefined): Partial<KeyState["limits"][number]> {
   if (usage === undefined) return {}
-  const { used, oldestAt, newestAt, buckets } = usage
+  const { used, oldestAt, newestAt, buckets, penalty } = usage
   return {
     used,
+    ...(penalty === undefined ? {} : { penalty }),
     ...(oldestAt === undefined ? {} : { oldestAt: Math.ceil(oldestAt) }),
     ...(newestAt === undefined ? {} : { newestAt: Math.ceil(newestAt) }),
     ...(buckets === undefined

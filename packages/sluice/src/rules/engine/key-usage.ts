@@ -15,6 +15,13 @@ export interface LimitUsage {
     readonly lengthMs: number
     readonly units: number
   }[]
+  /** A limit with a penalty: the block in force, if there is one, and the denials and blocks that count. */
+  readonly penalty?: {
+    readonly blockedSince?: number
+    readonly blockedUntil?: number
+    readonly denials: number
+    readonly blocks: number
+  }
 }
 
 /** The usage of each limit of a step. Undefined if the store cannot tell. */
@@ -23,8 +30,31 @@ export async function usageOfStep(
   store: Store,
   at: number | undefined,
 ): Promise<LimitUsage[] | undefined> {
-  const usages = await store.usage?.(chargesOfStep(step), at)
-  return usages?.map((usage, i) => ({ name: step.limits[i]?.name ?? "", ...inMilliseconds(usage) }))
+  const limits = chargesOfStep(step)
+  const penalties = step.limits.flatMap(({ penalty }) =>
+    penalty ? [{ ...penalty, key: step.key, cost: 0 }] : [],
+  )
+  const usages = await store.usage?.([...limits, ...penalties], at)
+  let next = limits.length
+  return usages?.slice(0, limits.length).map((usage, i) => {
+    const { name = "", penalty } = step.limits[i] ?? {}
+    const block = penalty === undefined ? undefined : usages[next++]?.block
+    return {
+      name,
+      ...inMilliseconds(usage),
+      ...(block === undefined ? {} : { penalty: penaltyUsage(block) }),
+    }
+  })
+}
+
+function penaltyUsage({
+  since,
+  until,
+  denials,
+  blocks,
+}: NonNullable<Usage["block"]>): NonNullable<LimitUsage["penalty"]> {
+  if (since === undefined || until === undefined) return { denials, blocks }
+  return { blockedSince: since / 1000, blockedUntil: until / 1000, denials, blocks }
 }
 
 function inMilliseconds({ used, oldest, newest, buckets }: Usage): Omit<LimitUsage, "name"> {

@@ -14,8 +14,8 @@ export function usageIn(table: Table | undefined, policy: Policy, now: number): 
   const { cells, at } = table
   if (algorithm.name === "concurrency") return { used: algorithm.used(policy, cells, at, now) }
   if (algorithm.name === "sliding-window-log") return usageOfLogAt(policy, cells, at, now)
-  // Only the states of counters are read bucket by bucket.
-  if (algorithm.name !== "fixed-window" && algorithm.name !== "sliding-window-counter")
+  // Only the states of counters and blocks are read bucket by bucket.
+  if (!["fixed-window", "sliding-window-counter", "block"].includes(algorithm.name))
     return { used: table.algorithm.used(policy, cells, at, now) }
   if (table.algorithm === compactCounter) widen(cells, at, state, 0)
   else state.set(cells.subarray(at, at + state.length))
@@ -39,6 +39,11 @@ export function usageOfState(policy: Policy, state: Float64Array, now: number): 
   algorithm.charge(policy, state, 0, 0, now)
   const used = algorithm.used(policy, state, 0, now)
   const [start = 0, length = 0, ...counts] = state
+  if (algorithm.name === "block") {
+    const [, denials = 0, blocks = 0] = counts
+    const times = start > now ? { since: start - length, until: start } : {}
+    return { used, block: { ...times, denials, blocks } }
+  }
   if (algorithm.name !== "fixed-window" && algorithm.name !== "sliding-window-counter") return { used }
   const buckets = counts.map((units, i) => ({ start: start - i * length, length, units }))
   return { used, buckets: buckets.filter(({ units }) => units > 0) }
