@@ -38,6 +38,38 @@ const answered = async (call: ReturnType<typeof request>) => {
 const drained = (client: Socket) => new Promise((resolve) => client.once("drain", resolve))
 const closed = (client: Socket) => new Promise((resolve) => client.once("close", resolve))
 
+describe("a concurrency limit", () => {
+  const ONE_AT_ONCE = rules("{ algorithm: concurrency, limit: 1, hold: 1h }")
+
+  it("holds a place until the answer is out", async () => {
+    let finish = () => {}
+    const { url, upstream } = await start(testCore(ONE_AT_ONCE), (_, response) => {
+      finish = () => response.end("ok")
+    })
+    const first = fetch(url)
+    await eventually(() => upstream.requests.length === 1)
+    const denied = await fetch(url)
+    expect(denied.status).toBe(429)
+    expect(denied.headers.get("ratelimit-policy")).toBe('"all";q=1;qu="concurrent-requests"')
+    finish()
+    expect((await first).status).toBe(200)
+    const next = fetch(url)
+    await eventually(() => upstream.requests.length === 2)
+    finish()
+    expect((await next).status).toBe(200)
+  })
+
+  it("frees the place of a client that has gone", async () => {
+    const { url, upstream, core } = await start(testCore(ONE_AT_ONCE), () => {})
+    const controller = new AbortController()
+    const gone = fetch(url, { signal: controller.signal }).catch(() => "gone")
+    await eventually(() => upstream.requests.length === 1)
+    controller.abort()
+    expect(await gone).toBe("gone")
+    await eventually(async () => (await core.engine.checkKey("all", "global", { cost: 0 })).remaining === 1)
+  })
+})
+
 describe("a denied request", () => {
   it("is answered by the rule, and never reaches the upstream", async () => {
     const { url, upstream, ended, targets } = await start(testCore(TWO))

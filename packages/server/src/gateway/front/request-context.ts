@@ -118,9 +118,12 @@ export class RequestContext {
     this.forwarding = undefined
     this.#controller?.abort()
     const { admission, request, status } = this
-    // The upstream may have done the work for a client that disconnected before the answer: the charge stays.
-    if (admission?.mustSettle === true && admission.allowed && status !== CLIENT_GONE)
-      admission.settle(status, this.answerHeaders, this.answerTrailers)
+    // The upstream may have done the work for a client that disconnected before the answer: the charge stays, and what the
+    // request holds is free.
+    if (admission?.mustSettle === true && admission.allowed) {
+      const ending = status === CLIENT_GONE ? "aborted" : status
+      admission.settle(ending, this.answerHeaders, this.answerTrailers)
+    }
     this.#watch?.ended({
       route: this.route,
       target: this.target,

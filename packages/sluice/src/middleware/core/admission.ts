@@ -1,5 +1,6 @@
 // One request that a middleware or the gateway has decided about: from its decision to the end of its response.
 
+import type { AcquiredDecision, Hold } from "../../limiter/holds.js"
 import type { Limiter } from "../../limiter/limiter.js"
 import { warn } from "../../notify.js"
 import type { HeaderSource } from "../../request/header-source.js"
@@ -106,7 +107,7 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
 
   /** Whether `settle` needs to be called at the end of the request. If not, nobody has to listen for it. */
   get mustSettle(): boolean {
-    return (this.#mayBeForgiven && this.#isCharged) || this.#isChargedByResponse
+    return (this.#mayBeForgiven && this.#isCharged) || this.#isChargedByResponse || this.#hold !== undefined
   }
 
   /**
@@ -116,6 +117,7 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
   settle(ending: Ending, headers?: HeaderSource, trailers?: HeaderSource): void {
     if (this.#isSettled || !this.mustSettle) return
     this.#isSettled = true
+    this.#release()
     const isSuccess = this.#isSuccess(ending)
     if (typeof isSuccess === "boolean") this.#settleAs(isSuccess, ending, headers, trailers)
     else void isSuccess.then((known) => this.#settleAs(known, ending, headers, trailers))
@@ -157,6 +159,19 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
     return "reason" in decision && decision.allowed && this.#context.rules?.mustSettle?.(decision) === true
   }
 
+  /** What a limiter of concurrency holds for this request. */
+  get #hold(): Hold | undefined {
+    return (this.decision as AcquiredDecision).hold
+  }
+
+  /** Frees what the request holds, in the background. What cannot be freed ends by itself. */
+  #release(): void {
+    const { rules, onError } = this.#context
+    const decision: RequestDecision = this.decision
+    const released = "reason" in decision ? rules?.release?.(decision) : this.#hold?.release()
+    released?.catch(onError)
+  }
+
   /** False when the store failed and the request was allowed without a charge. */
   get #isCharged(): boolean {
     const { allowed, degraded } = this.decision
@@ -177,7 +192,10 @@ function refundCharge<Request>(
   key: string | undefined,
   cost: number,
 ): void {
+  const { hold } = decision as AcquiredDecision
   const refund =
-    "reason" in decision ? rules?.refund(decision) : limiter?.refund(key as string, cost, decision)
+    "reason" in decision
+      ? rules?.refund(decision)
+      : (hold?.release() ?? limiter?.refund(key as string, cost, decision))
   refund?.catch(onError)
 }

@@ -40,6 +40,8 @@ export interface RequestRules {
   /** Whether the response may change what the request was charged. If so, `settle` is called with it. */
   mustSettle?(decision: RuleDecision): boolean
   settle?(decision: RuleDecision, answer: AnsweredRequest): Promise<void>
+  /** Ends what the request holds. */
+  release?(decision: RuleDecision): Promise<void>
 }
 
 /** One decision, for metrics and logs. */

@@ -54,6 +54,8 @@ export class RequestLimiter<Request extends object> {
   readonly #context: AdmissionContext<Request>
   /** Of the limiter, read once: `limiter.policies` is a new array each time, and header texts are cached by the array. */
   readonly #policies: readonly HeaderPolicy[]
+  /** Whether a limit is of concurrency. */
+  readonly #mustAcquire: boolean
   /** The same for each limit that a `limit` function has returned. */
   readonly #policiesByLimit = new Map<number, readonly HeaderPolicy[]>()
   readonly #reader: RequestReader<Request>
@@ -103,6 +105,7 @@ export class RequestLimiter<Request extends object> {
     }
     this.property = given.requestProperty ?? "rateLimit"
     this.#policies = limiter?.policies ?? []
+    this.#mustAcquire = this.#policies.some(({ unit }) => unit === "concurrent-requests")
     this.#warnings = new RequestWarnings(this.#address, given.logger)
     this.#customHeaders =
       given.headerNames === undefined && given.extraHeaders === undefined
@@ -201,6 +204,7 @@ export class RequestLimiter<Request extends object> {
     if (typeof subject === "string") {
       const limiter = this.#context.limiter as Limiter
       const ofCall = limit === undefined ? options : { ...options, limit }
+      if (this.#mustAcquire) return limiter.acquire(subject, ofCall)
       return limiter.checkEither(subject, ofCall)
     }
     const rules = this.#context.rules as RequestRules

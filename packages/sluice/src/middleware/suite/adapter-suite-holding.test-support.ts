@@ -46,6 +46,25 @@ export function describeHolding(open: Open, seesAborts: boolean): void {
     expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([200, 200, 200, 200])
   })
 
+  it("holds a place of a concurrency limit until the answer is out, whatever the answer", async () => {
+    const { clock, store } = timed()
+    let finish = () => {}
+    const url = await open({ algorithm: "concurrency", limit: 1, hold: "1h", clock, store }, async (path) => {
+      if (path === "/slow") await new Promise<void>((resolve) => (finish = resolve))
+      return answerByPath(path)
+    })
+    const slow = fetch(`${url}/slow`)
+    await eventually(async () => (await fetch(url)).status === 429)
+    const denied = await fetch(url)
+    expect(denied.headers.get("retry-after")).toBe("3600")
+    expect(denied.headers.get("ratelimit-policy")).toMatch(/^"[^"]+";q=1;qu="concurrent-requests"$/)
+    finish()
+    expect((await slow).status).toBe(200)
+    for (const path of ["/404", "/throw", "/"]) {
+      await eventually(async () => (await fetch(url + path)).status !== 429)
+    }
+  })
+
   it("denies a request when the delay queue is full, and refunds its charge", async () => {
     const { clock, store } = timed()
     const limiter = createLimiter({ ...QUEUE, clock, store })

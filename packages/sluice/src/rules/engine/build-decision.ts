@@ -23,7 +23,7 @@ export const PENDING = Symbol.for("sluice.pending")
 
 /** A decision as the engine made it, with what it has charged. */
 export type ChargedDecision = RuleDecision & {
-  readonly [CHARGED]?: readonly Charge[] | undefined
+  [CHARGED]?: readonly Charge[] | undefined
   [PENDING]?: readonly PendingCharge[] | undefined
 }
 

@@ -175,7 +175,7 @@ function checkSync(
 ): Outcome | undefined {
   const first = charges[0]
   if (first === undefined) return undefined
-  if (charges.length > 1) return store.checkSync(charges, at)
+  if (charges.length > 1 || first.hold !== undefined) return store.checkSync(charges, at)
   const { namespace, key, policy, cost } = first
   const verdict = store.checkOneSync(namespace, key, policy, cost, at)
   return { allowed: verdict.allowed, now: verdict.now, verdicts: [verdict], degraded: verdict.degraded }

@@ -260,16 +260,30 @@ export class RuleEngine {
     // The rules that were charged come first, with their limits in the order of the charges.
     const limits = decision.rules.flatMap((outcome) => outcome.limits)
     const given = charges.map((charge, i) => ({
-      charge: units === undefined ? charge : { ...charge, cost: units },
+      charge: units === undefined || charge.hold !== undefined ? charge : { ...charge, cost: units },
       forgottenAt: limits[i]?.resetAt ?? decision.resetAt,
     }))
     await giveBack(this.#decider.store, given, this.#decider.at(undefined), defaultOnStoreFailure(charges))
   }
 
-  /** Whether the response to this request may change what it was charged. */
+  /** Whether the response to this request may change what it was charged, or the request holds something. */
   mustSettle(decision: RuleDecision): boolean {
     checkObject(decision, "mustSettle")
-    return (decision as ChargedDecision)[PENDING] !== undefined
+    const { [PENDING]: pending, [CHARGED]: charges } = decision as ChargedDecision
+    return pending !== undefined || charges?.some(({ hold }) => hold !== undefined) === true
+  }
+
+  /**
+   * Ends what an allowed request holds by limits of concurrency: call it when the request is over, however it ended. Holds that
+   * nobody releases end by themselves. Only the first call for a decision has an effect.
+   */
+  async release(decision: RuleDecision): Promise<void> {
+    checkObject(decision, "release")
+    const charged = decision as ChargedDecision
+    const held = charged[CHARGED]?.filter(({ hold }) => hold !== undefined) ?? []
+    if (held.length === 0) return
+    charged[CHARGED] = charged[CHARGED]?.filter(({ hold }) => hold === undefined)
+    await this.#decider.store.release?.(held, this.#decider.at(undefined), defaultOnStoreFailure(held))
   }
 
   /**

@@ -1,6 +1,8 @@
 // The plan of a check: which rules apply to a request, under which keys, with which limits and costs.
 
 import { blockPolicy } from "../../algorithms/block.js"
+import { isConcurrency } from "../../algorithms/concurrency.js"
+import { newHoldId } from "../../stores/hold-id.js"
 import { type Charge, type Degraded, penaltyCharge, type Store } from "../../stores/store.js"
 import { clientOf } from "../identity/client.js"
 import type { MatchedRule } from "../identity/descriptor.js"
@@ -195,7 +197,12 @@ export function chargesOfSteps(steps: readonly Step[], store: Pick<Store, "mayBl
   const charges: Charge[] = []
   for (const { rule, key, limits, cost } of steps) {
     const { onStoreFailure } = rule
-    for (const { namespace, policy } of limits) charges.push({ namespace, key, policy, cost, onStoreFailure })
+    for (const { namespace, policy } of limits) {
+      // Whoever knows when the request ends releases what it holds; see `RuleEngine.release`.
+      if (isConcurrency(policy))
+        charges.push({ namespace, key, policy, cost, onStoreFailure, hold: newHoldId() })
+      else charges.push({ namespace, key, policy, cost, onStoreFailure })
+    }
   }
   const blocked: CompiledRule[] = []
   for (const { rule, key } of steps) {

@@ -1,6 +1,7 @@
 // How the response to a request changes what the request is charged: `refundOn` gives the charge back by status, and
 // `cost.responseHeader` replaces the estimate by the real cost.
 
+import { isConcurrency } from "../../algorithms/concurrency.js"
 import { giveBack } from "../../limiter/refund.js"
 import { type HeaderSource, headerOf } from "../../request/header-source.js"
 import type { Charge, Store } from "../../stores/store.js"
@@ -53,10 +54,13 @@ export async function applyResponse(
       const missing = finalCost(charge, response) - step.cost
       if (missing === 0) return []
       const { onStoreFailure } = step.rule
-      const given = step.limits.map(({ namespace, policy }, i) => ({
-        charge: { namespace, key: step.key, policy, cost: Math.abs(missing) },
-        forgottenAt: forgottenAt[i] as number,
-      }))
+      const given = step.limits
+        .map(({ namespace, policy }, i) => ({
+          charge: { namespace, key: step.key, policy, cost: Math.abs(missing) },
+          forgottenAt: forgottenAt[i] as number,
+        }))
+        // A response changes what was charged, not what was held.
+        .filter(({ charge }) => !isConcurrency(charge.policy))
       if (missing > 0) return given.map(({ charge: more }) => chargeMore(more, onStoreFailure, options))
       return [giveBack(options.store, given, options.at, onStoreFailure)]
     }),
