@@ -6,11 +6,12 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Packed, packSluice } from "./packed.js"
 
 /**
- * 19 KB, of which about 2 KB are the texts that name the fix of a common mistake. The calendar of `window: "day"` takes 1.2 KB and
+ * 20 KB, of which about 2 KB are the texts that name the fix of a common mistake. The calendar of `window: "day"` takes 1.2 KB and
  * cannot load later, because a limiter is created and asked synchronously. Limits with leases take 0.7 KB; the code that takes
  * and spends leases is loaded with the first check that needs it.
+ * Penalties take 0.8 KB: a synchronous check counts denials.
  */
-const maxGzippedBytes = 19 * 1024
+const maxGzippedBytes = 20 * 1024
 
 let packed: Packed
 
@@ -31,7 +32,7 @@ async function bundle(code: string): Promise<OutputChunk[]> {
   return output.filter((file) => file.type === "chunk")
 }
 
-it("costs a page that imports createLimiter less than 19 KB, minified and gzipped", async () => {
+it("costs a page that imports createLimiter less than 20 KB, minified and gzipped", async () => {
   const chunks = await bundle('export { createLimiter } from "sluice"')
   const atOnce = staticChunks(chunks)
   const code = atOnce.map((chunk) => chunk.code).join("")
