@@ -9,6 +9,7 @@ import { checkFields, checkOneOf, checkType, hasMethods } from "../../options.js
 import type { BreakerState, BreakerThresholds } from "../fallback/breaker.js"
 import type { StoreFailureEvent } from "../fallback/store-guard.js"
 import { StoreGuard } from "../fallback/store-guard.js"
+import { type HoldId, holdIdText } from "../hold-id.js"
 import type { Group, Place } from "../sharded/across.js"
 import { allDone, checkAcross, decideAcross, groupCharges } from "../sharded/across.js"
 import type { Charge, Check, Namespace, Outcome, Store, Usage } from "../store.js"
@@ -215,7 +216,9 @@ export class RawRedisStore implements Store {
   }
 
   async release(charges: readonly Charge[], at?: number): Promise<boolean> {
-    const released = await this.#onHolds(RELEASE, charges, at)
+    // A hold of one unit is one member of a sorted set: to remove it needs no script.
+    const isPlain = at === undefined && charges.every(({ cost, hold }) => cost === 1 && hold !== undefined)
+    const released = isPlain ? await this.#remove(charges) : await this.#onHolds(RELEASE, charges, at)
     this.#denials?.clear()
     return released
   }
@@ -277,6 +280,18 @@ export class RawRedisStore implements Store {
   async #each(operation: Operation, charges: readonly Charge[], at: number | undefined): Promise<void> {
     const groups = this.#groups(charges) ?? [{ charges }]
     await allDone(groups.map((group) => this.#run(operation, group.charges, at)))
+  }
+
+  /** Ends holds of one unit. One that has ended, and that nobody has removed yet, counts as released. */
+  async #remove(charges: readonly Charge[]): Promise<boolean> {
+    this.#start(charges)
+    const removed = await Promise.all(
+      charges.map((charge) => {
+        const key = storageKey(charge)
+        return this.#batcher.command(key, ["ZREM", key, `1:${holdIdText(charge.hold as HoldId)}`])
+      }),
+    )
+    return removed.every((count) => count === 1)
   }
 
   /** In a Cluster, holds on keys in several slots are extended slot by slot. */
