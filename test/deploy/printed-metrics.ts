@@ -1,6 +1,7 @@
 // What the metrics endpoint of a real service prints: one on the memory store, one whose Redis is away, and one with a gateway
 // whose upstream is away, because each has metrics that the others lack.
 
+import { parseRuleSet } from "sluice/rules"
 import { type ConfigInput, configSchema } from "../../packages/server/src/config/schema.js"
 import { startService } from "../../packages/server/src/service/service.js"
 import { eventually } from "../support/eventually.js"
@@ -22,13 +23,18 @@ const ON_FREE_PORTS: ConfigInput = {
   secret: "for tests",
 }
 
+/** Only a rule with leases has the service count what they do. */
+const LEASED = parseRuleSet(
+  "version: 1\nrules: [{ id: all, leases: true, limits: [{ limit: 100, window: 1m }] }]",
+)
+
 export async function printedMetrics(): Promise<PrintedMetrics> {
   const nobody = await reservePort()
   try {
     const texts = [
       await metricsOf({ ...ON_FREE_PORTS }, "sluice_window_units_bucket{"),
       await metricsOf(
-        { ...ON_FREE_PORTS, store: { url: `redis://127.0.0.1:${nobody.port}` } },
+        { ...ON_FREE_PORTS, store: { url: `redis://127.0.0.1:${nobody.port}` }, rules: { inline: LEASED } },
         'sluice_store_failures_total{kind="breaker-open"}',
       ),
       await metricsOf(

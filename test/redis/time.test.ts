@@ -2,7 +2,7 @@ import { createLimiter } from "sluice"
 import { redisStore } from "sluice/redis"
 import { ManualClock } from "sluice/testing"
 import { afterEach, describe, expect, it, vi } from "vitest"
-import { Calendar } from "../../packages/sluice/src/algorithms/calendar.js"
+import { IntlCalendar } from "../../packages/sluice/src/algorithms/calendar.js"
 import { variants } from "../../packages/sluice/src/testing/contract/policies.js"
 import { PATIENT } from "./contract.js"
 import { Counter, serverTime, useRedis } from "./one-server.js"
@@ -27,7 +27,10 @@ describe("the store's clock", () => {
 
   it.each(variants)("$title: callers an hour apart share one limit to the unit", async ({ limit }) => {
     const stores = [await redis.store(), await redis.store({}, "node-redis")]
-    const counter = new Counter(stores[0] as never, { ...limit, window: "10d" })
+    const counter = new Counter(stores[0] as never, {
+      ...limit,
+      ...(limit.algorithm === "concurrency" ? { hold: "10d" } : { window: "10d" }),
+    })
     const real = Date.now()
     let passed = 0
     for (let i = 0; i < 30; i++) {
@@ -49,7 +52,7 @@ describe("the store's clock", () => {
     const store = await redis.store()
     const limit = { algorithm: "fixed-window", limit: 2, window, timeZone: "Asia/Kathmandu" } as const
     const counter = new Counter(store, limit)
-    const calendar = new Calendar(window, limit.timeZone)
+    const calendar = new IntlCalendar(window, limit.timeZone)
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + skew })
     for (const remaining of [1, 0, 0]) {
       const { now, verdicts } = await store.check([counter.charge()])

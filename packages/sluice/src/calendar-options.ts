@@ -1,7 +1,7 @@
 // The options of a limit whose window is one of the calendar.
 
 import type { AlgorithmName, Policy } from "./algorithms/algorithm.js"
-import { CALENDAR_LENGTHS, Calendar, type CalendarUnit } from "./algorithms/calendar.js"
+import { CALENDAR_LENGTHS, type Calendar, type CalendarUnit, IntlCalendar } from "./algorithms/calendar.js"
 import { SluiceError } from "./errors.js"
 import { getOrCache } from "./get-or-add.js"
 import { checkType, isFilledText } from "./options.js"
@@ -29,7 +29,7 @@ export function openCalendar({ unit, timeZone }: SavedCalendar, place: string): 
     // Newer runtimes also take offsets such as "+02:00", which know no daylight saving.
     if (/^[A-Za-z]/.test(timeZone)) {
       try {
-        return new Calendar(unit, timeZone)
+        return new IntlCalendar(unit, timeZone)
       } catch {}
     }
     const expected = 'must be the IANA name of a time zone that this runtime knows, like "Europe/Berlin"'

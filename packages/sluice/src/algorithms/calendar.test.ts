@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { Calendar, type CalendarUnit } from "./calendar.js"
+import { type CalendarUnit, IntlCalendar } from "./calendar.js"
 import { UNITS, ZONES } from "./calendar.test-support.js"
 import { expectProperty, printSeed } from "./replay.test-support.js"
 
@@ -9,7 +9,7 @@ const DAY = 24 * HOUR
 
 /** The start of the window that contains a time, and its length in hours. */
 function windowAt(unit: CalendarUnit, timeZone: string, time: string): string {
-  const calendar = new Calendar(unit, timeZone)
+  const calendar = new IntlCalendar(unit, timeZone)
   calendar.find(Date.parse(time) * 1000)
   const text = new Date(calendar.start / 1000).toISOString().replace(":00.000Z", "Z")
   return `${text} ${(calendar.end - calendar.start) / 1000 / HOUR} h`
@@ -57,7 +57,7 @@ describe("Calendar", () => {
       fc.record({ unit: fc.constantFrom(...UNITS), zone: fc.constantFrom(...ZONES), ms: times }),
       150,
       ({ unit, zone, ms }) => {
-        const [calendar, other] = [new Calendar(unit, zone), new Calendar(unit, zone)]
+        const [calendar, other] = [new IntlCalendar(unit, zone), new IntlCalendar(unit, zone)]
         const time = ms * 1000
         calendar.find(time)
         const { start, end } = calendar
@@ -86,7 +86,7 @@ describe("Calendar", () => {
       }),
       40,
       ({ unit, zone, ms }) => {
-        const calendar = new Calendar(unit, zone)
+        const calendar = new IntlCalendar(unit, zone)
         calendar.find(ms * 1000)
         expect([calendar.start, calendar.end]).toEqual(scannedWindow(unit, zone, ms).map((at) => at * 1000))
       },
@@ -98,8 +98,8 @@ describe("Calendar", () => {
     ["month", /-01$/],
   ])("begins a %s with the first of its days", (unit, first) => {
     expectProperty(fc.record({ zone: fc.constantFrom(...ZONES), ms: times }), 50, ({ zone, ms }) => {
-      const calendar = new Calendar(unit, zone)
-      const days = new Calendar("day", zone)
+      const calendar = new IntlCalendar(unit, zone)
+      const days = new IntlCalendar("day", zone)
       calendar.find(ms * 1000)
       const { start, end } = calendar
       const firsts: number[] = []
@@ -114,7 +114,7 @@ describe("Calendar", () => {
   })
 
   it("asks Intl for new boundaries once in a window", () => {
-    const calendar = new Calendar("day", "Europe/Berlin")
+    const calendar = new IntlCalendar("day", "Europe/Berlin")
     let calls = 0
     const { formatToParts } = Intl.DateTimeFormat.prototype
     Intl.DateTimeFormat.prototype.formatToParts = function (...args) {
@@ -134,7 +134,7 @@ describe("Calendar", () => {
   })
 
   it("throws a RangeError for a zone that the runtime does not know", () => {
-    expect(() => new Calendar("day", "Europe/Atlantis")).toThrow(RangeError)
+    expect(() => new IntlCalendar("day", "Europe/Atlantis")).toThrow(RangeError)
   })
 })
 

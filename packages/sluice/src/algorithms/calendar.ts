@@ -26,11 +26,14 @@ export const CALENDAR_LENGTHS: Readonly<Record<CalendarUnit, number>> = {
 const BEFORE = 1
 const AFTER = 2
 
+/** A calendar without the private parts of its class: TypeScript then accepts a policy of another copy of the library. */
+export interface Calendar extends Pick<IntlCalendar, keyof IntlCalendar> {}
+
 /**
  * Finds the window that contains a time. It asks `Intl` once per window and remembers the answer: the next check in the same
  * window only compares.
  */
-export class Calendar {
+export class IntlCalendar {
   readonly unit: CalendarUnit
   readonly timeZone: string
   /** The window that `find` found last, in microseconds. */

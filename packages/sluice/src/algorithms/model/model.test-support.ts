@@ -2,7 +2,7 @@
 // of any size, and every answer found from its definition by search instead of by formula.
 
 import type { Policy } from "../algorithm.js"
-import { Calendar } from "../calendar.js"
+import { type Calendar, IntlCalendar } from "../calendar.js"
 
 /** The numbers of a policy. Times in microseconds. */
 export interface Terms {
@@ -108,7 +108,7 @@ function windowOf({ unit, timeZone }: Calendar, time: bigint): Window {
   let window = known.find(([start, end]) => start <= time && time < end)
   if (window === undefined) {
     // calendar.test.ts holds the calendar to the definition of its windows.
-    const calendar = new Calendar(unit, timeZone)
+    const calendar = new IntlCalendar(unit, timeZone)
     calendar.find(Number(time))
     window = [BigInt(calendar.start), BigInt(calendar.end)]
     windows.set(name, [window, ...known].slice(0, 32))
