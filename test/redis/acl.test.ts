@@ -26,11 +26,14 @@ const COMMANDS = [
   "del",
   "zadd",
   "zcard",
+  "zcount",
+  "zincrby",
   "zrange",
   "zrangebyscore",
   "zrank",
   "zrem",
   "zremrangebyscore",
+  "zscore",
 ]
 
 let users = 0

@@ -195,11 +195,13 @@ describe("a mistake in a limit", () => {
     ["buckets", 5, ["sliding-window-counter"]],
     ["anchor", "aligned", ["fixed-window"]],
     ["overflow", "queue", ["leaky-bucket"]],
+    ["hold", "1m", ["concurrency"]],
   ]
 
   it.each(takers)("%s belongs to its algorithms only", (option, value, owners) => {
     for (const algorithm of names) {
-      const options = { ...base, algorithm, [option]: value }
+      const span = algorithm === "concurrency" ? { window: undefined, hold: "1m" } : {}
+      const options = { ...base, ...span, algorithm, [option]: value } as LimitOptions
       if (owners.includes(algorithm)) {
         expect(compilePolicy(options, "").algorithm.name).toBe(algorithm)
         continue
@@ -297,7 +299,10 @@ describe("overridePolicy", () => {
 
 describe("a saved policy", () => {
   const policies: Policy[] = [
-    ...names.map((algorithm) => compilePolicy({ algorithm, limit: 7, window: "1m" }, "")),
+    ...names.map((algorithm) => {
+      const span = algorithm === "concurrency" ? "hold" : "window"
+      return compilePolicy({ algorithm, limit: 7, [span]: "1m" }, "")
+    }),
     compilePolicy({ algorithm: "fixed-window", limit: 7, window: "1m", anchor: "first-request" }, ""),
     compilePolicy({ limit: 7, window: "1m", buckets: 6 }, ""),
     compilePolicy({ algorithm: "leaky-bucket", limit: 7, window: "1m", burst: 3, overflow: "queue" }, ""),

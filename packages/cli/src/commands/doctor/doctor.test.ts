@@ -75,7 +75,7 @@ describe("on a suitable Redis", () => {
   it("needs no more permissions than the docs list", async () => {
     const server = await redis()
     const rights =
-      "+evalsha +eval +unlink +time +mget +set +exists +pexpire +pttl +del +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +info"
+      "+evalsha +eval +unlink +time +mget +set +exists +pexpire +pttl +del +zadd +zcard +zcount +zincrby +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +zscore +info"
     await server.cli("ACL", "SETUSER", "sluice", "on", ">pw", "~s1:*", ...rights.split(" "))
     const { code, found } = await examine("", ["--store", `redis://sluice:pw@127.0.0.1:${server.port}`])
     expect([code, problems(found)]).toEqual([0, []])

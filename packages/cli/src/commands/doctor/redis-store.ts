@@ -12,7 +12,7 @@ const ALGORITHMS = ["token-bucket", "sliding-window-log"] as const
 const FINAL: ReadonlySet<string | undefined> = new Set(["no-auth", "no-permission", "readonly"])
 
 const ACL_RULE =
-  "~s1:* +evalsha +eval +unlink +time +mget +set +exists +pexpire +pttl +del +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +info"
+  "~s1:* +evalsha +eval +unlink +time +mget +set +exists +pexpire +pttl +del +zadd +zcard +zcount +zincrby +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +zscore +info"
 
 export async function storeFinding(url: string): Promise<Finding> {
   const { fine, problem } = findings("redis store")

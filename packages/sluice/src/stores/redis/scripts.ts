@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "9da0aac9b34182be1b68f95f58985ac33ffdbb0c"
+export const SCRIPT_DIGEST = "4205e0821306d25a88c5ebc1c5b9e19e58744806"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -513,8 +513,8 @@ local function concurrency()
     local last = prune(policy, key, holds, now)
     local units = min(cost, MAX_UNITS - holds.used)
     if units <= 0 then return end
-    redis.call("ZADD", key, text(end_of_new(policy, last, now)), text(units) .. ":" .. id)
     add_extra(key, units - 1)
+    redis.call("ZADD", key, text(end_of_new(policy, last, now)), text(units) .. ":" .. id)
   end
   local function refund(policy, key, holds, cost, charged_at, now, id)
     prune(policy, key, holds, now)

@@ -104,8 +104,9 @@ local function concurrency()
     local last = prune(policy, key, holds, now)
     local units = min(cost, MAX_UNITS - holds.used)
     if units <= 0 then return end
-    redis.call("ZADD", key, text(end_of_new(policy, last, now)), text(units) .. ":" .. id)
+    -- First what a user may not be allowed: main.lua has tried ZADD and PEXPIRE.
     add_extra(key, units - 1)
+    redis.call("ZADD", key, text(end_of_new(policy, last, now)), text(units) .. ":" .. id)
   end
 
   -- Ends the hold with this id. Without an id, takes the units that would be held the longest.
