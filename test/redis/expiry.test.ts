@@ -2,7 +2,7 @@ import { createLimiter } from "sluice"
 import { redisStore } from "sluice/redis"
 import { describe, expect, it } from "vitest"
 import { blockPolicy } from "../../packages/sluice/src/algorithms/block.js"
-import { variants } from "../../packages/sluice/src/testing/contract/policies.js"
+import { variants, withWindow } from "../../packages/sluice/src/testing/contract/policies.js"
 import { PATIENT } from "./contract.js"
 import { keysWithoutExpiry } from "./expiry-scan.js"
 import { Counter, chargeOf, nameOf, times, useRedis } from "./one-server.js"
@@ -46,7 +46,7 @@ describe("a key lives", () => {
     const store = await redis.store({ expiryBuffer: 0.4, minExpiry: 0 })
     for (const window of [0.001, 0.5, 1.5, 999.999]) {
       for (const { limit } of variants.filter(({ limit }) => limit.buckets === undefined)) {
-        const counter = new Counter(store, { ...limit, window })
+        const counter = new Counter(store, withWindow(limit, window))
         await store.check([counter.charge(5)])
         await store.refund([counter.charge(1)])
       }
@@ -68,7 +68,7 @@ describe.each(variants)("$title", ({ limit }) => {
 
   it("writes nothing for a refund on a key whose units have left", async () => {
     const store = await redis.store()
-    const counter = new Counter(store, { ...limit, window: "6ms" })
+    const counter = new Counter(store, withWindow(limit, "6ms"))
     await store.check([counter.charge(3)], 1_000_000)
     await redis.server.cli("DEL", nameOf(counter))
     await store.refund([counter.charge(3)], 5_000_000)

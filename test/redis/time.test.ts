@@ -3,7 +3,7 @@ import { redisStore } from "sluice/redis"
 import { ManualClock } from "sluice/testing"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { IntlCalendar } from "../../packages/sluice/src/algorithms/calendar.js"
-import { variants } from "../../packages/sluice/src/testing/contract/policies.js"
+import { variants, withWindow } from "../../packages/sluice/src/testing/contract/policies.js"
 import { PATIENT } from "./contract.js"
 import { Counter, serverTime, useRedis } from "./one-server.js"
 
@@ -27,10 +27,7 @@ describe("the store's clock", () => {
 
   it.each(variants)("$title: callers an hour apart share one limit to the unit", async ({ limit }) => {
     const stores = [await redis.store(), await redis.store({}, "node-redis")]
-    const counter = new Counter(stores[0] as never, {
-      ...limit,
-      ...(limit.algorithm === "concurrency" ? { hold: "10d" } : { window: "10d" }),
-    })
+    const counter = new Counter(stores[0] as never, withWindow(limit, "10d"))
     const real = Date.now()
     let passed = 0
     for (let i = 0; i < 30; i++) {

@@ -3,17 +3,12 @@
 import type { LimitOptions } from "../../policy.js"
 import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectSame, expectTrue } from "./expect.js"
-import { CAPACITY, maxWait, variants, WINDOW } from "./policies.js"
+import { CAPACITY, maxWait, variants, WINDOW, withWindow } from "./policies.js"
 
 /** The same limit with room for another number of units at once. */
 function withRoom(limit: LimitOptions, room: number): LimitOptions {
   if (limit.algorithm === "gcra") return { ...limit, maxBurst: room - 1 }
   return limit.burst === undefined ? { ...limit, limit: room } : { ...limit, burst: room }
-}
-
-/** The same limit with another window, or another hold. */
-function withWindow(limit: LimitOptions, window: string): LimitOptions {
-  return { ...limit, [limit.hold === undefined ? "window" : "hold"]: window }
 }
 
 export function changes(test: DefineTest): void {

@@ -1,4 +1,5 @@
 import { installConcurrency } from "../../algorithms/hold-state.js"
+import type { Duration } from "../../duration.js"
 import type { LimitOptions } from "../../policy.js"
 
 installConcurrency()
@@ -45,4 +46,9 @@ export const variants: readonly Variant[] = [
 export function maxWait(limit: LimitOptions): number {
   if (limit.algorithm === "sliding-window-counter") return 2 * WINDOW
   return limit.limit === 7 ? Math.ceil((10 * WINDOW) / 7) : WINDOW
+}
+
+/** The same limit with another window, or another hold. */
+export function withWindow(limit: LimitOptions, window: Duration): LimitOptions {
+  return { ...limit, [limit.hold === undefined ? "window" : "hold"]: window }
 }
