@@ -6,12 +6,11 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Packed, packSluice } from "./packed.js"
 
 /**
- * 20 KB, of which about 2 KB are the texts that name the fix of a common mistake. The calendar of `window: "day"` takes 1.2 KB and
- * cannot load later, because a limiter is created and asked synchronously. Limits with leases take 0.7 KB; the code that takes
- * and spends leases is loaded with the first check that needs it.
- * Penalties take 0.8 KB: a synchronous check counts denials.
+ * 22 KB, of which about 2 KB are the texts that name the fix of a common mistake. What a synchronous check may need cannot load
+ * later: the calendar of `window: "day"` takes 1.2 KB, penalties 0.8 KB, limits with leases 0.7 KB, and holds the rest of what is
+ * above 18 KB. The code that takes leases, waits or acquires is loaded with the first call that needs it.
  */
-const maxGzippedBytes = 20 * 1024
+const maxGzippedBytes = 22 * 1024
 
 let packed: Packed
 
@@ -32,7 +31,7 @@ async function bundle(code: string): Promise<OutputChunk[]> {
   return output.filter((file) => file.type === "chunk")
 }
 
-it("costs a page that imports createLimiter less than 20 KB, minified and gzipped", async () => {
+it("costs a page that imports createLimiter less than 22 KB, minified and gzipped", async () => {
   const chunks = await bundle('export { createLimiter } from "sluice"')
   const atOnce = staticChunks(chunks)
   const code = atOnce.map((chunk) => chunk.code).join("")

@@ -1,8 +1,5 @@
 import type { Policy, Verdict } from "./algorithm.js"
 import { newVerdict } from "./algorithm.js"
-import { installConcurrency } from "./hold-state.js"
-
-installConcurrency()
 
 /** Cells around the state that no algorithm may touch. */
 const MARGIN = 2

@@ -3,7 +3,6 @@
 // Holds of a limiter: acquire, release, extend, and the wait for a free place. A limiter loads this file with its first
 // acquire, because most limiters have no limit of concurrency.
 
-import { installConcurrency } from "../algorithms/hold-state.js"
 import type { Decision } from "../decision.js"
 import { checkFields, checkType } from "../options.js"
 import type { HoldId } from "../stores/hold-id.js"
@@ -47,8 +46,6 @@ export interface HoldingLimiter {
   at(): number | undefined
   openWaitQueue(): Promise<WaitQueue>
 }
-
-installConcurrency()
 
 const ACQUIRE_FIELDS = ["cost", "limit", "maxWaitMs", "signal"]
 /** How often the first that waits for a key asks again, because other processes release without a word. */

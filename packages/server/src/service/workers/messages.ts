@@ -17,6 +17,8 @@ export type WireCharge = readonly [
   cost: number,
   chargedAt: number | undefined,
   hold: Charge["hold"],
+  /** The name of the namespace of a limit. */
+  penalizes: string | undefined,
 ]
 
 export interface WireCall {

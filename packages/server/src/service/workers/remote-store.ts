@@ -87,13 +87,13 @@ export class RemoteStore implements Store {
     })
   }
 
-  #wire({ namespace, key, policy, cost, chargedAt, hold }: Charge): WireCharge {
+  #wire({ namespace, key, policy, cost, chargedAt, hold, penalizes }: Charge): WireCharge {
     let index = this.#policies.get(policy)
     if (index === undefined) {
       index = this.#saved.push(savePolicy(policy)) - 1
       this.#policies.set(policy, index)
     }
-    return [namespace.name, key, index, cost, chargedAt, hold]
+    return [namespace.name, key, index, cost, chargedAt, hold, penalizes?.name]
   }
 
   #flush(): void {

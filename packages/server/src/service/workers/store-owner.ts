@@ -32,13 +32,14 @@ export class StoreOwner {
 
   #run({ operation, charges, at }: WireCall, policies: readonly Charge["policy"][]): Promise<unknown> {
     const own = charges.map(
-      ([namespace, key, policy, cost, chargedAt, hold]): Charge => ({
+      ([namespace, key, policy, cost, chargedAt, hold, penalizes]): Charge => ({
         namespace: this.#namespace(namespace),
         key,
         policy: policies[policy] as Charge["policy"],
         cost,
         chargedAt,
         hold,
+        penalizes: penalizes === undefined ? undefined : this.#namespace(penalizes),
       }),
     )
     if (operation === "reset") return this.#store.reset(own)
@@ -56,7 +57,7 @@ export class StoreOwner {
   }
 
   #policy(saved: SavedPolicy): Charge["policy"] {
-    const name = Object.values(saved).join()
+    const name = JSON.stringify(saved)
     let policy = this.#policies.get(name)
     if (policy === undefined) {
       policy = restorePolicy(saved)

@@ -1,7 +1,6 @@
 // One rule made ready: its numbers worked out, its patterns and clients indexed.
 
 import type { Policy } from "../../algorithms/algorithm.js"
-import { installConcurrency } from "../../algorithms/hold-state.js"
 import type { HeaderStyle } from "../../header-style.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import type { LeaseOptions, LimitOptions } from "../../policy.js"
@@ -163,8 +162,6 @@ export function compileLimits(
   leases?: LeaseOptions,
 ): LimitSet {
   if (limits === "unlimited") return limits
-  // Rules decide synchronously where they can, so that nothing can be loaded later.
-  installConcurrency()
   const { defaults = {} } = document
   const compiled = limits.map((limit, i) => {
     const complete = withDefaults(limit, defaults)

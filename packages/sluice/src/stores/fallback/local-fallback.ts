@@ -207,6 +207,7 @@ export class LocalFallback {
       key: charge.key,
       policy,
       cost: charge.cost,
+      chargedAt: charge.chargedAt,
       hold: charge.hold,
       penalizes: charge.penalizes,
     }

@@ -4,7 +4,6 @@
 // everything before it. Each state is its hash (two words), the number of its cells, and the cells. The file contains the secret
 // hash key and therefore has mode 0600.
 
-import { installConcurrency } from "../../algorithms/hold-state.js"
 import { fileProblem, replaceFile, sweepDrafts } from "../../atomic-file.js"
 import { SluiceError } from "../../errors.js"
 import { checkType, isFilledText } from "../../options.js"
@@ -42,8 +41,6 @@ export interface Snapshot {
 
 /** Saves the counters in a file: `memoryStore({ snapshot: fileSnapshot("/var/lib/app/limits") })`. */
 export function fileSnapshot(path: string): Snapshot {
-  // A snapshot may contain holds.
-  installConcurrency()
   checkType(path ?? "", "fileSnapshot", "a file path", isFilledText)
   return {
     read: (tables, now) => readSnapshot(path, tables, now),

@@ -3,8 +3,7 @@
 
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { newVerdict } from "../../algorithms/algorithm.js"
-import { isConcurrency } from "../../algorithms/concurrency.js"
-import { judgeHolds } from "../../algorithms/hold-state.js"
+import { isConcurrency, judgeHolds } from "../../algorithms/concurrency.js"
 import { judgeLog } from "../../algorithms/sliding-window-log.js"
 import { holdIdText, newHoldId } from "../hold-id.js"
 import { type Charge, type Outcome, penalizedIndex } from "../store.js"

@@ -1,5 +1,4 @@
 import { isBlock } from "../../algorithms/block.js"
-import { installConcurrency } from "../../algorithms/hold-state.js"
 import { microsOf } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import type { Duration } from "../../duration.js"
@@ -125,8 +124,6 @@ export class RawRedisStore implements Store {
 
   constructor(client: UserClient, options: RawRedisStoreOptions, onClose?: () => void) {
     this.#onClose = onClose
-    // The guard around this store decides in memory while Redis fails.
-    installConcurrency()
     checkOneOf(options.time, ["store", "client"], "redisStore.time")
     checkType(options.clock, "redisStore.clock", "a clock with now()", hasMethods("now"))
     const ms = (name: "deadline" | "expiryBuffer" | "minExpiry" | "heartbeat", otherwise: number) =>

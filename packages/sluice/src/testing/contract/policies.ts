@@ -1,8 +1,5 @@
-import { installConcurrency } from "../../algorithms/hold-state.js"
 import type { Duration } from "../../duration.js"
 import type { LimitOptions } from "../../policy.js"
-
-installConcurrency()
 
 /** The capacity of every variant below. */
 export const CAPACITY = 10
