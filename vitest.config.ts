@@ -133,7 +133,7 @@ export default defineConfig({
         },
       },
       retried("stalls", stallTests, { isolate: true, maxWorkers: WORKERS, groupOrder: 0 }),
-      retried("deadlines", deadlineTests, { maxWorkers: availableParallelism() + 3, groupOrder: 1 }),
+      retried("deadlines", deadlineTests, { maxWorkers: availableParallelism() + 2, groupOrder: 1 }),
       retried("timed", timedTests, { maxWorkers: 1, groupOrder: 2 }),
     ],
   },

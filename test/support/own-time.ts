@@ -19,6 +19,19 @@ export async function longestStall<T>(run: () => Promise<T>): Promise<{ result: 
   return { result, stallMs: Math.min(delay.max / 1e6, ownMs) }
 }
 
+/** Watches the event loop of a process that does nothing else. The function returns the longest stall since its last call. */
+export function watchStalls(): () => number {
+  const delay = monitorEventLoopDelay({ resolution: 10 })
+  delay.enable()
+  let turns = new LongestTurn()
+  return () => {
+    const stallMs = Math.min(delay.max / 1e6, turns.end())
+    delay.reset()
+    turns = new LongestTurn()
+    return stallMs
+  }
+}
+
 /** Measures the most processor time that this thread uses between two turns of the event loop, read every `EVERY_MS`. */
 class LongestTurn {
   #last = threadTimeMs()
