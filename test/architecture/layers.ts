@@ -8,6 +8,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     [
       "atomic-file.ts",
       "calendar-options.ts",
+      "lease-options.ts",
       "call-options.ts",
       "clock.ts",
       "duration.ts",

@@ -1,5 +1,20 @@
 import { SluiceError } from "./errors.js"
 
+export interface CheckOptions {
+  /** How many units the request costs. Default: 1. A cost of 0 decides and charges nothing. */
+  cost?: number
+  /** The time of the request, in milliseconds since 1970. Default: the store's clock. */
+  at?: number
+  /** Overrides the limit for this call. Earlier charges stay. */
+  limit?: number
+  /** Overrides the burst for this call. */
+  burst?: number
+}
+
+export interface CheckRequest extends CheckOptions {
+  key: string
+}
+
 /** In the year 2243. A later time is a mistake: usually it is in microseconds. */
 const MAX_TIME_MS = 8.64e15 / 1000
 

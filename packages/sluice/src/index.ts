@@ -19,26 +19,25 @@
  */
 
 export type { AlgorithmName } from "./algorithms/algorithm.js"
+export type { CheckOptions, CheckRequest } from "./call-options.js"
 export { type Clock, systemClock } from "./clock.js"
 export type { Decision, DecisionSource, LimitDecision } from "./decision.js"
 export { type Duration, parseDuration } from "./duration.js"
 export { type ErrorCode, type ErrorCodes, errorCodes, SluiceError } from "./errors.js"
+export type { LeaseOptions } from "./lease-options.js"
 export type { AcquiredDecision, AcquireOptions, Hold } from "./limiter/holds.js"
 export {
-  type CheckOptions,
-  type CheckRequest,
   createLimiter,
   type Limiter,
   type LimitPolicy,
 } from "./limiter/limiter.js"
 export type { LimiterOptions } from "./limiter/limiter-options.js"
 export type { WaitOptions } from "./limiter/wait-queue.js"
-export type { LeaseOptions, LimitOptions } from "./policy.js"
+export type { LimitOptions } from "./policy.js"
 export type { LeaseStats } from "./stores/leases/lease-stats.js"
+export type { MemoryStoreOptions, MemoryStoreStats } from "./stores/memory/memory-options.js"
 export {
   type MemoryStore,
-  type MemoryStoreOptions,
-  type MemoryStoreStats,
   memoryStore,
 } from "./stores/memory/memory-store.js"
 export { fileSnapshot, type Snapshot } from "./stores/memory/snapshot.js"

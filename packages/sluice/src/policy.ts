@@ -1,9 +1,9 @@
 import type { Algorithm, AlgorithmName, Penalty, Policy } from "./algorithms/algorithm.js"
 import { blockPolicy } from "./algorithms/block.js"
-import { gcra, leakyBucket, tokenBucket } from "./algorithms/bucket.js"
+import { gcra, isBucket, leakyBucket, tokenBucket } from "./algorithms/bucket.js"
 import { CALENDAR_LENGTHS, type CalendarUnit } from "./algorithms/calendar.js"
 import { concurrency } from "./algorithms/concurrency.js"
-import { gcd, MAX_EXACT, mulDivCeil } from "./algorithms/exact.js"
+import { gcd, MAX_EXACT } from "./algorithms/exact.js"
 import { fixedWindow } from "./algorithms/fixed-window.js"
 import { slidingWindowCounter } from "./algorithms/sliding-window-counter.js"
 import { slidingWindowLog } from "./algorithms/sliding-window-log.js"
@@ -18,7 +18,9 @@ import type { Duration } from "./duration.js"
 import { formatDuration, parseDuration } from "./duration.js"
 import { Mistakes, SluiceError } from "./errors.js"
 import type { HeaderPolicy } from "./header-style.js"
-import { checkFields, checkOneOf } from "./options.js"
+import type { LeaseOptions } from "./lease-options.js"
+import { checkLease, leasedNumbers, leaseOf, leavesEnough } from "./lease-options.js"
+import { checkOneOf } from "./options.js"
 import type { PenaltyOptions } from "./penalty-options.js"
 
 export const algorithms: Readonly<Record<AlgorithmName, Algorithm>> = {
@@ -59,12 +61,6 @@ export interface LimitOptions {
   penalty?: PenaltyOptions
 }
 
-/**
- * Whether instances take several units of a limit with one call to a shared store and spend them without further calls, and for
- * how long they may hold them. The default length is a hundredth of the window, at most 100 ms. See docs/leases.md.
- */
-export type LeaseOptions = boolean | { length?: Duration }
-
 export const LIMIT_FIELDS = [
   "name",
   "limit",
@@ -84,9 +80,6 @@ export const LIMIT_FIELDS = [
 const MAX_WINDOW_MS = 3_652.5 * 86_400_000
 const MAX_LIMIT = 2 ** 50
 const MAX_BUCKETS = 3_600
-/** In µs. A longer lease saves hardly more calls, and holds back more of the burst. */
-const DEFAULT_LEASE = 100_000
-const LEASES_PER_WINDOW = 100
 
 /** The options that only some algorithms take. */
 const ALGORITHMS_OF_OPTION: Record<string, readonly AlgorithmName[]> = {
@@ -188,67 +181,6 @@ function bucketsOf(value: unknown, window: number | undefined, place: string): n
 function capacityOf({ burst, maxBurst }: LimitOptions, limit: number, place: string): number {
   if (maxBurst !== undefined) return wholeNumber(maxBurst, at(place, "maxBurst"), 0) + 1
   return burst === undefined ? limit : wholeNumber(burst, at(place, "burst"), 1)
-}
-
-/** The length of a lease in µs; 0 for none. */
-function leaseOf(leases: LeaseOptions | undefined, window: number, place: string): number {
-  if (leases === undefined || leases === false) return 0
-  const longest = Math.floor(window / LEASES_PER_WINDOW)
-  let lease = Math.min(DEFAULT_LEASE, longest)
-  if (leases !== true) {
-    checkFields(leases, ["length"], place)
-    if (leases.length !== undefined)
-      lease = Math.round(parseDuration(leases.length, at(place, "length")) * 1000)
-  }
-  if (lease >= 1) return lease
-  throw new SluiceError("LEASE_INVALID", {
-    place,
-    expected: "needs a length of at least 1 microsecond, and a window of at least 100",
-  })
-}
-
-/** Throws if a limit cannot be leased, or if leases of this length would leave less than 90 % of it. */
-function checkLease(numbers: Required<SavedPolicy>, place: string): void {
-  if (numbers.queue) {
-    throw new SluiceError("LEASE_INVALID", {
-      place,
-      expected:
-        'cannot be used with overflow: "queue", because each request needs its own place in the queue',
-    })
-  }
-  if (leavesEnough(numbers)) return
-  const { capacity, window } = leasedNumbers(numbers)
-  const rest = capacity < numbers.capacity ? `a burst of ${Math.max(capacity, 0)} of ${numbers.capacity}` : ""
-  throw new SluiceError("LEASE_INVALID", {
-    place,
-    expected: `must leave at least 90 % of the limit; leases of ${formatDuration(numbers.lease / 1000)} leave ${
-      rest ||
-      `${Math.floor((numbers.window / window) * 100)} %, because each unit counts for ${formatDuration(window / 1000)}`
-    }; a shorter length, a larger burst or a longer window fits`,
-  })
-}
-
-/** Whether a policy with leases decides with at least 90 % of what the user asked for. */
-function leavesEnough(numbers: SavedPolicy): boolean {
-  const { capacity, window } = leasedNumbers(numbers)
-  return capacity * 10 >= numbers.capacity * 9 && numbers.window * 10 >= window * 9
-}
-
-/**
- * Capacity and window that a policy decides with, so that units that are spent up to `lease` µs after they were charged keep the
- * promise. In any interval [a, b] only units are spent that were charged in [a - lease, b]: a bucket admits at most capacity +
- * rate × (b - a + lease) of them, and a log that counts each unit for window + lease admits at most its limit. Fixed windows
- * and counters need no such margin, because their leases end with the window or bucket that was charged.
- */
-function leasedNumbers(numbers: SavedPolicy): { capacity: number; window: number } {
-  const { algorithm, limit, window, capacity, lease = 0 } = numbers
-  if (lease === 0) return { capacity, window }
-  if (isBucket(algorithm)) return { capacity: capacity - mulDivCeil(limit, lease, window), window }
-  return { capacity, window: algorithm === "sliding-window-log" ? window + lease : window }
-}
-
-function isBucket(name: SavedPolicy["algorithm"]): boolean {
-  return name === "token-bucket" || name === "leaky-bucket" || name === "gcra"
 }
 
 /**

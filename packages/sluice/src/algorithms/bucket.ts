@@ -245,3 +245,8 @@ export const bucketOfOneRate: Algorithm = {
   used: (policy, cells, at, now) => used(policy, cells, at, now, policy.leak),
   expiresAt: (policy, cells, at) => expiresAt(cells, at, policy.leak),
 }
+
+/** Whether an algorithm is a bucket that drains. */
+export function isBucket(name: Algorithm["name"]): boolean {
+  return name === "token-bucket" || name === "leaky-bucket" || name === "gcra"
+}

@@ -1,6 +1,7 @@
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
 import { blockPolicy } from "../algorithms/block.js"
 import { isConcurrency } from "../algorithms/concurrency.js"
+import type { CheckOptions, CheckRequest } from "../call-options.js"
 import { checkKey, costOf, microsOf } from "../call-options.js"
 import type { Clock } from "../clock.js"
 import { schedulingClock } from "../clock.js"
@@ -25,21 +26,6 @@ import { compileLimits, warnOfDoubtfulWindows } from "./limiter-options.js"
 import { giveBack } from "./refund.js"
 import { type Registration, register } from "./unnamed-limiters.js"
 import type { WaitOptions, WaitQueue } from "./wait-queue.js"
-
-export interface CheckOptions {
-  /** How many units the request costs. Default: 1. A cost of 0 decides and charges nothing. */
-  cost?: number
-  /** The time of the request, in milliseconds since 1970. Default: the store's clock. */
-  at?: number
-  /** Overrides the limit for this call. Earlier charges stay. */
-  limit?: number
-  /** Overrides the burst for this call. */
-  burst?: number
-}
-
-export interface CheckRequest extends CheckOptions {
-  key: string
-}
 
 /** What a limit promises: `quota` units per window. */
 export interface LimitPolicy {

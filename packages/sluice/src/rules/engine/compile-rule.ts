@@ -2,8 +2,9 @@
 
 import type { Policy } from "../../algorithms/algorithm.js"
 import type { HeaderStyle } from "../../header-style.js"
+import type { LeaseOptions } from "../../lease-options.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
-import type { LeaseOptions, LimitOptions } from "../../policy.js"
+import type { LimitOptions } from "../../policy.js"
 import { type Degraded, Namespace, penaltyNamespace } from "../../stores/store.js"
 import { type ClientMap, clientList } from "../identity/client.js"
 import type { Identity } from "../identity/identity.js"

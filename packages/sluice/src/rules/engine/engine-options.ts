@@ -142,3 +142,21 @@ export function checkRuleContext(context: RuleContext, timestamp: unknown): void
 export function isSource(rules: RuleEngineOptions["rules"]): rules is RuleSource {
   return typeof rules === "object" && typeof (rules as RuleSource).subscribe === "function"
 }
+
+/** Throws if rules need the option `secret`, which is not given. */
+export function checkNeedsNoSecret(
+  { countsApiKeys, namesApiKeys }: { readonly countsApiKeys: boolean; readonly namesApiKeys: boolean },
+  isStoreInMemory: boolean,
+): void {
+  const missing = (expected: string) =>
+    new SluiceError("SECRET_MISSING", { place: "createRuleEngine.secret", expected })
+  if (countsApiKeys && !isStoreInMemory)
+    throw missing("is required to count by API key in a shared store: every instance must hash them alike")
+  // A random secret would give every listed API key another hash than the rules name.
+  if (namesApiKeys)
+    throw missing("is required where rules name API keys: it must be the one they were hashed with")
+}
+
+export function notSync(place: string, expected: string): SluiceError {
+  return new SluiceError("STORE_NOT_SYNC", { place, expected })
+}

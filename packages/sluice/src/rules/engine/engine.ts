@@ -2,7 +2,6 @@ import { blockPolicy } from "../../algorithms/block.js"
 import { checkKey, costOf } from "../../call-options.js"
 import type { Duration } from "../../duration.js"
 import { parseDuration } from "../../duration.js"
-import { SluiceError } from "../../errors.js"
 import { giveBack } from "../../limiter/refund.js"
 import { notify, warn } from "../../notify.js"
 import { checkList, checkObject } from "../../options.js"
@@ -21,9 +20,11 @@ import { CHARGED, type ChargedDecision, PENDING } from "./build-decision.js"
 import { Decider, type PlannedCheck } from "./decider.js"
 import {
   checkEngineOptions,
+  checkNeedsNoSecret,
   checkRuleContext,
   isSource,
   type KeyCheckOptions,
+  notSync,
   type RateLimitResult,
   type RuleCheckOptions,
   type RuleContext,
@@ -132,10 +133,7 @@ export class RuleEngine {
   /** `check` that returns a promise only if it must wait: a store in memory and leases answer at once. */
   checkEither(request: RuleRequest, options?: RuleCheckOptions): RuleDecision | Promise<RuleDecision> {
     if (this.#tierOf !== undefined) return this.check(request, options)
-    const decision = this.#decider.decideEither(this.#plan(request, undefined, options))
-    return decision instanceof Promise
-      ? decision.then((made) => this.#notified(made, request))
-      : this.#notified(decision, request)
+    return this.#notifiedEither(this.#decider.decideEither(this.#plan(request, undefined, options)), request)
   }
 
   /** `check` without a promise. Only with the memory store and without `tierOf`: see `isSync`. */
@@ -206,10 +204,7 @@ export class RuleEngine {
 
   /** `checkKey` that returns a promise only if it must wait. */
   checkKeyEither(rule: string, key: string, options?: KeyCheckOptions): RuleDecision | Promise<RuleDecision> {
-    const decision = this.#decider.decideEither(this.#planKey(rule, key, options))
-    return decision instanceof Promise
-      ? decision.then((made) => this.#notified(made, undefined))
-      : this.#notified(decision, undefined)
+    return this.#notifiedEither(this.#decider.decideEither(this.#planKey(rule, key, options)), undefined)
   }
 
   /** `checkKey` without a promise. Only with the memory store. */
@@ -351,15 +346,7 @@ export class RuleEngine {
 
   *#compile(document: RuleSetDocument, revision: number): Steps<RuleSet> {
     const set = yield* RuleSet.compile(document, revision, this.#prefix)
-    if (this.#hasSecret) return set
-    const missing = (expected: string) =>
-      new SluiceError("SECRET_MISSING", { place: "createRuleEngine.secret", expected })
-    if (set.countsApiKeys && !this.#decider.isSync) {
-      throw missing("is required to count by API key in a shared store: every instance must hash them alike")
-    }
-    // A random secret would give every listed API key another hash than the rules name.
-    if (set.namesApiKeys)
-      throw missing("is required where rules name API keys: it must be the one they were hashed with")
+    if (!this.#hasSecret) checkNeedsNoSecret(set, this.#decider.isSync)
     return set
   }
 
@@ -400,12 +387,17 @@ export class RuleEngine {
     return [...enforced, ...shadows].flatMap(chargesOfStep)
   }
 
+  #notifiedEither(
+    decision: RuleDecision | Promise<RuleDecision>,
+    request: RuleRequest | undefined,
+  ): RuleDecision | Promise<RuleDecision> {
+    return decision instanceof Promise
+      ? decision.then((made) => this.#notified(made, request))
+      : this.#notified(decision, request)
+  }
+
   #notified(decision: RuleDecision, request: RuleRequest | undefined): RuleDecision {
     if (this.#onDecision !== undefined) notify(this.#onDecision, { decision, request })
     return decision
   }
-}
-
-function notSync(place: string, expected: string): SluiceError {
-  return new SluiceError("STORE_NOT_SYNC", { place, expected })
 }

@@ -3,7 +3,7 @@
 // another.
 
 import { SluiceError } from "../../errors.js"
-import type { LeaseOptions } from "../../policy.js"
+import type { LeaseOptions } from "../../lease-options.js"
 import { compileCidrs, parseCidr } from "../../request/address/cidr.js"
 import { checkLimits, type LimitContext, longestLeases, outOfBounds } from "./check-limits.js"
 import { checkHeaderName, checkKeyBy, checkMatch } from "./check-match.js"

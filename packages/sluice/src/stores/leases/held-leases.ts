@@ -231,6 +231,18 @@ export class HeldLeases {
     return taken
   }
 
+  /** How many keys have a lease, and the units that are not spent. */
+  heldAt(now: number): { keys: number; held: number } {
+    let keys = 0
+    let held = 0
+    this.table.lists.forEach((list, head) => {
+      const units = list === undefined ? 0 : this.unitsOf(head, now)
+      if (units > 0) keys++
+      held += units
+    })
+    return { keys, held }
+  }
+
   /** Units that a lease holds at `now`. */
   unitsOf(head: number, now: number): number {
     const { cells } = this.table

@@ -69,17 +69,10 @@ export class LeasingStore implements Store {
   }
 
   get stats(): LeaseStats {
-    const now = this.#now()
     const { taken, spent, answered } = this.#leases
     const { returned } = this.#handBack
     const calls = this.#calls + this.#handBack.calls
-    let keys = 0
-    let held = 0
-    this.#leases.table.lists.forEach((list, head) => {
-      const units = list === undefined ? 0 : this.#leases.unitsOf(head, now)
-      if (units > 0) keys++
-      held += units
-    })
+    const { keys, held } = this.#leases.heldAt(this.#now())
     return {
       keys,
       held,

@@ -2,11 +2,9 @@ import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { EMPTY_STATE, never, newVerdict } from "../../algorithms/algorithm.js"
 import { isBlock, penalize } from "../../algorithms/block.js"
 import { microsOf } from "../../call-options.js"
-import type { Clock } from "../../clock.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { warn } from "../../notify.js"
-import { checkFields, checkFunction, checkOneOf, checkType, hasMethods } from "../../options.js"
 import type { HoldId } from "../hold-id.js"
 import type {
   Charge,
@@ -20,30 +18,10 @@ import type {
 } from "../store.js"
 import { penalizedIndex } from "../store.js"
 import { KeyHash } from "./key-hash.js"
+import { checkMemoryStoreOptions, type MemoryStoreOptions, type MemoryStoreStats } from "./memory-options.js"
 import type { Snapshot } from "./snapshot.js"
 import type { Table } from "./table.js"
 import { Tables } from "./tables.js"
-
-export interface MemoryStoreOptions {
-  /** The maximum number of keys. Default: 1,000,000, which take about 40 MB. */
-  maxKeys?: number
-  /** The decision on a new key when the store is full and every key is more than half used. Default: `"deny"`. */
-  onFull?: "deny" | "allow"
-  /** Where `close` saves the counters, and a new store loads them from: `fileSnapshot(path)`. Default: nowhere. */
-  snapshot?: Snapshot
-  /** Called if a snapshot cannot be used; the store then starts empty. Default: a process warning. */
-  onWarning?: (warning: SluiceError) => void
-  clock?: Clock
-}
-
-export interface MemoryStoreStats {
-  keys: number
-  bytes: number
-  /** Keys evicted to make room for new ones. */
-  evicted: number
-  /** Decisions on new keys for which there was no room. */
-  refused: number
-}
 
 const TIDY_EVERY_MS = 1_000
 /** The wait of a request whose new key found no room, in µs. The real wait is unknown. */
@@ -66,17 +44,7 @@ export class MemoryStore implements SyncStore {
   readonly #verdict: SingleVerdict = { ...newVerdict(), now: 0, degraded: undefined }
 
   constructor(options: MemoryStoreOptions) {
-    checkFields(options, ["maxKeys", "onFull", "snapshot", "onWarning", "clock"], "memoryStore")
-    checkType(
-      options.maxKeys,
-      "memoryStore.maxKeys",
-      "an integer ≥ 1",
-      (n) => Number.isInteger(n) && (n as number) >= 1,
-    )
-    checkOneOf(options.onFull, ["deny", "allow"], "memoryStore.onFull")
-    checkType(options.snapshot, "memoryStore.snapshot", "a fileSnapshot", hasMethods("read", "write"))
-    checkFunction(options.onWarning, "memoryStore.onWarning")
-    checkType(options.clock, "memoryStore.clock", "a clock with now()", hasMethods("now"))
+    checkMemoryStoreOptions(options)
     const { clock } = options
     this.#now = clock === undefined ? systemMicros : () => microsOf(clock.now())
     this.#onFull = options.onFull ?? "deny"

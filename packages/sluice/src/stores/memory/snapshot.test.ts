@@ -18,7 +18,8 @@ import { createLimiter } from "../../limiter/limiter.js"
 import { compilePolicy, type LimitOptions } from "../../policy.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { type Charge, Namespace } from "../store.js"
-import { type MemoryStoreOptions, memoryStore } from "./memory-store.js"
+import type { MemoryStoreOptions } from "./memory-options.js"
+import { memoryStore } from "./memory-store.js"
 import { fileSnapshot } from "./snapshot.js"
 
 let folder: string
