@@ -143,10 +143,10 @@ function Penalty({ limit: { penalty, resetAt, resetAfterMs } }: { readonly limit
   const text = t(texts)
   if (penalty === undefined || resetAfterMs === "never") return null
   const { blockedSince, denials, blocks } = penalty
-  if (blockedSince === undefined) return <p class="soft">{text.denials(denials, blocks)}</p>
+  if (blockedSince === undefined) return <p class="limit-detail soft">{text.denials(denials, blocks)}</p>
   // By the clock of the service, which may differ from that of the browser.
   const since = ago(Math.max(0, resetAt - resetAfterMs - blockedSince))
-  return <p class="soft">{text.penalized(since, blocks)}</p>
+  return <p class="limit-detail soft">{text.penalized(since, blocks)}</p>
 }
 
 /** As many buckets as fit a line or two. */

@@ -152,6 +152,22 @@ describe("a block", () => {
     expect((await request()).allowed).toBe(true)
   })
 
+  it("by a penalty lasts as long as the penalty, even if the limit is used up for longer", async () => {
+    const penalty = { after: 2, within: "1m", block: "1h" }
+    const limits = [{ algorithm: "fixed-window", limit: 1, window: "1d", penalty }]
+    const daily = await startControl(
+      {},
+      testCore(`{"version":1,"rules":[{"id":"a","limits":${JSON.stringify(limits)}}]}`),
+    )
+    try {
+      for (let i = 0; i < 3; i++) await daily.core.engine.check({ ip: "192.0.2.1" })
+      const { json } = await daily.ask("GET", "/keys/a/ip%3A192.0.2.1")
+      expect([json.blockedForMs, json.limits[0].retryAfterMs > 3_600_000]).toEqual([3_600_000, true])
+    } finally {
+      await daily.close()
+    }
+  })
+
   it("can be ended", async () => {
     await control.ask("POST", `${login}/block`, { body: { duration: 60_000 } })
     const { json } = await control.ask("DELETE", `${login}/block`)

@@ -106,6 +106,13 @@ function inWholeMs(usage: LimitUsage | undefined): Partial<KeyState["limits"][nu
   }
 }
 
+/** How long a blocked key stays so. A limit that is used up for longer than the block does not count, if a penalty blocks it. */
+function blockedForMs(decision: RuleDecision, usage: readonly LimitUsage[]): number {
+  const until = usage.flatMap(({ penalty }) => penalty?.blockedUntil ?? [])
+  if (until.length === 0) return decision.retryAfterMs
+  return Math.max(0, Math.max(...until) - (decision.resetAt - decision.resetAfterMs))
+}
+
 interface Shown {
   readonly rule: string
   readonly key: string
@@ -121,7 +128,7 @@ function shown(
   decision: RuleDecision,
   usage: readonly LimitUsage[] = [],
 ): KeyState {
-  const { reason, allowed, retryAfterMs, degraded, revision } = decision
+  const { reason, allowed, degraded, revision } = decision
   const outcome = decision.rules.find((found) => found.rule === rule && found.candidate !== true)
   const limits = (outcome?.limits ?? []).map(
     ({ name, limit, remaining, retryAfterMs, resetAfterMs, resetAt, windowMs, used }) => {
@@ -136,7 +143,7 @@ function shown(
     key,
     mode,
     allowed: allowed && hasRoom,
-    ...(reason === "block" ? { blockedForMs: retryAfterMs } : {}),
+    ...(reason === "block" ? { blockedForMs: Math.ceil(blockedForMs(decision, usage)) } : {}),
     ...(outcome?.tier === undefined ? {} : { tier: outcome.tier }),
     ...(degraded === undefined ? {} : { degraded }),
     limits,

@@ -134,7 +134,7 @@ function LimitRow({ index, defaults = {}, isOnly }: RowProps) {
         />
       )}
       <TextInput label={text.name} path={at("name")} errorIn={errorIn} />
-      <label class="rules-check">
+      <label class="rules-check rules-wide">
         <input
           type="checkbox"
           checked={isSet("penalty")}
@@ -145,7 +145,7 @@ function LimitRow({ index, defaults = {}, isOnly }: RowProps) {
         {text.penalty}
       </label>
       {isSet("penalty") && (
-        <>
+        <div class="rules-penalty rules-wide">
           <NumberInput label={text.after} path={[...at("penalty"), "after"]} errorIn={errorIn} />
           <TextInput label={text.within} path={[...at("penalty"), "within"]} errorIn={errorIn} />
           <TextInput label={text.block} path={[...at("penalty"), "block"]} errorIn={errorIn} />
@@ -162,7 +162,7 @@ function LimitRow({ index, defaults = {}, isOnly }: RowProps) {
             errorIn={errorIn}
             placeholder="1d"
           />
-        </>
+        </div>
       )}
       <Button
         kind="quiet"
