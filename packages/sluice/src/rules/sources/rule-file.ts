@@ -44,8 +44,9 @@ export class RuleFile {
     for (;;) {
       const touched = statSync(this.path, { throwIfNoEntry: false })?.mtimeMs ?? 0
       const age = Date.now() - touched
-      // A modification time in the future comes from another machine's clock.
-      if (age < 0 || age >= SETTLED_MS) return
+      // A modification time far in the future comes from another machine's clock. One that is a moment ahead is of this very
+      // millisecond: the file system counts finer than `Date.now`.
+      if (age < -SETTLED_MS || age >= SETTLED_MS) return
       await pause(SETTLED_MS - age)
     }
   }
