@@ -24,6 +24,7 @@ export const errorCodes = {
     "A path, host, method or value in the match of a rule cannot be read, or could never match.",
   HOLD_REQUIRED:
     "The limiter limits what is held at a time, so the call must be `acquire`, whose hold is released.",
+  HOLD_INVALID: "The text is not the id of a hold.",
   LIMITER_CLOSED: "The wait ended because the limiter was closed.",
   STORE_NOT_SYNC: "A synchronous call needs a store that answers synchronously.",
   STORE_CLOSED: "The store was closed before the call.",

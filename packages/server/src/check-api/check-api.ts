@@ -12,6 +12,7 @@ import { Access, type AccessOptions } from "./access.js"
 import { authRoute } from "./auth.js"
 import { batchRoute } from "./batch.js"
 import { checkRoute, explainRoute, peekRoute, refundRoute, resetRoute } from "./check.js"
+import { acquireRoute, extendRoute, releaseRoute } from "./hold.js"
 import { describeCheckApi } from "./openapi.js"
 import type { Asked, JsonRoute, RequestRoute } from "./route.js"
 
@@ -198,12 +199,16 @@ function routesOf(core: Core, options: CheckApiOptions): Map<string, Route> {
 function jsonRoutesOf(core: Core, maxBatch: number): readonly JsonRouteAt[] {
   const aboutRequest = '{"method": "GET", "path": "/v1/items", "ip": "192.0.2.1"}'
   const aboutKey = '{"rule": "per-user", "key": "user:42"}'
+  const aboutHold = '{"hold": "hold_…"}'
   return [
     { path: "/v1/check", example: aboutRequest, answer: checkRoute(core) },
     { path: "/v1/check/batch", example: '{"checks": […]}', answer: batchRoute(core, maxBatch) },
     { path: "/v1/peek", example: aboutRequest, answer: peekRoute(core) },
     { path: "/v1/refund", example: aboutKey, answer: refundRoute(core), isChange: true },
     { path: "/v1/reset", example: aboutKey, answer: resetRoute(core), isChange: true },
+    { path: "/v1/acquire", example: aboutRequest, answer: acquireRoute(core) },
+    { path: "/v1/release", example: aboutHold, answer: releaseRoute(core) },
+    { path: "/v1/extend", example: aboutHold, answer: extendRoute(core) },
     { path: "/v1/explain", example: aboutRequest, answer: explainRoute(core) },
   ]
 }

@@ -4,6 +4,7 @@ type Schema = Readonly<Record<string, unknown>>
 
 const text: Schema = { type: "string" }
 const number: Schema = { type: "number" }
+const boolean: Schema = { type: "boolean" }
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 const list = (items: Schema): Schema => ({ type: "array", items })
 const about = (schema: Schema, description: string): Schema => ({ ...schema, description })
@@ -55,7 +56,7 @@ const requestFields = {
 const keyFields = { rule: text, key: about(text, "As decisions show it: user:42."), tier: text }
 
 const smallFields = {
-  allowed: { type: "boolean" },
+  allowed: boolean,
   limit: amount("Of the tightest limit. null if nothing limits."),
   remaining: amount("The largest cost that would be allowed now."),
   retryAfterMs: waiting(
@@ -71,39 +72,47 @@ const object = (properties: Schema, required: readonly string[] = [], isClosed =
   ...(isClosed ? { additionalProperties: false } : {}),
 })
 
+const decisionFields = {
+  ...smallFields,
+  used: about({ type: "integer" }, "Units that count now under the tightest limit. They may exceed it."),
+  windowMs: about(number, "The window of the tightest limit. 0 if nothing limits."),
+  resetAt: about(number, "resetAfterMs as a time in milliseconds since 1970."),
+  delayMs: about(number, "How long to hold the request."),
+  reason: text,
+  rule: text,
+  limitName: text,
+  key: text,
+  rules: about(list({ type: "object" }), "Every rule that matched, unless it is one rule with one limit."),
+  deniedBy: text,
+  ambiguous: text,
+  degraded: about({ enum: ["allow", "deny", "local"] }, "Set if the store was unavailable."),
+  source: about(
+    { enum: ["store", "lease", "local"] },
+    "Who decided, for limits with leases: the store, a lease of this instance, or its local counters.",
+  ),
+  tier: text,
+  shadowDenied: list(text),
+  revision: { type: "integer" },
+}
+const holdFields = {
+  hold: about(
+    text,
+    "The id of the hold, for /v1/release and /v1/extend. Absent if the request holds nothing.",
+  ),
+  holdMs: about(number, "After so many milliseconds the hold ends by itself."),
+}
+
 const five = Object.keys(smallFields)
+const always = [...five, "used", "windowMs", "resetAt", "delayMs", "reason", "revision"]
 const schemas = {
   RequestQuestion: object({ ...requestFields, ...charge }),
   KeyQuestion: object({ ...keyFields, ...charge }, ["rule", "key"]),
   SmallDecision: object(smallFields, five),
-  Decision: object(
-    {
-      ...smallFields,
-      used: about({ type: "integer" }, "Units that count now under the tightest limit. They may exceed it."),
-      windowMs: about(number, "The window of the tightest limit. 0 if nothing limits."),
-      resetAt: about(number, "resetAfterMs as a time in milliseconds since 1970."),
-      delayMs: about(number, "How long to hold the request."),
-      reason: text,
-      rule: text,
-      limitName: text,
-      key: text,
-      rules: about(
-        list({ type: "object" }),
-        "Every rule that matched, unless it is one rule with one limit.",
-      ),
-      deniedBy: text,
-      ambiguous: text,
-      degraded: about({ enum: ["allow", "deny", "local"] }, "Set if the store was unavailable."),
-      source: about(
-        { enum: ["store", "lease", "local"] },
-        "Who decided, for limits with leases: the store, a lease of this instance, or its local counters.",
-      ),
-      tier: text,
-      shadowDenied: list(text),
-      revision: { type: "integer" },
-    },
-    [...five, "used", "windowMs", "resetAt", "delayMs", "reason", "revision"],
-  ),
+  Decision: object(decisionFields, always),
+  RequestAcquire: object({ ...requestFields, cost: charge.cost }),
+  KeyAcquire: object({ ...keyFields, cost: charge.cost }, ["rule", "key"]),
+  AcquiredDecision: object({ ...decisionFields, ...holdFields }, always),
+  SmallAcquiredDecision: object({ ...smallFields, ...holdFields }, five),
   Problem: object({ type: text, title: text, status: number, detail: text, code: text }, ["status"], false),
 }
 
@@ -133,6 +142,7 @@ function get(operationId: string, summary: string, answer: Schema) {
 }
 
 const decided: Schema = { anyOf: [ref("Decision"), ref("SmallDecision")] }
+const holdQuestion = object({ hold: holdFields.hold }, ["hold"])
 const keyQuestion = object({ ...keyFields, cost: charge.cost }, ["rule", "key"])
 
 export const checkApiDescription = {
@@ -160,6 +170,20 @@ export const checkApiDescription = {
       "Forget the charges of a key",
       object(keyFields, ["rule", "key"]),
       ref("Decision"),
+    ),
+    "/v1/acquire": post(
+      "acquire",
+      "Decide, charge if allowed, and hold what limits of concurrency count",
+      { anyOf: [ref("RequestAcquire"), ref("KeyAcquire")] },
+      { anyOf: [ref("AcquiredDecision"), ref("SmallAcquiredDecision")] },
+      [status, small],
+    ),
+    "/v1/release": post("release", "End a hold", holdQuestion, object({ released: boolean }, ["released"])),
+    "/v1/extend": post(
+      "extend",
+      "Let a hold begin again",
+      holdQuestion,
+      object({ extended: boolean }, ["extended"]),
     ),
     "/v1/explain": post(
       "explain",

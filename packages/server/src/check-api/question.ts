@@ -85,6 +85,12 @@ export function readLook(body: Body, place: string): Question {
   return readQuestion(body, place)
 }
 
+/** Reads a question that acquires a hold. It takes no time: a hold begins now, and ends by the clock of the store. */
+export function readAcquire(body: Body): Question {
+  if ("at" in body) throw unknownField("at", "", without(knownTo(body), "at"))
+  return readQuestion(body, "")
+}
+
 /** Reads a question about a rule and a key, with these fields only. */
 export function readKey(body: Body, place: string, fields: readonly string[]): AskedKey {
   for (const name in body) if (!fields.includes(name)) throw unknownField(name, place, fields)

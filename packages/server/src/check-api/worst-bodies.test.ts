@@ -10,6 +10,7 @@ const RULES = `
 version: 1
 rules:
   - { id: all, keyBy: ip, limits: [{ limit: 1000000, window: 1m }] }
+  - { id: held, match: { path: /held }, keyBy: ip, limits: [{ name: n, algorithm: concurrency, limit: 1000000, hold: 1m }] }
   - { id: paths, match: { path: "/*a*/**" }, keyBy: "header:a", limits: [{ limit: 1000000, window: 1m }] }
   - { id: envoy, match: { domain: d, descriptor: [{ key: a }] }, keyBy: descriptor, limits: [{ limit: 1000000, window: 1m }] }
 `
@@ -28,6 +29,8 @@ afterAll(async () => {
 
 const checks = (check: string) => `{"checks":[${Array.from({ length: 1_000 }, () => check).join()}]}`
 const descriptor = '{"entries":[{"key":"a","value":"b"}]}'
+const entry = `["held","sluice:held:concurrency:n",null,"k",1,"${"0".repeat(20)}"]`
+const hold = (json: string) => `{"hold":"hold_${Buffer.from(json).toString("base64url")}"}`
 const bodies: readonly (readonly [path: string, name: string, body: string])[] = [
   ...["/v1/check", "/v1/peek", "/v1/explain"].flatMap((path) =>
     worstRequests().map(({ name, text }) => [path, name, text] as const),
@@ -38,6 +41,9 @@ const bodies: readonly (readonly [path: string, name: string, body: string])[] =
   ["/v1/check/batch", "paths of dots", checks(`{"path":"/${"../%2e".repeat(38)}"}`)],
   ["/v1/check/batch", "headers", checks(`{"headers":{${'"a":"b","A":["c","d"],'.repeat(8)}"x":"y"}}`)],
   ["/v1/check/batch", "too many", `{"checks":[${"1,".repeat(100_000)}1]}`],
+  ["/v1/release", "many holds", hold(`[${`${entry},`.repeat(3_900)}${entry}]`)],
+  ["/v1/extend", "many holds", hold(`[${`${entry},`.repeat(3_900)}${entry}]`)],
+  ["/v1/release", "open brackets", hold("[".repeat(190_000))],
   ["/json", "descriptors", `{"domain":"d","descriptors":[${`${descriptor},`.repeat(6_000)}${descriptor}]}`],
   [
     "/json",

@@ -83,6 +83,33 @@ function isAlive(pid: number): boolean {
   }
 }
 
+it("holds that one worker has given, any worker extends and releases", async () => {
+  const limits = "[{ algorithm: concurrency, limit: 3, hold: 1h }]"
+  writeFileSync(file, `version: 1\nrules:\n  - { id: all, keyBy: user, limits: ${limits} }\n`)
+  const { url } = await start(["--workers", "2", "--rules", file])
+  const clients = connectionsTo(url, 8)
+  const post = async (i: number, path: string, body: object) => {
+    const { status, body: text } = await (clients[i % 8] as (typeof clients)[number]).post(
+      path,
+      JSON.stringify(body),
+    )
+    expect(status).toBe(200)
+    return JSON.parse(text)
+  }
+  const all = Array.from({ length: 16 }, (_, i) => i)
+  const acquired = await Promise.all(all.map((i) => post(i, "/v1/acquire", { user: "ann" })))
+  const holds = acquired.filter(({ allowed }) => allowed).map(({ hold }) => hold)
+  expect(holds.length).toBe(3)
+  const [first, ...others] = holds
+  for (const i of all) expect(await post(i, "/v1/extend", { hold: first })).toEqual({ extended: true })
+  const released = await Promise.all(all.map((i) => post(i, "/v1/release", { hold: first })))
+  expect(released.filter((answer) => answer.released).length).toBe(1)
+  for (const [i, hold] of others.entries())
+    expect(await post(i, "/v1/release", { hold })).toEqual({ released: true })
+  expect(await post(0, "/v1/acquire", { user: "ann", cost: 3 })).toMatchObject({ allowed: true })
+  for (const client of clients) client.close()
+})
+
 it("allows exactly the limit of a key over all workers", async () => {
   writeRules(300)
   const service = await start(["--workers=3", "--rules.file", file])

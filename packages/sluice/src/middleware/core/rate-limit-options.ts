@@ -41,7 +41,7 @@ export interface RequestRules {
   mustSettle?(decision: RuleDecision): boolean
   settle?(decision: RuleDecision, answer: AnsweredRequest): Promise<void>
   /** Ends what the request holds. */
-  release?(decision: RuleDecision): Promise<void>
+  release?(decision: RuleDecision): Promise<unknown>
 }
 
 /** One decision, for metrics and logs. */

@@ -5,7 +5,7 @@ import type { LimitDecision } from "../../decision.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { Charge, Outcome } from "../../stores/store.js"
 import type { CompiledRule } from "./compile-rule.js"
-import type { Plan, PlanCharges, Step } from "./plan.js"
+import type { Held, Plan, PlanCharges, Step } from "./plan.js"
 import { type PendingCharge, pendingCharge } from "./response-charge.js"
 import type { RuleDecision, RuleOutcome } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
@@ -21,10 +21,14 @@ export const CHARGED = Symbol.for("sluice.charged")
 /** The charges of a decision that the response may still change. */
 export const PENDING = Symbol.for("sluice.pending")
 
+/** What a request holds until it is over. */
+export const HELD = Symbol.for("sluice.held")
+
 /** A decision as the engine made it, with what it has charged. */
 export type ChargedDecision = RuleDecision & {
   [CHARGED]?: readonly Charge[] | undefined
   [PENDING]?: readonly PendingCharge[] | undefined
+  [HELD]?: readonly Held[] | undefined
 }
 
 /** A decision that no limit takes part in. */
@@ -66,7 +70,7 @@ export function buildDecision(
   set: RuleSet,
   plan: Plan,
   outcome: Outcome,
-  { charges, blocked }: PlanCharges,
+  { charges, held, blocked }: PlanCharges,
   policies: readonly HeaderPolicy[],
 ): RuleDecision {
   const { allowed, now, verdicts, degraded } = outcome
@@ -115,12 +119,18 @@ export function buildDecision(
     [CHARGED]: allowed ? (blocked.length === 0 ? charges : charges.slice(0, count)) : undefined,
     // With onStoreFailure `allow` the store has charged nothing.
     [PENDING]: allowed && degraded !== "allow" ? pendingCharges(plan.enforced, rules) : undefined,
+    [HELD]: allowed ? held : undefined,
   }
   return decision
 }
 
-/** The decision with the outcomes of the rules in shadow mode and of candidates added. */
-export function withShadows(decision: RuleDecision, plan: Plan, outcomes: readonly Outcome[]): RuleDecision {
+/** The decision with the outcomes of the rules in shadow mode and of candidates added. `held` are the holds of these. */
+export function withShadows(
+  decision: RuleDecision,
+  plan: Plan,
+  outcomes: readonly Outcome[],
+  held: readonly Held[],
+): RuleDecision {
   const shadows = plan.shadows.map((step, i) => {
     const { verdicts, now } = outcomes[i] as Outcome
     return ruleOutcome(step, verdicts, 0, now, "shadow")
@@ -135,6 +145,7 @@ export function withShadows(decision: RuleDecision, plan: Plan, outcomes: readon
   }
   const own = pendingCharges(plan.shadows, shadows)
   if (own !== undefined) charging[PENDING] = [...(charging[PENDING] ?? []), ...own]
+  if (held.length > 0) charging[HELD] = [...(charging[HELD] ?? []), ...held]
   return charging
 }
 

@@ -10,7 +10,13 @@ import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
 import type { RuleLimitPolicy } from "./compile-rule.js"
 import type { RuleCheckOptions } from "./engine-options.js"
 import type { Plan, Step } from "./plan.js"
-import { chargesOfStep, chargesOfSteps, defaultOnStoreFailure, type PlanCharges } from "./plan.js"
+import {
+  chargesOfShadow,
+  chargesOfSteps,
+  defaultOnStoreFailure,
+  type PlanCharges,
+  type ShadowCharges,
+} from "./plan.js"
 import type { RuleDecision } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
 
@@ -113,8 +119,9 @@ export class Decider {
     const { plan, options } = check
     const at = this.at(options)
     // In the same tick as the check below, so that a shared store can send them in one call.
+    const shadowCharges = plan.shadows.map(chargesOfShadow)
     const shadows = Promise.all(
-      plan.shadows.map((step) => this.store[operation](chargesOfStep(step), at, "allow")),
+      shadowCharges.map(({ charges }) => this.store[operation](charges, at, "allow")),
     )
     // If the check rejects first, nothing awaits the shadows: they must not become unhandled rejections.
     shadows.catch(() => {})
@@ -125,7 +132,7 @@ export class Decider {
       charges.charges.length === 0
         ? undefined
         : await this.store[operation](charges.charges, at, defaultOnStoreFailure(charges.charges))
-    return this.#build(check, charges, outcome, await shadows)
+    return this.#build(check, charges, outcome, await shadows, operation === "check" ? shadowCharges : [])
   }
 
   /** `decide` on a store that answers at once: see `isSync`. */
@@ -133,9 +140,10 @@ export class Decider {
     const store = this.#sync as SyncStore
     const { plan, options } = check
     const at = this.at(options)
-    const shadows = plan.shadows.map((step) => store.checkSync(chargesOfStep(step), at))
+    const shadowCharges = plan.shadows.map(chargesOfShadow)
+    const shadows = shadowCharges.map(({ charges }) => store.checkSync(charges, at))
     const charges = chargesOfSteps(plan.enforced, store)
-    return this.#build(check, charges, checkSync(store, charges.charges, at), shadows)
+    return this.#build(check, charges, checkSync(store, charges.charges, at), shadows, shadowCharges)
   }
 
   /** The time of a check in microseconds, or undefined to let the store's clock decide. */
@@ -158,12 +166,18 @@ export class Decider {
     charges: PlanCharges,
     outcome: Outcome | undefined,
     shadows: readonly Outcome[],
+    shadowCharges: readonly ShadowCharges[] = [],
   ): RuleDecision {
     const decision =
       outcome === undefined
         ? earlyDecision(set, plan, this.nowMs(options), tier)
         : buildDecision(set, plan, outcome, charges, this.#policies.of(plan.enforced))
-    return shadows.length === 0 ? decision : withShadows(decision, plan, shadows)
+    if (shadows.length === 0) return decision
+    const held = shadowCharges.flatMap((shadow, i) => (shadows[i]?.allowed === true ? shadow.held : []))
+    if (decision.allowed || held.length === 0) return withShadows(decision, plan, shadows, held)
+    // A request that other rules have denied never begins, so it holds nothing. What cannot be released ends by itself.
+    for (const { charge } of held) this.store.release?.([charge], this.at(options), "allow").catch(() => {})
+    return withShadows(decision, plan, shadows, [])
   }
 }
 

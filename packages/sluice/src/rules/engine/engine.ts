@@ -16,7 +16,7 @@ import type { RuleRequest } from "../identity/rule-request.js"
 import { checkRuleSet, parseRuleSet } from "../language/parse.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { finish, type Steps } from "../language/steps.js"
-import { CHARGED, type ChargedDecision, PENDING } from "./build-decision.js"
+import { CHARGED, type ChargedDecision, HELD, PENDING } from "./build-decision.js"
 import { Decider, type PlannedCheck } from "./decider.js"
 import {
   checkEngineOptions,
@@ -31,6 +31,7 @@ import {
   type RuleEngineOptions,
 } from "./engine-options.js"
 import { type Explanation, explain } from "./explain.js"
+import { Holding, type RequestHold } from "./holding.js"
 import { type LimitUsage, usageOfStep } from "./key-usage.js"
 import {
   chargesOfStep,
@@ -54,6 +55,7 @@ export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
 export class RuleEngine {
   readonly #ownsStore: boolean
   readonly #decider: Decider
+  readonly #holding: Holding
   readonly #prefix: string
   readonly #hasher: ApiKeyHasher
   readonly #hasSecret: boolean
@@ -68,6 +70,7 @@ export class RuleEngine {
     const { rules, store, clock } = options
     this.#ownsStore = store === undefined
     this.#decider = new Decider(store ?? memoryStore(clock === undefined ? {} : { clock }), clock)
+    this.#holding = new Holding(this.#decider, () => this.#set)
     this.#prefix = options.prefix ?? DEFAULT_PREFIX
     this.#hasher = new ApiKeyHasher(options.secret)
     this.#hasSecret = options.secret !== undefined
@@ -264,21 +267,29 @@ export class RuleEngine {
   /** Whether the response to this request may change what it was charged, or the request holds something. */
   mustSettle(decision: RuleDecision): boolean {
     checkObject(decision, "mustSettle")
-    const { [PENDING]: pending, [CHARGED]: charges } = decision as ChargedDecision
-    return pending !== undefined || charges?.some(({ hold }) => hold !== undefined) === true
+    const { [PENDING]: pending, [HELD]: held } = decision as ChargedDecision
+    return pending !== undefined || held !== undefined
   }
 
   /**
-   * Ends what an allowed request holds by limits of concurrency: call it when the request is over, however it ended. Holds that
-   * nobody releases end by themselves. Only the first call for a decision has an effect.
+   * What an allowed request holds by limits of concurrency: an id that releases and extends it on every engine with the same
+   * rules and store, and how long it lasts. Undefined if it holds nothing.
    */
-  async release(decision: RuleDecision): Promise<void> {
-    checkObject(decision, "release")
-    const charged = decision as ChargedDecision
-    const held = charged[CHARGED]?.filter(({ hold }) => hold !== undefined) ?? []
-    if (held.length === 0) return
-    charged[CHARGED] = charged[CHARGED]?.filter(({ hold }) => hold === undefined)
-    await this.#decider.store.release?.(held, this.#decider.at(undefined), defaultOnStoreFailure(held))
+  holdOf(decision: RuleDecision): RequestHold | undefined {
+    return this.#holding.holdOf(decision)
+  }
+
+  /**
+   * Ends what an allowed request holds, by its decision or its id: call it when the request is over, however it ended. Holds
+   * that nobody releases end by themselves. Resolves to false if one of them has ended before; a second call does nothing.
+   */
+  async release(hold: RuleDecision | string): Promise<boolean> {
+    return await this.#holding.release(hold)
+  }
+
+  /** Lets what a request holds begin again. Resolves to false, and extends nothing, if one of its holds has ended. */
+  async extend(hold: RuleDecision | string): Promise<boolean> {
+    return await this.#holding.extend(hold)
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import { blockPolicy } from "../../algorithms/block.js"
 import { isConcurrency } from "../../algorithms/concurrency.js"
-import { newHoldId } from "../../stores/hold-id.js"
+import { type HoldId, newHoldId } from "../../stores/hold-id.js"
 import { type Charge, type Degraded, penaltyCharge, type Store } from "../../stores/store.js"
 import { clientOf } from "../identity/client.js"
 import type { MatchedRule } from "../identity/descriptor.js"
@@ -185,9 +185,38 @@ export function chargesOfStep({ limits, key, cost }: Step): Charge[] {
   return limits.map(({ namespace, policy }) => ({ namespace, key, policy, cost }))
 }
 
+/** A hold that an allowed request gets. Whoever knows when the request ends releases it; see `RuleEngine.release`. */
+export interface Held {
+  readonly charge: Charge & { readonly hold: HoldId }
+  readonly rule: CompiledRule
+  readonly tier: string | undefined
+  readonly isShadow: boolean
+}
+
+export interface ShadowCharges {
+  readonly charges: readonly Charge[]
+  readonly held: readonly Held[]
+}
+
+/** The charges of one step in shadow mode, and the holds among them. */
+export function chargesOfShadow(step: Step): ShadowCharges {
+  const charges = chargesOfStep(step)
+  const held: Held[] = []
+  const { rule, tier } = step
+  for (const [i, charge] of charges.entries()) {
+    if (charge.cost === 0 || !isConcurrency(charge.policy)) continue
+    const holding = { ...charge, hold: newHoldId() }
+    charges[i] = holding
+    held.push({ charge: holding, rule, tier, isShadow: true })
+  }
+  return { charges, held }
+}
+
 export interface PlanCharges {
   /** The charges of the limits, in the order of the steps, then the blocks. */
   readonly charges: readonly Charge[]
+  /** The holds among them; undefined if there are none. */
+  readonly held: readonly Held[] | undefined
   /** The rules whose blocks are among the charges, in their order. */
   readonly blocked: readonly CompiledRule[]
 }
@@ -195,13 +224,16 @@ export interface PlanCharges {
 /** The charges of steps that are checked together, and the blocks of their keys if the store may have any. */
 export function chargesOfSteps(steps: readonly Step[], store: Pick<Store, "mayBlock">): PlanCharges {
   const charges: Charge[] = []
-  for (const { rule, key, limits, cost } of steps) {
+  let held: Held[] | undefined
+  for (const { rule, key, limits, cost, tier } of steps) {
     const { onStoreFailure } = rule
     for (const { namespace, policy } of limits) {
-      // Whoever knows when the request ends releases what it holds; see `RuleEngine.release`.
-      if (isConcurrency(policy))
-        charges.push({ namespace, key, policy, cost, onStoreFailure, hold: newHoldId() })
-      else charges.push({ namespace, key, policy, cost, onStoreFailure })
+      if (cost > 0 && isConcurrency(policy)) {
+        const charge = { namespace, key, policy, cost, onStoreFailure, hold: newHoldId() }
+        charges.push(charge)
+        held ??= []
+        held.push({ charge, rule, tier, isShadow: false })
+      } else charges.push({ namespace, key, policy, cost, onStoreFailure })
     }
   }
   const blocked: CompiledRule[] = []
@@ -220,7 +252,7 @@ export function chargesOfSteps(steps: readonly Step[], store: Pick<Store, "mayBl
       charges.push(penaltyCharge(limit, penalty.namespace, penalty.policy))
     }
   }
-  return { charges, blocked }
+  return { charges, held, blocked }
 }
 
 /** What applies to those charges of a call that do not say it themselves when the store fails. */
