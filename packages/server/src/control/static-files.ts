@@ -31,8 +31,9 @@ const TEXT = /^(?:html|js|css|json|webmanifest|txt|svg)$/
 
 interface Held {
   readonly content: Buffer
-  readonly etag: string
   readonly type: string
+  /** Computed at the first request. */
+  etag: string | undefined
   /** Compressed at the first request. */
   gzipped: Promise<Buffer> | undefined
 }
@@ -55,8 +56,9 @@ export class StaticFiles {
     const name = path === "/" ? "/index.html" : path
     const file = this.#files.get(name)
     if (file === undefined) return undefined
-    const { content, etag, type } = file
-    const headers = { etag, "cache-control": cachingOf(name) }
+    const { content, type } = file
+    file.etag ??= etagOf(content)
+    const headers = { etag: file.etag, "cache-control": cachingOf(name) }
     if (!TEXT.test(extensionOf(name))) return { content, type, headers }
     const varying = { ...headers, vary: "accept-encoding" }
     if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted))
@@ -67,13 +69,16 @@ export class StaticFiles {
 }
 
 function held(file: string): Held {
-  const content = readFileSync(file)
   return {
-    content,
-    etag: `"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`,
+    content: readFileSync(file),
     type: TYPES[extensionOf(file)] ?? "application/octet-stream",
+    etag: undefined,
     gzipped: undefined,
   }
+}
+
+function etagOf(content: Buffer): string {
+  return `"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`
 }
 
 function extensionOf(name: string): string {

@@ -4,7 +4,8 @@
 import { SluiceError } from "sluice"
 import { z } from "zod"
 import { tooLarge } from "../../http/body.js"
-import { LOG_FORMATS } from "../../replay/index.js"
+// Not from the index of replay, which would load its thirty files with every start of the service.
+import { LOG_FORMATS } from "../../replay/model/replay-options.js"
 import { checkBody } from "../api/checked.js"
 import { parseChecked } from "../api/json.js"
 
