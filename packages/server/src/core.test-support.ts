@@ -52,6 +52,8 @@ export function waitingStore(): Store {
     checkMany: (...args) => store.checkMany(...args),
     charge: (...args) => store.charge(...args),
     refund: (...args) => store.refund(...args),
+    release: async (...args) => (await store.release?.(...args)) ?? false,
+    extend: async (...args) => (await store.extend?.(...args)) ?? false,
     reset: (...args) => store.reset(...args),
     mayBlock: (namespace) => store.mayBlock(namespace),
     close: () => store.close(),

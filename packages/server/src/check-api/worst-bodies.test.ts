@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const checks = (check: string) => `{"checks":[${Array.from({ length: 1_000 }, () => check).join()}]}`
 const descriptor = '{"entries":[{"key":"a","value":"b"}]}'
-const entry = `["held","sluice:held:concurrency:n",null,"k",1,"${"0".repeat(20)}"]`
+const entry = `["held","sluice:held:cc:n",null,"k",1,"${"0".repeat(20)}"]`
 const hold = (json: string) => `{"hold":"hold_${Buffer.from(json).toString("base64url")}"}`
 const bodies: readonly (readonly [path: string, name: string, body: string])[] = [
   ...["/v1/check", "/v1/peek", "/v1/explain"].flatMap((path) =>

@@ -68,6 +68,29 @@ describe("a concurrency limit", () => {
     expect(await gone).toBe("gone")
     await eventually(async () => (await core.engine.checkKey("all", "global", { cost: 0 })).remaining === 1)
   })
+
+  it("frees the place of a client that has gone before the store has answered", async () => {
+    const inner = waitingStore()
+    let answer: (() => void) | undefined
+    const store: typeof inner = {
+      ...inner,
+      async check(...args) {
+        if (answer === undefined) await new Promise<void>((resolve) => (answer = resolve))
+        return await inner.check(...args)
+      },
+    }
+    const { url, core, ended } = await start(testCore(ONE_AT_ONCE, { store }), () => {})
+    const controller = new AbortController()
+    const gone = fetch(url, { signal: controller.signal }).catch(() => "gone")
+    await eventually(() => answer !== undefined)
+    controller.abort()
+    expect(await gone).toBe("gone")
+    await eventually(() => ended.length === 1)
+    answer?.()
+    const charged = await eventually(() => core.decided[0])
+    expect(charged.decision).toMatchObject({ allowed: true, remaining: 0 })
+    await eventually(async () => (await core.engine.checkKey("all", "global", { cost: 0 })).remaining === 1)
+  })
 })
 
 describe("a denied request", () => {

@@ -24,6 +24,8 @@ export interface AcquireOptions {
 
 /** A place that is held until it is released, or until the `hold` of its limit is over. */
 export interface Hold extends AsyncDisposable {
+  /** After so many milliseconds the hold ends by itself: the shortest `hold` of its limits. Infinity if nothing is held. */
+  readonly holdMs: number
   /** Frees the place. The first call counts. A hold that has ended by itself is left alone. */
   release(): Promise<void>
   /** Lets the hold begin again, so that it ends `hold` from now. Resolves to false if it has ended already. */
@@ -138,6 +140,7 @@ function newLine(): Line {
 }
 
 class StoreHold implements Hold {
+  readonly holdMs: number
   readonly #limiter: HoldingLimiter
   readonly #held: readonly Charge[]
   readonly #onRelease: () => void
@@ -147,6 +150,7 @@ class StoreHold implements Hold {
     this.#limiter = limiter
     this.#held = charges.filter(({ hold, cost }) => hold !== undefined && cost > 0)
     this.#onRelease = onRelease
+    this.holdMs = Math.min(...this.#held.map(({ policy }) => policy.windowMs))
   }
 
   async release(): Promise<void> {

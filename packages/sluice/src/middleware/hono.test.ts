@@ -253,3 +253,49 @@ describe("invalid options", () => {
     expect(() => rateLimit(options as never)).toThrow(message)
   })
 })
+
+describe("a concurrency limit without node:http", () => {
+  const ONE = { algorithm: "concurrency", limit: 1, hold: "1h", key: () => "me" } as const
+
+  function app() {
+    let body!: ReadableStreamDefaultController<Uint8Array>
+    const hono = new Hono()
+    hono.use(rateLimit(ONE))
+    hono.get("/free", (c) => c.body(null, 204))
+    hono.get("/throw", () => {
+      throw new Error("on purpose")
+    })
+    const source = {
+      start(controller: typeof body) {
+        body = controller
+      },
+    }
+    hono.get("/stream", (c) => c.body(new ReadableStream(source), 200, { "x-own": "1" }))
+    const isFree = async () => (await hono.request("/free")).status === 204
+    return { hono, isFree, controller: () => body }
+  }
+
+  it("holds its place until the body has been sent", async () => {
+    const { hono, isFree, controller } = app()
+    const response = await hono.request("/stream")
+    expect(response.headers.get("x-own")).toBe("1")
+    expect(response.headers.get("x-ratelimit-remaining")).toBe("0")
+    expect(await isFree()).toBe(false)
+    controller().enqueue(new TextEncoder().encode("done"))
+    controller().close()
+    expect(await response.text()).toBe("done")
+    expect(await isFree()).toBe(true)
+  })
+
+  it("frees its place when the body is cancelled, and when the handler throws", async () => {
+    const { hono, isFree } = app()
+    const response = await hono.request("/stream")
+    expect(await isFree()).toBe(false)
+    await response.body?.cancel()
+    expect(await isFree()).toBe(true)
+    const failed = await hono.request("/throw")
+    await failed.text()
+    expect(failed.status).toBe(500)
+    expect(await isFree()).toBe(true)
+  })
+})

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
 import type { Context, MiddlewareHandler, Next } from "hono"
-import type { Admission } from "./core/admission.js"
+import type { Admission, Ending } from "./core/admission.js"
 import type { RateLimitOptions, RequestDecision } from "./core/rate-limit-options.js"
 import { RequestLimiter } from "./core/request-limiter.js"
 import type { RequestReader } from "./core/request-reader.js"
@@ -10,6 +10,7 @@ import {
   goneResponse,
   rememberedHeaders,
   rememberHeaders,
+  settleAfterBody,
   settleOnAbort,
   withHeaders,
 } from "./fetch/fetch-response.js"
@@ -122,15 +123,21 @@ async function settleAfter(
     return
   }
   const stopListening = settleOnAbort(admission, context.req.raw.signal)
+  const settle = (ending: Ending, headers?: Headers): void => {
+    stopListening()
+    admission.settle(ending, headers)
+  }
   try {
     await next()
-    admission.settle(context.res.status, context.res.headers)
   } catch (error) {
-    admission.settle("error")
+    settle("error")
     throw error
-  } finally {
-    stopListening()
   }
+  const { res } = context
+  if (admission.holds) {
+    const watched = settleAfterBody(res, context.req.method, settle)
+    if (watched !== res) context.res = watched
+  } else settle(res.status, res.headers)
 }
 
 /** Reads requests on the platform that runs this process. */

@@ -399,6 +399,7 @@ function open(options: Partial<Limiting> = {}): Limiting {
       denied: undefined,
       delayMs: 0,
       delay: () => Promise.resolve(true),
+      upgraded: () => undefined,
       mustSettle: false,
       settle: () => undefined,
     }),

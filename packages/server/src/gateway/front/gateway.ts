@@ -212,8 +212,9 @@ export class Gateway implements Http1Handler {
     context.admission = admission
     if (admission === undefined) this.#forward(arrival, destination)
     else if (context.isOver) {
-      // The client has disconnected. Only its place in the delay queue has to be freed.
+      // The client has disconnected. Its place in the delay queue, and what it holds, have to be freed.
       if (admission.delayMs > 0) void admission.delay(AbortSignal.abort())
+      if (admission.allowed) admission.settle("aborted")
     } else if (!admission.allowed) answerWhole(context, answer, admission.denied ?? noAnswer)
     else if (admission.delayMs === 0) this.#forward(arrival, destination)
     else this.#delay(arrival, destination, admission)

@@ -36,7 +36,7 @@ export interface Limiting {
 /** The decision about one request, and what follows from it: the admission of every middleware, decided by rules. */
 export type Admission = Pick<
   RequestAdmission<RuleRequest, RuleDecision>,
-  "decision" | "allowed" | "denied" | "delayMs" | "delay" | "mustSettle" | "settle" | "headers"
+  "decision" | "allowed" | "denied" | "delayMs" | "delay" | "mustSettle" | "settle" | "upgraded" | "headers"
 >
 
 export interface LimitingOptions {
@@ -44,7 +44,7 @@ export interface LimitingOptions {
   readonly maxHeld?: number | undefined
   /** Trusted when the rule set names no proxies. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined
-  /** The clock of the delay queue. Default: the system's clock. */
+  /** The clock of the delay queue, and of the extensions of holds. Default: the system's clock. */
   readonly clock?: Clock | undefined
   /** Called with failures that do not fail a request, such as a refund that the store did not make. */
   readonly onError?: ((error: unknown) => void) | undefined
@@ -65,7 +65,7 @@ class RuleLimiting implements Limiting {
   constructor(core: Core, options: LimitingOptions) {
     this.#core = core
     this.#context = {
-      options: {},
+      options: options.clock === undefined ? {} : { clock: options.clock },
       rules: core.engine,
       delayQueue: new DelayQueue(options.maxHeld ?? DEFAULT_MAX_HELD, options.clock),
       onError: options.onError ?? (() => {}),

@@ -98,6 +98,38 @@ describe("a WebSocket", () => {
     await eventually(() => ended.some(({ status }) => status === 429))
   })
 
+  const oneAtOnce = (more: string) =>
+    testCore(
+      `{ version: 1, rules: [{ id: all, keyBy: ip, limits: [{ algorithm: concurrency, limit: 1, hold: 30s }]${more} }] }`,
+    )
+
+  it("holds its place until the upgrade is answered", async () => {
+    const core = oneAtOnce("")
+    onTestFinished(() => core.close())
+    const { port, gateway } = await start({ limiting: createLimiting(core, { clock: core.clock }) })
+    for (let i = 0; i < 3; i++) await once(open(port), "open")
+    expect(gateway.upgrades).toBe(3)
+    expect(core.clock.pending).toBe(0)
+  })
+
+  it("holds its place until it closes if the rule says so, however short its hold is", async () => {
+    const core = oneAtOnce(", holdUpgrades: true")
+    onTestFinished(() => core.close())
+    const { port, gateway } = await start({ limiting: createLimiting(core, { clock: core.clock }) })
+    const first = open(port)
+    await once(first, "open")
+    for (let seconds = 0; seconds < 60; seconds += 10) {
+      const [, answer] = await once(open(port), "unexpected-response")
+      expect(answer.statusCode).toBe(429)
+      core.clock.advance(10_000)
+      await eventually(() => core.clock.pending === 1)
+    }
+    first.close()
+    await eventually(() => gateway.upgrades === 0)
+    expect(core.clock.pending).toBe(0)
+    await once(open(port), "open")
+  })
+
   it("is refused when too many are open, and accepted again when one has ended", async () => {
     const { port, gateway } = await start({ maxUpgrades: 2 })
     const [first, second] = [open(port), open(port)]

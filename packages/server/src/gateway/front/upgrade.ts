@@ -85,6 +85,7 @@ export class Upgrade implements Forwarding, ExchangeListener, Taker {
     const upstream = (this.#connection as Connection).detach()
     this.#timer.stop()
     this.#answered(head, ["connection", "upgrade", "upgrade", protocolOf(head)])
+    context.admission?.upgraded()
     const { socket } = this.#client
     const early = this.#client.takeEarlyBytes()
     if (rest.length > 0) socket.write(rest)

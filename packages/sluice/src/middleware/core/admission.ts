@@ -1,5 +1,6 @@
 // One request that a middleware or the gateway has decided about: from its decision to the end of its response.
 
+import { schedulingClock } from "../../clock.js"
 import type { AcquiredDecision, Hold } from "../../limiter/holds.js"
 import type { Limiter } from "../../limiter/limiter.js"
 import { warn } from "../../notify.js"
@@ -7,6 +8,9 @@ import type { HeaderSource } from "../../request/header-source.js"
 import type { DelayQueue } from "./delay-queue.js"
 import { type DeniedAnswer, deniedAnswer } from "./denied-answer.js"
 import type { AnyRateLimitOptions, DeniedBody, RequestDecision, RequestRules } from "./rate-limit-options.js"
+
+/** The part of a hold after which it is extended. */
+const EXTEND_AFTER = 1 / 3
 
 /** How a request ended: with the status of its response, or without a response. */
 export type Ending = number | "aborted" | "error"
@@ -59,6 +63,7 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
   readonly #body: DeniedBody | undefined
   #isRefunded = false
   #isSettled = false
+  #stopExtending: (() => void) | undefined
 
   /** `body` is that of a denial, as the options say. */
   constructor(
@@ -110,6 +115,40 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
     return (this.#mayBeForgiven && this.#isCharged) || this.#isChargedByResponse || this.#hold !== undefined
   }
 
+  /** Whether the request holds a place that `settle` frees. */
+  get holds(): boolean {
+    return this.#held !== undefined
+  }
+
+  /**
+   * The answer has switched the connection to another protocol. Frees what rules do not hold for such connections, and extends
+   * the rest until `settle`, which is then due when the connection closes. A connection that lost its hold, because the store
+   * was away for longer than that, goes on and is not counted.
+   */
+  upgraded(): void {
+    if (this.#isSettled || !this.holds) return
+    const decision: RequestDecision = this.decision
+    const { rules, onError, options } = this.#context
+    if ("reason" in decision) rules?.releaseAtUpgrade?.(decision).catch(onError)
+    const held = this.#held
+    if (held === undefined) return
+    const clock = schedulingClock(options.clock)
+    const extend = async (): Promise<void> => {
+      const isHeld = await ("reason" in decision ? rules?.extend?.(decision) : this.#hold?.extend())
+      if (isHeld === true && !this.#isSettled) next()
+    }
+    const next = (): void => {
+      this.#stopExtending = clock.schedule(held.holdMs * EXTEND_AFTER, () => {
+        // After a failure of the store there are more tries before the hold ends.
+        extend().catch((error: unknown) => {
+          onError(error)
+          if (!this.#isSettled) next()
+        })
+      })
+    }
+    next()
+  }
+
   /**
    * Takes the charge back or corrects it, as the options and the rules say for this ending. `headers` are those of the
    * response, `trailers` too. Only the first call counts.
@@ -117,6 +156,7 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
   settle(ending: Ending, headers?: HeaderSource, trailers?: HeaderSource): void {
     if (this.#isSettled || !this.mustSettle) return
     this.#isSettled = true
+    this.#stopExtending?.()
     this.#release()
     const isSuccess = this.#isSuccess(ending)
     if (typeof isSuccess === "boolean") this.#settleAs(isSuccess, ending, headers, trailers)
@@ -157,6 +197,12 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
   get #isChargedByResponse(): boolean {
     const decision: RequestDecision = this.decision
     return "reason" in decision && decision.allowed && this.#context.rules?.mustSettle?.(decision) === true
+  }
+
+  /** What the request holds, by rules or by a limiter. */
+  get #held(): { readonly holdMs: number } | undefined {
+    const decision: RequestDecision = this.decision
+    return "reason" in decision ? this.#context.rules?.holdOf?.(decision) : this.#hold
   }
 
   /** What a limiter of concurrency holds for this request. */

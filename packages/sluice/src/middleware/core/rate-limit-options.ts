@@ -40,8 +40,13 @@ export interface RequestRules {
   /** Whether the response may change what the request was charged. If so, `settle` is called with it. */
   mustSettle?(decision: RuleDecision): boolean
   settle?(decision: RuleDecision, answer: AnsweredRequest): Promise<void>
+  /** What the request holds, if anything. */
+  holdOf?(decision: RuleDecision): { readonly holdMs: number } | undefined
   /** Ends what the request holds. */
   release?(decision: RuleDecision): Promise<unknown>
+  /** Ends what the request does not hold for the life of an upgraded connection. */
+  releaseAtUpgrade?(decision: RuleDecision): Promise<unknown>
+  extend?(decision: RuleDecision): Promise<boolean>
 }
 
 /** One decision, for metrics and logs. */

@@ -1,4 +1,4 @@
-import type { Admission } from "../core/admission.js"
+import type { Admission, Ending } from "../core/admission.js"
 import type { DeniedAnswer } from "../core/denied-answer.js"
 
 const NO_HEADERS: readonly string[] = []
@@ -68,6 +68,47 @@ export function deniedResponse(answer: DeniedAnswer, list: readonly string[]): R
 /** The response to a client that left while its request was delayed. Nobody reads it; 499 is the status that nginx logs. */
 export function goneResponse(): Response {
   return new Response(null, { status: 499 })
+}
+
+/**
+ * Returns a response that settles the admission when its body has been sent, has failed or was cancelled. It reads the body no
+ * sooner and no faster than whoever sends it. Without a body to wait for, it settles at once and returns the same response.
+ */
+export function settleAfterBody(
+  response: Response,
+  method: string,
+  settle: (ending: Ending, headers?: Headers) => void,
+): Response {
+  const { body, status, headers } = response
+  if (body === null || method === "HEAD") {
+    settle(status, headers)
+    return response
+  }
+  const reader = body.getReader()
+  const watched = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) {
+            controller.enqueue(value)
+            return
+          }
+          settle(status, headers)
+          controller.close()
+        } catch (error) {
+          settle("error")
+          controller.error(error)
+        }
+      },
+      async cancel(reason) {
+        settle("aborted")
+        await reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(watched, response)
 }
 
 /** Settles the admission when the client leaves. Returns a function that stops listening. */

@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm"
 import { getRequestListener } from "@hono/node-server"
 import { type ModuleFormat, rolldown } from "rolldown"
 import { describe, expect, expectTypeOf, it } from "vitest"
+import { eventually } from "../../../../../test/support/eventually.js"
 import { createLimiter } from "../../limiter/limiter.js"
 import { listenOnLoopback } from "../../outgoing/loopback.test-support.js"
 import { createRuleEngine } from "../../rules/index.js"
@@ -288,5 +289,108 @@ describe("without Node", () => {
       bare,
     )
     expect([...answers]).toEqual([200, 429])
+  })
+})
+
+describe("a concurrency limit", () => {
+  const ONE = { algorithm: "concurrency", limit: 1, hold: "1h", key: () => "me" } as const
+
+  /** A handler whose body is as long as the test says. */
+  function streaming(options: FetchRateLimitOptions = ONE) {
+    let body!: ReadableStreamDefaultController<Uint8Array>
+    const cancelled: unknown[] = []
+    let pulls = 0
+    const source = {
+      start(controller: typeof body) {
+        body = controller
+      },
+      pull() {
+        pulls++
+      },
+      cancel: (reason: unknown) => void cancelled.push(reason),
+    }
+    const handle = withRateLimit(
+      (request: Request) =>
+        request.url.endsWith("/stream")
+          ? new Response(new ReadableStream(source, { highWaterMark: 0 }), { headers: { "x-own": "1" } })
+          : new Response(null, { status: 204 }),
+      options,
+    )
+    const isFree = async () => (await handle(get())).status === 204
+    return { handle, isFree, cancelled, controller: () => body, pulls: () => pulls }
+  }
+
+  it("holds its place until the body has been read to its end, and holds no part of it back", async () => {
+    const { handle, isFree, controller, pulls } = streaming()
+    const response = await handle(get("/stream"))
+    expect(response.headers.get("x-own")).toBe("1")
+    expect(response.headers.get("x-ratelimit-remaining")).toBe("0")
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    expect(pulls()).toBe(0)
+    const first = reader.read()
+    controller().enqueue(new Uint8Array([1]))
+    expect((await first).value).toEqual(new Uint8Array([1]))
+    expect(await isFree()).toBe(false)
+    const last = reader.read()
+    controller().close()
+    expect((await last).done).toBe(true)
+    expect(await isFree()).toBe(true)
+  })
+
+  it("frees its place when the body is cancelled, and cancels that of the handler", async () => {
+    const { handle, isFree, cancelled } = streaming()
+    const response = await handle(get("/stream"))
+    expect(await isFree()).toBe(false)
+    await response.body?.cancel("enough")
+    expect(cancelled).toEqual(["enough"])
+    expect(await isFree()).toBe(true)
+  })
+
+  it("frees its place when the body fails, and passes the error on", async () => {
+    const { handle, isFree, controller } = streaming()
+    const response = await handle(get("/stream"))
+    const text = response.text()
+    controller().error(new Error("broken"))
+    await expect(text).rejects.toThrow("broken")
+    expect(await isFree()).toBe(true)
+  })
+
+  it("frees its place when the signal of the request aborts", async () => {
+    const { handle, isFree } = streaming()
+    const leaving = new AbortController()
+    await handle(get("/stream", { signal: leaving.signal }))
+    expect(await isFree()).toBe(false)
+    leaving.abort()
+    expect(await isFree()).toBe(true)
+  })
+
+  it("does not wait for a body that nobody sends", async () => {
+    const { handle, isFree } = streaming()
+    await handle(get("/stream", { method: "HEAD" }))
+    expect(await isFree()).toBe(true)
+  })
+
+  it("counts rules alike", async () => {
+    const limits = [{ algorithm: "concurrency", limit: 1, hold: "1h" }]
+    const rules = { version: 1, rules: [{ id: "all", keyBy: "global", limits }] }
+    const { handle, isFree } = streaming({ engine: createRuleEngine({ rules: rules as never }) })
+    const response = await handle(get("/stream"))
+    expect(await isFree()).toBe(false)
+    await response.body?.cancel()
+    expect(await isFree()).toBe(true)
+  })
+
+  it("frees its place when a client over HTTP goes away in the middle of the body", async () => {
+    const { handle, isFree, cancelled, controller } = streaming()
+    const app = await listenOnLoopback(getRequestListener(handle, { overrideGlobalObjects: false }))
+    const leaving = new AbortController()
+    const response = await fetch(`${app.url}/stream`, { signal: leaving.signal })
+    controller().enqueue(new TextEncoder().encode("begun"))
+    await response.body?.getReader().read()
+    expect(await isFree()).toBe(false)
+    leaving.abort()
+    await eventually(isFree)
+    expect(cancelled).toHaveLength(1)
+    await app.close()
   })
 })

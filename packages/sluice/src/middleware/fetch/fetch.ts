@@ -10,6 +10,7 @@ import {
   goneResponse,
   rememberedHeaders,
   rememberHeaders,
+  settleAfterBody,
   settleOnAbort,
   withHeaders,
 } from "./fetch-response.js"
@@ -83,12 +84,14 @@ export function rateLimit<R extends Request = Request>(
       stopListening?.()
       admission.settle(ending, headers)
     }
+    const own = () => rememberedHeaders(request)
     return {
       decision,
       response: undefined,
       apply(response) {
+        if (admission.holds) return withHeaders(settleAfterBody(response, request.method, settle), own())
         settle(response.status, response.headers)
-        return withHeaders(response, rememberedHeaders(request))
+        return withHeaders(response, own())
       },
       settle,
     }

@@ -140,3 +140,20 @@ it("survives a client that resets the connection while it is delayed", async () 
   socket.resetAndDestroy()
   await eventually(() => clock.pending === 0)
 })
+
+it("holds the place of a concurrency limit until the connection closes, however short its hold is", async () => {
+  const clock = new ManualClock()
+  const store = memoryStore({ clock })
+  const app = await serve({ algorithm: "concurrency", limit: 1, hold: "30s", clock, store })
+  const { socket, said } = await knock(app)
+  await eventually(() => said().includes("101"))
+  for (let seconds = 0; seconds < 60; seconds += 10) {
+    expect(await open(app)).toBe(429)
+    clock.advance(10_000)
+    // The extension is asked for in the same turn, and made before the next upgrade arrives.
+    await eventually(() => clock.pending === 1)
+  }
+  socket.destroy()
+  await eventually(() => clock.pending === 0)
+  expect(await open(app)).toBe("hello, 0 left")
+})

@@ -30,8 +30,10 @@ export function limitUpgrade(
       return false
     }
     if (admission.delayMs > 0 && !(await delaySocket(admission, socket))) return false
-    // The response to an upgrade is 101. What happens on the connection afterwards is not part of it.
-    admission.settle(101)
+    admission.upgraded()
+    // The response to an upgrade is 101. What happens on the connection afterwards is not part of it, but for a hold.
+    if (!admission.holds || socket.destroyed) admission.settle(101)
+    else socket.once("close", () => admission.settle(101))
     return true
   }
   return (request, socket, head) => {

@@ -287,6 +287,14 @@ export class RuleEngine {
     return await this.#holding.release(hold)
   }
 
+  /**
+   * For a request whose connection speaks another protocol from now on, such as a WebSocket: ends what it holds, except by rules
+   * with `holdUpgrades`. The caller extends these while the connection is open, and releases them at its end.
+   */
+  async releaseAtUpgrade(decision: RuleDecision): Promise<void> {
+    await this.#holding.releaseAtUpgrade(decision)
+  }
+
   /** Lets what a request holds begin again. Resolves to false, and extends nothing, if one of its holds has ended. */
   async extend(hold: RuleDecision | string): Promise<boolean> {
     return await this.#holding.extend(hold)

@@ -40,11 +40,13 @@ export class Holding {
     checkObject(decision, "holdOf")
     const held = (decision as ChargedDecision)[HELD]
     if (held === undefined) return undefined
-    const entries = held.map(({ charge: { namespace, key, cost, hold }, rule, tier }): Entry => {
-      return [rule.id, namespace.name, tier ?? null, key, cost, holdIdText(hold)]
-    })
-    const holdMs = Math.min(...held.map(({ charge }) => charge.policy.windowMs))
-    return { id: encodeId("hold", entries), holdMs }
+    return {
+      // Middlewares and the gateway keep the decision, and need no id.
+      get id() {
+        return idOf(held)
+      },
+      holdMs: Math.min(...held.map(({ charge }) => charge.policy.windowMs)),
+    }
   }
 
   /** Ends what a request holds. False if one of its holds has ended before. */
@@ -52,6 +54,16 @@ export class Holding {
     const held = this.#held(hold, "release")
     if (typeof hold === "object") (hold as ChargedDecision)[HELD] = undefined
     return await this.#ask("release", held)
+  }
+
+  /** Ends what a request holds by rules without `holdUpgrades`. */
+  async releaseAtUpgrade(decision: RuleDecision): Promise<void> {
+    const kept: Held[] = []
+    const over: Held[] = []
+    for (const held of this.#held(decision, "releaseAtUpgrade"))
+      (held.rule.spec.holdUpgrades === true ? kept : over).push(held)
+    ;(decision as ChargedDecision)[HELD] = kept.length === 0 ? undefined : kept
+    await this.#ask("release", over)
   }
 
   /** Lets everything that a request holds begin again. Extends nothing, and returns false, if one of its holds has ended. */
@@ -104,6 +116,13 @@ export class Holding {
       },
     ]
   }
+}
+
+function idOf(held: readonly Held[]): string {
+  const entries = held.map(({ charge: { namespace, key, cost, hold }, rule, tier }): Entry => {
+    return [rule.id, namespace.name, tier ?? null, key, cost, holdIdText(hold)]
+  })
+  return encodeId("hold", entries)
 }
 
 type LimitSet = CompiledRule["applying"]["limits"]

@@ -211,6 +211,10 @@ const ruleSchema = z
       .meta({ description: "Limits tried in shadow beside the enforced ones." }),
     cost: costSchema.optional(),
     refundOn: refundOn.optional(),
+    holdUpgrades: z.boolean().optional().meta({
+      description:
+        "concurrency: whether an upgraded connection (a WebSocket) holds its place until it closes. Default: false, until the upgrade is answered.",
+    }),
     replaces: z
       .array(text)
       .min(1)

@@ -46,6 +46,7 @@ const SHOWN: readonly Path[] = [
   ["onStoreFailure"],
   ["headers"],
   ["replaces"],
+  ["holdUpgrades"],
   ["response", "status"],
 ]
 
@@ -149,9 +150,19 @@ export function RuleForm(props: RuleFormProps) {
           )}
           <ListInput label={fields.replaces} path={["replaces"]} hint={fields.replacesHint} asList />
           {hasPlainLeases && <Checkbox label={fields.leases} path={["leases"]} />}
+          {holdsPlaces(value, defaults) && <Checkbox label={fields.holdUpgrades} path={["holdUpgrades"]} />}
         </Section>
         {others.length > 0 && <p class="soft">{fields.inYaml(others.join(", "))}</p>}
       </fieldset>
     </FormContext.Provider>
   )
+}
+
+/** Whether a limit is of concurrency, so that its requests hold places. */
+function holdsPlaces(value: FormValue, defaults: RuleSetDocument["defaults"]): boolean {
+  const limits = valueAt(value, ["limits"])
+  const algorithms = Array.isArray(limits)
+    ? limits.map((limit) => (limit as { algorithm?: unknown } | null)?.algorithm ?? defaults?.algorithm)
+    : []
+  return algorithms.includes("concurrency") || valueAt(value, ["holdUpgrades"]) !== undefined
 }
