@@ -2,7 +2,7 @@
 // answers, or the same typed error.
 
 import fc from "fast-check"
-import type { Charge, Outcome, Store } from "sluice"
+import type { Charge, Outcome, Settlement, Store } from "sluice"
 import { memoryStore } from "sluice"
 import { Namespace } from "sluice/internal"
 import { redisStore, shardedStore } from "sluice/redis"
@@ -58,7 +58,7 @@ interface JunkCharge {
   readonly cost: number
 }
 interface JunkCall {
-  readonly call: "check" | "decide" | "checkMany" | "charge" | "refund" | "reset"
+  readonly call: "check" | "decide" | "checkMany" | "charge" | "refund" | "settle" | "reset"
   readonly lists: readonly (readonly JunkCharge[])[]
   readonly after: number
 }
@@ -79,7 +79,7 @@ const FAR_BACK = -400_000_000
 const calls = (after: readonly number[]): fc.Arbitrary<JunkCall[]> =>
   fc.array(
     fc.record({
-      call: fc.constantFrom("check", "check", "checkMany", "decide", "charge", "refund", "reset"),
+      call: fc.constantFrom("check", "check", "checkMany", "decide", "charge", "refund", "settle", "reset"),
       lists: fc.array(list, { maxLength: 5 }),
       after: fc.constantFrom(...after),
     }),
@@ -109,6 +109,17 @@ async function answersOf(store: Store, calls: readonly JunkCall[], name: string)
             ? Math.min(cost, 2 ** 31)
             : cost,
     }))
+  /** A correction by the cost, of rates only: what nobody holds cannot be released, and a block is not settled. */
+  const settlementsOf = (charges: readonly Charge[], at: number): Settlement[] =>
+    charges
+      .filter(
+        ({ policy, cost }) => cost > 0 && policy !== blockPolicy && policy.algorithm.holds === undefined,
+      )
+      .map((charge) => {
+        const correction = (["refund", "charge", "fill"] as const)[charge.cost % 3] ?? "refund"
+        const chargedAt = charge.cost % 2 === 0 ? at - 1_000_000 : undefined
+        return { ...charge, cost: Math.min(charge.cost, 2 ** 31), correction, chargedAt }
+      })
   const answers: string[] = []
   let at = START
   for (const { call, lists, after } of calls) {
@@ -121,6 +132,10 @@ async function answersOf(store: Store, calls: readonly JunkCall[], name: string)
         continue
       }
       for (const charges of all) {
+        if (call === "settle") {
+          answers.push((await store.settle(settlementsOf(charges, at), at)).result)
+          continue
+        }
         const outcome = call === "reset" ? await store.reset(charges) : await store[call](charges, at)
         answers.push(outcome === undefined ? "done" : told(outcome as Outcome))
       }
@@ -157,7 +172,7 @@ it("memory, a server, a ring and a Cluster refuse every call after they were clo
   const all = [memoryStore(), ...stores.values()]
   for (const store of all) {
     await store.close()
-    for (const call of ["check", "decide", "charge", "refund", "reset"] as const)
+    for (const call of ["check", "decide", "charge", "refund", "settle", "reset"] as const)
       await expect(store[call]([])).rejects.toMatchObject({ name: "SluiceError", code: "STORE_CLOSED" })
   }
 })

@@ -1,6 +1,6 @@
 // One instance of a fleet: the real lease code, with a clock of its own, on a network that delays and loses messages.
 
-import type { Charge, Check, Degraded, Namespace, Outcome, Store } from "sluice"
+import type { Charge, Check, Degraded, Namespace, Outcome, Settled, Settlement, Store } from "sluice"
 import { LeasingStore } from "../../packages/sluice/src/stores/leases/leasing-store.js"
 import type { MemoryStore } from "../../packages/sluice/src/stores/memory/memory-store.js"
 import type { Dice, World } from "./world.js"
@@ -80,6 +80,13 @@ export class Instance implements Store {
 
   refund(charges: readonly Charge[]): Promise<void> {
     return this.#call(() => void this.#server.refund(charges))
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<Settled> {
+    return this.#call(() => {
+      void this.#server.settle(settlements)
+      return { result: "settled", now: this.#world.now }
+    })
   }
 
   decide(charges: readonly Charge[]): Promise<Outcome> {

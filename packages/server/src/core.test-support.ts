@@ -51,6 +51,7 @@ export function waitingStore(): Store {
     decide: (...args) => store.decide(...args),
     checkMany: (...args) => store.checkMany(...args),
     charge: (...args) => store.charge(...args),
+    settle: (...args) => store.settle(...args),
     refund: (...args) => store.refund(...args),
     release: async (...args) => (await store.release?.(...args)) ?? false,
     extend: async (...args) => (await store.extend?.(...args)) ?? false,

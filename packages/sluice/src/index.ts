@@ -32,6 +32,7 @@ export {
   type LimitPolicy,
 } from "./limiter/limiter.js"
 export type { LimiterOptions } from "./limiter/limiter-options.js"
+export type { Reservation, ReservedDecision, ReserveOptions } from "./limiter/reservations.js"
 export type { WaitOptions } from "./limiter/wait-queue.js"
 export type { LimitOptions } from "./policy.js"
 export type { LeaseStats } from "./stores/leases/lease-stats.js"
@@ -47,6 +48,9 @@ export type {
   Degraded,
   Namespace,
   Outcome,
+  Overdraft,
+  Settled,
+  Settlement,
   SingleVerdict,
   Store,
   SyncStore,

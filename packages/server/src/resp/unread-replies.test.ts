@@ -17,6 +17,7 @@ function remoteStore(): Store {
     checkMany: (checks) => store.checkMany(checks),
     charge: (charges, at) => store.charge(charges, at),
     refund: (charges, at) => store.refund(charges, at),
+    settle: (settlements, at) => store.settle(settlements, at),
     reset: (charges) => store.reset(charges),
     mayBlock: (namespace) => store.mayBlock(namespace),
     close: () => store.close(),

@@ -3,10 +3,12 @@
 // Holds of a limiter: acquire, release, extend, and the wait for a free place. A limiter loads this file with its first
 // acquire, because most limiters have no limit of concurrency.
 
+import type { CheckOptions } from "../call-options.js"
 import type { Decision } from "../decision.js"
 import { checkFields, checkType } from "../options.js"
 import type { HoldId } from "../stores/hold-id.js"
 import { newHoldId } from "../stores/hold-id.js"
+import type { LeasingStore } from "../stores/leases/leasing-store.js"
 import type { Charge, Degraded, Outcome, Store } from "../stores/store.js"
 import { isSyncStore } from "../stores/store.js"
 import type { WaitQueue } from "./wait-queue.js"
@@ -40,12 +42,16 @@ export interface AcquiredDecision extends Decision {
 /** What holds need of their limiter. */
 export interface HoldingLimiter {
   readonly store: Store
+  /** The store, if it takes leases. */
+  readonly leasing: LeasingStore | undefined
   readonly onStoreFailure: Degraded
-  charges(key: string, options: AcquireOptions, id: HoldId): Charge[]
-  decisionOf(options: AcquireOptions, outcome: Outcome): Decision
+  charges(key: string, options: Omit<CheckOptions, "at">, id: HoldId): Charge[]
+  decisionOf(options: Omit<CheckOptions, "at">, outcome: Outcome): Decision
   peek(key: string): Promise<Decision>
   /** The time of a call in microseconds, or undefined if the store's clock decides. */
   at(): number | undefined
+  /** A time in milliseconds, for durations. */
+  now(): number
   openWaitQueue(): Promise<WaitQueue>
 }
 

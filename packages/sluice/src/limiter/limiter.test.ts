@@ -19,6 +19,7 @@ function withoutSync(store: Store): Store {
     checkMany: (checks) => store.checkMany(checks),
     charge: (charges, at) => store.charge(charges, at),
     refund: (charges, at) => store.refund(charges, at),
+    settle: (settlements, at) => store.settle(settlements, at),
     reset: (charges) => store.reset(charges),
     mayBlock: () => true,
     close: () => store.close(),

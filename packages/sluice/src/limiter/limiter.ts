@@ -20,10 +20,11 @@ import type { LeasingStore } from "../stores/leases/leasing-store.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "../stores/store.js"
 import { isSyncStore, Namespace, penaltyCharge, penaltyNamespace } from "../stores/store.js"
-import type { AcquiredDecision, AcquireOptions, Holds } from "./holds.js"
+import type { AcquiredDecision, AcquireOptions, HoldingLimiter, Holds } from "./holds.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits, warnOfDoubtfulWindows } from "./limiter-options.js"
 import { giveBack } from "./refund.js"
+import type { ReservedDecision, ReserveOptions } from "./reservations.js"
 import { type Registration, register } from "./unnamed-limiters.js"
 import type { WaitOptions, WaitQueue } from "./wait-queue.js"
 
@@ -216,6 +217,16 @@ class StoreLimiter {
   }
 
   /**
+   * `check` for a request whose real cost is known later. Charges the estimate `cost`. If that is allowed, the decision has a
+   * `reservation`: settle it with the real cost, or cancel it. A reservation that nobody settles keeps its estimate charged.
+   */
+  async reserve(key: string, options: ReserveOptions = {}): Promise<ReservedDecision> {
+    const { reserve } = await import("./reservations.js")
+    await this.#loading
+    return await reserve(this.#internals(), key, options)
+  }
+
+  /**
    * Gives back the units of a request, at most what is charged now, and returns the state after the refund. Pass the
    * `decision` that allowed the request when you refund after the response: a limit whose window has ended since then is left
    * alone. Without it, the refund of a slow request takes units that newer requests were charged.
@@ -291,17 +302,24 @@ class StoreLimiter {
   async #openHolds(): Promise<Holds> {
     const { Holds } = await import("./holds.js")
     await this.#loading
-    this.#holds ??= new Holds({
+    this.#holds ??= new Holds(this.#internals())
+    return this.#holds
+  }
+
+  /** What holds and reservations need. */
+  #internals(): HoldingLimiter {
+    return {
       store: this.#store,
+      leasing: this.#leasing,
       onStoreFailure: this.#onStoreFailure,
-      charges: (key, { cost, limit }, id) =>
-        this.#withBlock(key, this.#limitCharges(key, { cost, limit } as CheckOptions, id)),
-      decisionOf: ({ limit }, outcome) => this.#decisionOf({ limit } as CheckOptions, outcome),
+      charges: (key, { cost, limit, burst }, id) =>
+        this.#withBlock(key, this.#limitCharges(key, { cost, limit, burst } as CheckOptions, id)),
+      decisionOf: ({ limit, burst }, outcome) => this.#decisionOf({ limit, burst } as CheckOptions, outcome),
       peek: (key) => this.peek(key),
       at: () => this.#at(undefined),
+      now: () => this.#clock?.now() ?? performance.now(),
       openWaitQueue: () => this.#openWaitQueue(),
-    })
-    return this.#holds
+    }
   }
 
   #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {

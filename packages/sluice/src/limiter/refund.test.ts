@@ -31,6 +31,7 @@ function remote(store: Store): Store {
     checkMany: (...args) => store.checkMany(...args),
     charge: (...args) => store.charge(...args),
     refund: (...args) => store.refund(...args),
+    settle: (...args) => store.settle(...args),
     reset: (...args) => store.reset(...args),
     mayBlock: (namespace) => store.mayBlock(namespace),
     close: () => store.close(),

@@ -51,6 +51,29 @@ export interface Charge {
   readonly hold?: HoldId | undefined
 }
 
+/** Whether the part of a real cost that exceeds its estimate is charged beyond the limit, or only as far as the limit has room. */
+export type Overdraft = "charge" | "forgive"
+
+/** A charge to correct, now that the real cost of its request is known. */
+export interface Settlement extends Charge {
+  /**
+   * What happens with the `cost` units: `refund` gives them back (see `chargedAt`), `charge` charges them, also beyond the limit,
+   * and `fill` charges as many of them as fit. Of a limit of concurrency, `release` ends the hold; `claim` does too, and if that
+   * hold has ended already, the whole call changes nothing.
+   */
+  readonly correction: "refund" | "charge" | "fill" | "release" | "claim"
+  /** Whether local counters made the charge, while the store failed: then they are corrected, and not the store. */
+  readonly isLocal?: boolean | undefined
+}
+
+/** The answer to `settle`. */
+export interface Settled {
+  /** `unknown`: a hold to claim had ended. `failed`: the store did not answer, and may have settled or not. */
+  readonly result: "settled" | "unknown" | "failed"
+  /** When the store settled, in microseconds. */
+  readonly now: number
+}
+
 /** The block of a key that denials of a limit begin. `policy` is that of the limit's penalty. */
 export function penaltyCharge(limit: Charge, namespace: Namespace, policy: Policy): Charge {
   return {
@@ -92,6 +115,8 @@ export interface Outcome {
   source?: DecisionSource | undefined
   /** When each charge was decided, if several servers with clocks of their own decided together. */
   times?: readonly number[] | undefined
+  /** Set if a lease paid: when its units were charged. */
+  chargedAt?: number | undefined
 }
 
 /** What a key is charged under one limit. Times and lengths are in microseconds. */
@@ -137,6 +162,8 @@ export interface Store {
   charge(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
   /** Gives back units, at most those that are charged. */
   refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void>
+  /** Corrects charges whose real cost is known by now, in one step. */
+  settle(settlements: readonly Settlement[], at?: number, onStoreFailure?: Degraded): Promise<Settled>
   /**
    * Ends the hold of each charge. True if none of them had ended before. Charges have the key, policy and cost of the check.
    * A store without `release` and `extend` takes no limits of concurrency.

@@ -1,13 +1,21 @@
 // The messages between the primary and its workers.
 
-import type { Charge } from "sluice"
+import type { Charge, Settlement } from "sluice"
 import type { SavedPolicy } from "sluice/internal"
 import type { RuleSetRevision } from "sluice/rules"
 import type { Config } from "../../config/schema.js"
 import type { WatchReport } from "../../telemetry/hub.js"
 import type { FailedListen } from "../serving/start-errors.js"
 
-export type StoreOperation = "check" | "decide" | "charge" | "refund" | "release" | "extend" | "reset"
+export type StoreOperation =
+  | "check"
+  | "decide"
+  | "charge"
+  | "refund"
+  | "settle"
+  | "release"
+  | "extend"
+  | "reset"
 
 /** A charge in a message. `policy` is an index into the policies of the batch, because most charges share a few. */
 export type WireCharge = readonly [
@@ -19,6 +27,8 @@ export type WireCharge = readonly [
   hold: Charge["hold"],
   /** The name of the namespace of a limit. */
   penalizes: string | undefined,
+  /** Only of `settle`. */
+  correction: Settlement["correction"] | undefined,
 ]
 
 export interface WireCall {

@@ -1,7 +1,15 @@
 // The memory store as a worker sees it: the counters are in the primary. Because one process counts, a key has one counter
 // whichever worker gets its requests, and a check of several keys is all or nothing.
 
-import { type Charge, type Check, type Outcome, SluiceError, type Store } from "sluice"
+import {
+  type Charge,
+  type Check,
+  type Outcome,
+  type Settled,
+  type Settlement,
+  SluiceError,
+  type Store,
+} from "sluice"
 import { type Namespace, type SavedPolicy, savePolicy } from "sluice/internal"
 import type { StoreBatch, StoreOperation, WireCall, WireCharge, WireResult } from "./messages.js"
 
@@ -43,6 +51,10 @@ export class RemoteStore implements Store {
 
   async refund(charges: readonly Charge[], at?: number): Promise<void> {
     await this.#call("refund", charges, at)
+  }
+
+  settle(settlements: readonly Settlement[], at?: number): Promise<Settled> {
+    return this.#call("settle", settlements, at) as Promise<Settled>
   }
 
   release(charges: readonly Charge[], at?: number): Promise<boolean> {
@@ -87,13 +99,15 @@ export class RemoteStore implements Store {
     })
   }
 
-  #wire({ namespace, key, policy, cost, chargedAt, hold, penalizes }: Charge): WireCharge {
+  #wire(charge: Charge): WireCharge {
+    const { namespace, key, policy, cost, chargedAt, hold, penalizes } = charge
     let index = this.#policies.get(policy)
     if (index === undefined) {
       index = this.#saved.push(savePolicy(policy)) - 1
       this.#policies.set(policy, index)
     }
-    return [namespace.name, key, index, cost, chargedAt, hold, penalizes?.name]
+    const { correction } = charge as Partial<Settlement>
+    return [namespace.name, key, index, cost, chargedAt, hold, penalizes?.name, correction]
   }
 
   #flush(): void {

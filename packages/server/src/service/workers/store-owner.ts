@@ -1,4 +1,4 @@
-import type { Charge, Store } from "sluice"
+import type { Charge, Settlement, Store } from "sluice"
 import { Namespace, restorePolicy, type SavedPolicy } from "sluice/internal"
 import type { StoreBatch, WireCall, WireResult } from "./messages.js"
 
@@ -32,7 +32,7 @@ export class StoreOwner {
 
   #run({ operation, charges, at }: WireCall, policies: readonly Charge["policy"][]): Promise<unknown> {
     const own = charges.map(
-      ([namespace, key, policy, cost, chargedAt, hold, penalizes]): Charge => ({
+      ([namespace, key, policy, cost, chargedAt, hold, penalizes, correction]): Charge | Settlement => ({
         namespace: this.#namespace(namespace),
         key,
         policy: policies[policy] as Charge["policy"],
@@ -40,11 +40,12 @@ export class StoreOwner {
         chargedAt,
         hold,
         penalizes: penalizes === undefined ? undefined : this.#namespace(penalizes),
+        ...(correction === undefined ? {} : { correction }),
       }),
     )
     if (operation === "reset") return this.#store.reset(own)
     // The store of a primary has every operation.
-    return this.#store[operation]?.(own, at) ?? Promise.resolve(false)
+    return this.#store[operation]?.(own as Settlement[], at) ?? Promise.resolve(false)
   }
 
   #namespace(name: string): Namespace {

@@ -14,6 +14,7 @@ function downStore(): Store {
     checkMany: down,
     charge: down,
     refund: down,
+    settle: down,
     reset: down,
     mayBlock: (namespace) => store.mayBlock(namespace),
     instances: 3,

@@ -117,8 +117,7 @@ export function buildDecision(
     response: rule.response,
     policies,
     [CHARGED]: allowed ? (blocked.length === 0 ? charges : charges.slice(0, count)) : undefined,
-    // With onStoreFailure `allow` the store has charged nothing.
-    [PENDING]: allowed && degraded !== "allow" ? pendingCharges(plan.enforced, rules) : undefined,
+    [PENDING]: allowed ? pendingCharges(plan.enforced, rules, outcome) : undefined,
     [HELD]: allowed ? held : undefined,
   }
   return decision
@@ -143,22 +142,27 @@ export function withShadows(
       ...shadows.filter(({ allowed }) => !allowed).map(({ rule }) => rule),
     ],
   }
-  const own = pendingCharges(plan.shadows, shadows)
-  if (own !== undefined) charging[PENDING] = [...(charging[PENDING] ?? []), ...own]
   if (held.length > 0) charging[HELD] = [...(charging[HELD] ?? []), ...held]
+  plan.shadows.forEach((step, i) => {
+    const own = pendingCharges([step], [shadows[i] as RuleOutcome], outcomes[i] as Outcome)
+    if (own !== undefined) charging[PENDING] = [...(charging[PENDING] ?? []), ...own]
+  })
   return charging
 }
 
-/** The charges of those steps whose rule reads the response. */
+/** The charges of those steps whose rule reads the response. The store decided about all of them together. */
 function pendingCharges(
   steps: readonly Step[],
-  outcomes: readonly RuleOutcome[],
+  decided: readonly RuleOutcome[],
+  outcome: Outcome,
 ): PendingCharge[] | undefined {
   let found: PendingCharge[] | undefined
+  let index = 0
   for (let i = 0; i < steps.length; i++) {
-    const outcome = outcomes[i] as RuleOutcome
-    const one = outcome.allowed ? pendingCharge(steps[i] as Step, outcome) : undefined
+    const step = steps[i] as Step
+    const one = decided[i]?.allowed === true ? pendingCharge(step, outcome, index) : undefined
     if (one !== undefined) found = found === undefined ? [one] : [...found, one]
+    index += step.limits.length
   }
   return found
 }

@@ -5,7 +5,7 @@ import type { HeaderStyle } from "../../header-style.js"
 import type { LeaseOptions } from "../../lease-options.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import type { LimitOptions } from "../../policy.js"
-import { type Degraded, Namespace, penaltyNamespace } from "../../stores/store.js"
+import { type Degraded, Namespace, type Overdraft, penaltyNamespace } from "../../stores/store.js"
 import { type ClientMap, clientList } from "../identity/client.js"
 import type { Identity } from "../identity/identity.js"
 import type { MissingKey } from "../identity/key.js"
@@ -70,6 +70,8 @@ export interface ResponseCharge {
   /** The header or trailer with the cost. */
   readonly header: string | undefined
   readonly max: number
+  /** What happens if the response costs more than the estimate. */
+  readonly overdraft: Overdraft
 }
 
 /** Other limits for one client. */
@@ -201,13 +203,18 @@ function* compileCost(spec: CostSpec | undefined, place: string): Steps<CostOf> 
 
 /** Undefined for a rule that does not depend on the response. */
 function compileResponseCharge({ cost, refundOn }: RuleSpec): ResponseCharge | undefined {
-  const { responseHeader, max = MAX_HEADER_COST } = typeof cost === "object" ? cost : {}
+  const {
+    responseHeader,
+    max = MAX_HEADER_COST,
+    overdraft = "forgive",
+  } = typeof cost === "object" ? cost : {}
   if (refundOn === undefined && responseHeader === undefined) return undefined
   const listed = Array.isArray(refundOn) ? refundOn : refundOn === undefined ? [] : [refundOn]
   return {
     refundOn: new Set([...new Set(listed)].flatMap(statuses)),
     header: responseHeader?.toLowerCase(),
     max,
+    overdraft,
   }
 }
 

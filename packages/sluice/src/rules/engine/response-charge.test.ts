@@ -104,6 +104,7 @@ describe("refundOn", () => {
       decide: (...args) => memory.decide(...args),
       checkMany: (...args) => memory.checkMany(...args),
       charge: (...args) => memory.charge(...args),
+      settle: (...args) => memory.settle(...args),
       refund: (...args) => memory.refund(...args),
       reset: (...args) => memory.reset(...args),
       mayBlock: (namespace) => memory.mayBlock(namespace),

@@ -1,13 +1,11 @@
 // How the response to a request changes what the request is charged: `refundOn` gives the charge back by status, and
-// `cost.responseHeader` replaces the estimate by the real cost.
+// `cost.responseHeader` replaces the estimate by the real cost. Both settle what the rule has charged as a reservation does.
 
-import { isConcurrency } from "../../algorithms/concurrency.js"
-import { giveBack } from "../../limiter/refund.js"
 import { type HeaderSource, headerOf } from "../../request/header-source.js"
-import type { Charge, Store } from "../../stores/store.js"
+import { settlementOf, timeOfCharge } from "../../stores/settlement.js"
+import type { Outcome, Settlement, Store } from "../../stores/store.js"
 import type { ResponseCharge } from "./compile-rule.js"
-import type { Step } from "./plan.js"
-import type { RuleOutcome } from "./rule-decision.js"
+import { defaultOnStoreFailure, type Step } from "./plan.js"
 
 /** The response to a request, as far as rules read it. */
 export interface AnsweredRequest {
@@ -22,18 +20,21 @@ export interface AnsweredRequest {
 export interface PendingCharge {
   readonly step: Step
   readonly responseCharge: ResponseCharge
-  /** When each of its limits forgets the charge, in milliseconds since 1970. */
-  readonly forgottenAt: readonly number[]
+  /** When each of its limits was charged, in microseconds by the store's clock. */
+  readonly chargedAt: readonly number[]
+  /** Whether local counters were charged, because the store failed. */
+  readonly isLocal: boolean
 }
 
-/** Other requests may take what was left in the meantime. After so many attempts nothing more is charged. */
-const MAX_ATTEMPTS = 3
-
-/** Undefined if the response cannot change the charge: the rule does not read it, or the request was free. */
-export function pendingCharge(step: Step, { limits }: RuleOutcome): PendingCharge | undefined {
+/**
+ * Undefined if the response cannot change the charge: the rule does not read it, the request was free, or the store has charged
+ * nothing. `index` is that of the first limit of the step among the charges that the outcome is about.
+ */
+export function pendingCharge(step: Step, outcome: Outcome, index: number): PendingCharge | undefined {
   const { responseCharge } = step.rule
-  if (responseCharge === undefined || step.cost === 0) return undefined
-  return { step, responseCharge, forgottenAt: limits.map(({ resetAt }) => resetAt) }
+  if (responseCharge === undefined || step.cost === 0 || outcome.degraded === "allow") return undefined
+  const chargedAt = step.limits.map((_, i) => timeOfCharge(outcome, index + i))
+  return { step, responseCharge, chargedAt, isLocal: outcome.degraded === "local" }
 }
 
 interface ApplyOptions {
@@ -42,29 +43,27 @@ interface ApplyOptions {
   readonly at: number | undefined
 }
 
-/** Refunds what was charged too much. Charges what was charged too little, as far as the limits have room. */
+/** Settles all charges in one call to the store. */
 export async function applyResponse(
   pending: readonly PendingCharge[],
   response: AnsweredRequest,
-  options: ApplyOptions,
+  { store, at }: ApplyOptions,
 ): Promise<void> {
-  await Promise.all(
-    pending.flatMap((charge) => {
-      const { step, forgottenAt } = charge
-      const missing = finalCost(charge, response) - step.cost
-      if (missing === 0) return []
-      const { onStoreFailure } = step.rule
-      const given = step.limits
-        .map(({ namespace, policy }, i) => ({
-          charge: { namespace, key: step.key, policy, cost: Math.abs(missing) },
-          forgottenAt: forgottenAt[i] as number,
-        }))
-        // A response changes what was charged, not what was held.
-        .filter(({ charge }) => !isConcurrency(charge.policy))
-      if (missing > 0) return given.map(({ charge: more }) => chargeMore(more, onStoreFailure, options))
-      return [giveBack(options.store, given, options.at, onStoreFailure)]
-    }),
-  )
+  const settlements = pending.flatMap((charge) => settlementsOf(charge, finalCost(charge, response)))
+  if (settlements.length > 0) await store.settle(settlements, at, defaultOnStoreFailure(settlements))
+}
+
+/** What a step was charged, as it is at its final cost. What it holds is released when the request is over. */
+function settlementsOf(
+  { step, chargedAt, isLocal, responseCharge }: PendingCharge,
+  cost: number,
+): Settlement[] {
+  const { key, rule, limits } = step
+  return limits.flatMap(({ namespace, policy }, i) => {
+    const charge = { namespace, key, policy, cost: step.cost, onStoreFailure: rule.onStoreFailure }
+    const settlement = settlementOf(charge, chargedAt[i] as number, cost, responseCharge.overdraft)
+    return settlement === undefined ? [] : [{ ...settlement, isLocal }]
+  })
 }
 
 /** What the request costs now that it is answered. A header that is missing or no whole number leaves the estimate. */
@@ -74,18 +73,4 @@ function finalCost({ step, responseCharge }: PendingCharge, response: AnsweredRe
   if (header === undefined) return step.cost
   const given = headerOf(response.headers, header) ?? headerOf(response.trailers, header)
   return given !== undefined && /^\d{1,15}$/.test(given) ? Math.min(Number(given), max) : step.cost
-}
-
-/** Charges the cost, or what is left if that is less: no response can charge beyond the limit. */
-async function chargeMore(
-  charge: Charge,
-  onStoreFailure: Charge["onStoreFailure"],
-  { store, at }: ApplyOptions,
-): Promise<void> {
-  let { cost } = charge
-  for (let attempts = 0; cost > 0 && attempts < MAX_ATTEMPTS; attempts++) {
-    const { allowed, verdicts } = await store.check([{ ...charge, cost }], at, onStoreFailure)
-    if (allowed) return
-    cost = Math.min(cost, verdicts[0]?.remaining ?? 0)
-  }
 }

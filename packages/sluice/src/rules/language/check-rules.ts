@@ -120,6 +120,8 @@ class Checker {
       found.add("RULE_FIELD_INVALID", [...at, "estimate"], message)
     } else if (cost.estimate !== undefined && cost.default !== undefined)
       found.add("RULE_FIELD_INVALID", [...at, "default"], "means the same as estimate; use one of them")
+    if (cost.overdraft !== undefined && cost.responseHeader === undefined)
+      found.add("RULE_FIELD_INVALID", [...at, "overdraft"], "requires responseHeader")
     asList(cost.by).forEach((entry, i) => {
       checkMatch(found, asMap(entry), [...at, "by", i], this.#apiKeyPlace)
     })

@@ -142,6 +142,10 @@ const costSchema = z
         .optional()
         .meta({ description: "What is charged until the answer says. Default: 1." }),
       max: z.int().min(1).optional().meta({ description: "The most a header may say. Default: 1,000,000." }),
+      overdraft: z.enum(["charge", "forgive"]).optional().meta({
+        description:
+          "If the answer costs more than the estimate: charge the rest even beyond the limit, or forgive what does not fit. Default: forgive.",
+      }),
     }),
   ])
   .meta({ description: "Units one request takes. Default: 1." })

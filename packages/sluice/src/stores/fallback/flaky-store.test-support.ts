@@ -1,5 +1,5 @@
 import type { MemoryStore } from "../memory/memory-store.js"
-import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
+import type { Charge, Check, Namespace, Outcome, Settled, Settlement, Store } from "../store.js"
 
 /** One instance's way to a shared store, which the test cuts and mends. */
 export class FlakyStore implements Store {
@@ -33,6 +33,10 @@ export class FlakyStore implements Store {
 
   refund(charges: readonly Charge[], at?: number): Promise<void> {
     return this.#ask((store) => store.refund(charges, at))
+  }
+
+  settle(settlements: readonly Settlement[], at?: number): Promise<Settled> {
+    return this.#ask((store) => store.settle(settlements, at))
   }
 
   release(charges: readonly Charge[], at?: number): Promise<boolean> {

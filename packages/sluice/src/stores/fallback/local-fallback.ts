@@ -9,7 +9,7 @@ import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
 import { KeyHash } from "../memory/key-hash.js"
 import { MemoryStore } from "../memory/memory-store.js"
-import type { Charge, Outcome } from "../store.js"
+import type { Charge, Outcome, Settled, Settlement } from "../store.js"
 import { Namespace } from "../store.js"
 import { LastUsage } from "./last-usage.js"
 import { PolicyShares } from "./policy-share.js"
@@ -128,6 +128,17 @@ export class LocalFallback {
   async refund(charges: readonly Charge[], at: number | undefined, instances: number): Promise<void> {
     const now = this.#timeFor(at)
     await this.#store.refund(await this.#open(charges, now, instances), now)
+  }
+
+  async settle(
+    settlements: readonly Settlement[],
+    at: number | undefined,
+    instances: number,
+  ): Promise<Settled> {
+    const now = this.#timeFor(at)
+    const shares = await this.#open(settlements, now, instances)
+    const own = shares.map((share, i) => ({ ...(settlements[i] as Settlement), ...share }))
+    return await this.#store.settle(own, now)
   }
 
   async release(charges: readonly Charge[], at: number | undefined, instances: number): Promise<boolean> {

@@ -7,7 +7,17 @@
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { SluiceError } from "../../errors.js"
 import { messageOf, notify } from "../../notify.js"
-import type { Charge, Check, Degraded, Namespace, Outcome, Store, Usage } from "../store.js"
+import type {
+  Charge,
+  Check,
+  Degraded,
+  Namespace,
+  Outcome,
+  Settled,
+  Settlement,
+  Store,
+  Usage,
+} from "../store.js"
 import { checkInWaves } from "../waves.js"
 import { allowedOutcome, deniedOutcome } from "./canned-outcomes.js"
 import { LocalFallback } from "./local-fallback.js"
@@ -18,7 +28,15 @@ import { monotonicNow } from "./timers.js"
 /** How to decide when the store cannot: allow or deny everything, or count this instance's share of the limit (`local`). */
 export type OnStoreFailure = Degraded
 
-export type StoreOperation = "check" | "decide" | "charge" | "refund" | "release" | "extend" | "reset"
+export type StoreOperation =
+  | "check"
+  | "decide"
+  | "charge"
+  | "refund"
+  | "settle"
+  | "release"
+  | "extend"
+  | "reset"
 
 export interface StoreFailureEvent {
   readonly operation: StoreOperation
@@ -172,6 +190,25 @@ export class StoreGuard implements Store {
     } catch (error) {
       if (this.#isLocal("refund", error, onStoreFailure))
         await this.#local.refund(charges, at, this.instances)
+    }
+  }
+
+  /** What local counters were charged, they correct themselves. A hold that the store does not know may be theirs. */
+  async settle(
+    settlements: readonly Settlement[],
+    at?: number,
+    onStoreFailure = this.#onStoreFailure,
+  ): Promise<Settled> {
+    const settleLocally = () => this.#local.settle(settlements, at, this.instances)
+    if (settlements.some(({ isLocal }) => isLocal)) return await settleLocally()
+    try {
+      const settled = await this.#store.settle(settlements, at)
+      return settled.result === "unknown" ? await settleLocally() : settled
+    } catch (error) {
+      const isLocal = this.#isLocal("settle", error, strictest(settlements, onStoreFailure))
+      const settled = isLocal ? await settleLocally() : undefined
+      if (settled?.result === "settled") return settled
+      return { result: "failed", now: settled?.now ?? Math.round(this.#now() * 1000) }
     }
   }
 

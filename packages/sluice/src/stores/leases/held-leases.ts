@@ -93,7 +93,7 @@ export class HeldLeases {
 
   /** Pays charges from one grant. Undefined if no grant has enough of each. */
   spend(list: ChargeList, head: number, charges: readonly Charge[], now: number): Outcome | undefined {
-    for (const { left, ends } of GRANTS) {
+    for (const { left, ends, chargedAt } of GRANTS) {
       if (now >= (this.table.cells[head * COLUMNS + ends] as number) || !this.#covers(head, charges, left))
         continue
       let row = head
@@ -102,7 +102,9 @@ export class HeldLeases {
         row = this.table.next(row)
       }
       this.answered++
-      return this.#outcome(head, charges, now, true)
+      const outcome = this.#outcome(head, charges, now, true)
+      outcome.chargedAt = this.table.cells[head * COLUMNS + chargedAt] as number
+      return outcome
     }
     return undefined
   }

@@ -9,7 +9,18 @@ import type { Policy } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
 import type { Timers } from "../fallback/timers.js"
 import { backgroundTimers } from "../fallback/timers.js"
-import type { Charge, Check, Degraded, Namespace, Outcome, SingleVerdict, Store, Usage } from "../store.js"
+import type {
+  Charge,
+  Check,
+  Degraded,
+  Namespace,
+  Outcome,
+  Settled,
+  Settlement,
+  SingleVerdict,
+  Store,
+  Usage,
+} from "../store.js"
 import { checkInWaves } from "../waves.js"
 import type { ChargeList } from "./charge-lists.js"
 import { nameOf } from "./charge-lists.js"
@@ -124,6 +135,11 @@ export class LeasingStore implements Store {
     return outcome instanceof Promise ? outcome : Promise.resolve(outcome)
   }
 
+  /** `check` that no lease pays: the store is asked. */
+  checkInStore(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome> {
+    return this.#pass(charges, at, onStoreFailure)
+  }
+
   /** Asks the store: units that instances hold count as charged. */
   decide(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<Outcome> {
     return this.#store.decide(charges, at, onStoreFailure)
@@ -148,6 +164,16 @@ export class LeasingStore implements Store {
 
   async refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
     await this.#store.refund(charges, at, onStoreFailure)
+    this.#forgetDenials(charges)
+  }
+
+  async settle(settlements: readonly Settlement[], at?: number, onStoreFailure?: Degraded): Promise<Settled> {
+    const settled = await this.#store.settle(settlements, at, onStoreFailure)
+    this.#forgetDenials(settlements)
+    return settled
+  }
+
+  #forgetDenials(charges: readonly Charge[]): void {
     for (const { key } of charges)
       for (const head of this.#leases.table.headsOf(key)) this.#leases.forgetDenial(head)
   }

@@ -1,6 +1,6 @@
 import type { ManualClock } from "../../testing/manual-clock.js"
 import { MemoryStore } from "../memory/memory-store.js"
-import type { Charge, Check, Namespace, Outcome, Store } from "../store.js"
+import type { Charge, Check, Namespace, Outcome, Settled, Settlement, Store } from "../store.js"
 
 /** A shared store for tests: counters in memory that are a call away, and a list of the calls. */
 export class TestServer implements Store {
@@ -32,6 +32,10 @@ export class TestServer implements Store {
 
   refund(charges: readonly Charge[], at?: number): Promise<void> {
     return this.#call("refund", charges, () => this.memory.refund(charges, at))
+  }
+
+  settle(settlements: readonly Settlement[], at?: number): Promise<Settled> {
+    return this.#call("settle", settlements, () => this.memory.settle(settlements, at))
   }
 
   reset(charges: readonly Charge[]): Promise<void> {

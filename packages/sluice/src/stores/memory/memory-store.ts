@@ -12,6 +12,8 @@ import type {
   Degraded,
   Namespace,
   Outcome,
+  Settled,
+  Settlement,
   SingleVerdict,
   SyncStore,
   Usage,
@@ -19,6 +21,7 @@ import type {
 import { penalizedIndex } from "../store.js"
 import { KeyHash } from "./key-hash.js"
 import { checkMemoryStoreOptions, type MemoryStoreOptions, type MemoryStoreStats } from "./memory-options.js"
+import { settleAll } from "./settle.js"
 import type { Snapshot } from "./snapshot.js"
 import type { Table } from "./table.js"
 import { Tables } from "./tables.js"
@@ -141,7 +144,7 @@ export class MemoryStore implements SyncStore {
         return
       }
       table.charge(charge.policy, outcome.allowed ? charge.cost : 0, now)
-      if (isCharged) nameHold(table, charge)
+      if (isCharged) table.nameHold(charge.hold)
     })
     // New keys come last, because adding one may move the others.
     for (const charge of absent) this.#chargeOne(charge, now)
@@ -229,6 +232,19 @@ export class MemoryStore implements SyncStore {
     }
   }
 
+  async settle(settlements: readonly Settlement[], at?: number): Promise<Settled> {
+    this.#assertOpen()
+    const now = at ?? this.#now()
+    // These functions charge and refund before they return their promises.
+    const isSettled = settleAll(settlements, {
+      charge: (charge) => void this.charge([charge], now),
+      refund: (charge) => void this.refund([charge], now),
+      release: (charge) => this.#release(charge, now),
+      room: (charge) => this.#judge(charge, 0, now, newVerdict()).remaining,
+    })
+    return { result: isSettled ? "settled" : "unknown", now }
+  }
+
   async release(charges: readonly Charge[], at?: number): Promise<boolean> {
     this.#assertOpen()
     const now = at ?? this.#now()
@@ -302,7 +318,7 @@ export class MemoryStore implements SyncStore {
     const table = this.#find(charge)
     const to = table ?? this.#insert(charge, now)
     to.charge(charge.policy, charge.cost, now)
-    nameHold(to, charge)
+    to.nameHold(charge.hold)
   }
 
   #insert({ namespace, policy }: Charge, now: number): Table {
@@ -376,11 +392,6 @@ export class MemoryStore implements SyncStore {
       return undefined
     }
   }
-}
-
-/** Gives the hold that a charge has just added its id. */
-function nameHold({ algorithm, cells, at }: Table, { hold }: Charge): void {
-  if (hold !== undefined) algorithm.holds?.nameLast(cells, at, hold.high, hold.low)
 }
 
 function costOnSameKey(charges: readonly Charge[], { key, namespace }: Charge): number {

@@ -3,6 +3,7 @@
 
 import type { Algorithm, GrowingState, Policy, Verdict } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
+import type { HoldId } from "../hold-id.js"
 import type { CompactForm } from "./compact-form.js"
 import { compactFormOf } from "./compact-form.js"
 import type { KeyHash } from "./key-hash.js"
@@ -149,6 +150,11 @@ export class Table {
     if (this.#growing !== undefined) this.#makeRoom(this.#growing, policy, now)
     else if (this.#form?.takes(this.cells, this.at, cost) === false) this.#widenHere(policy)
     this.algorithm.charge(policy, this.cells, this.at, cost, now)
+  }
+
+  /** Gives the hold that was charged last its id. */
+  nameHold(id: HoldId | undefined): void {
+    if (id !== undefined) this.algorithm.holds?.nameLast(this.cells, this.at, id.high, id.low)
   }
 
   refund(policy: Policy, cost: number, now: number, chargedAt: number | undefined): void {

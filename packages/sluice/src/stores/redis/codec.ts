@@ -6,7 +6,7 @@ import { newVerdict } from "../../algorithms/algorithm.js"
 import { isConcurrency, judgeHolds } from "../../algorithms/concurrency.js"
 import { judgeLog } from "../../algorithms/sliding-window-log.js"
 import { holdIdText, newHoldId } from "../hold-id.js"
-import { type Charge, type Outcome, penalizedIndex } from "../store.js"
+import { type Charge, type Outcome, penalizedIndex, type Settlement } from "../store.js"
 
 export const CHECK = 0
 export const DECIDE = 1
@@ -14,6 +14,7 @@ export const CHARGE = 2
 export const REFUND = 3
 export const RELEASE = 4
 export const EXTEND = 5
+export const SETTLE = 6
 export type Operation =
   | typeof CHECK
   | typeof DECIDE
@@ -21,6 +22,7 @@ export type Operation =
   | typeof REFUND
   | typeof RELEASE
   | typeof EXTEND
+  | typeof SETTLE
 
 export interface Request {
   readonly operation: Operation
@@ -107,12 +109,21 @@ function encodeGeneral(requests: readonly Request[]): Message {
       if (index === 0) index = policies.push(entry)
       const amount = charge.penalizes === undefined ? cost : -1 - penalizedIndex(charges, charge)
       checks += `,${keys.indexOf(request.keys[i] as string)},${index},${amount}`
-      if (request.operation === REFUND) checks += `,${charge.chargedAt ?? -1}`
+      if (request.operation === REFUND) checks += `,${charge.chargedAt ?? UNKNOWN_TIME}`
+      else if (request.operation === SETTLE) checks += `,${correctionOf(charge as Settlement)}`
       if (isConcurrency(policy)) checks += `,"${idIn(charge, request.operation)}"`
     }
   }
   const texts = policies.map((entry) => (typeof entry === "string" ? entry : numbersOf(entry)))
   return { keys: keys.list, numbers: `${policies.length},${texts.join()}${checks}` }
+}
+
+/** What main.lua reads where a refund has the time of its charge. */
+const UNKNOWN_TIME = -1
+const CORRECTIONS = { charge: -2, fill: -3, release: UNKNOWN_TIME, claim: -4 } as const
+
+function correctionOf({ correction, chargedAt }: Settlement): number {
+  return correction === "refund" ? (chargedAt ?? UNKNOWN_TIME) : CORRECTIONS[correction]
 }
 
 /** The id of the hold of a charge. A charge without one adds a hold that nobody can release. */

@@ -10,15 +10,15 @@ import type { StoreFailureEvent } from "../fallback/store-guard.js"
 import { StoreGuard } from "../fallback/store-guard.js"
 import { type HoldId, holdIdText } from "../hold-id.js"
 import type { Group, Place } from "../sharded/across.js"
-import { allDone, checkAcross, decideAcross, groupCharges } from "../sharded/across.js"
-import type { Charge, Check, Namespace, Outcome, Store, Usage } from "../store.js"
+import { allDone, checkAcross, decideAcross, groupCharges, settleAcross } from "../sharded/across.js"
+import type { Charge, Check, Namespace, Outcome, Settled, Settlement, Store, Usage } from "../store.js"
 import { outcomeOfNothing } from "../store.js"
 import { checkInWaves, indexWaves } from "../waves.js"
 import { Batcher } from "./batcher.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
 import type { Operation, Request } from "./codec.js"
-import { CHARGE, CHECK, DECIDE, EXTEND, REFUND, RELEASE } from "./codec.js"
+import { CHARGE, CHECK, DECIDE, EXTEND, REFUND, RELEASE, SETTLE } from "./codec.js"
 import { DenyCache } from "./deny-cache.js"
 import { Fleets } from "./fleet.js"
 import { encodeKey, keyslot, storageKey } from "./keys.js"
@@ -210,6 +210,16 @@ export class RawRedisStore implements Store {
     await this.#each(REFUND, charges, at)
     // After the refund: a check that was denied before it may have been cached meanwhile.
     this.#denials?.clear()
+  }
+
+  async settle(settlements: readonly Settlement[], at?: number): Promise<Settled> {
+    const groups: readonly Pick<Group, "charges">[] = this.#groups(settlements) ?? [{ charges: settlements }]
+    const settled = await settleAcross(groups, async ({ charges }) => {
+      const { allowed, now } = await this.#run(SETTLE, charges, at)
+      return { result: allowed ? "settled" : "unknown", now }
+    })
+    this.#denials?.clear()
+    return settled
   }
 
   async release(charges: readonly Charge[], at?: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "4205e0821306d25a88c5ebc1c5b9e19e58744806"
+export const SCRIPT_DIGEST = "de56564562ffb41c1a261583c0f9f9bfc45fa9cb"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -153,6 +153,9 @@ local function bucket()
   local function fits(policy, state, cost)
     return cost <= policy.capacity and cost * policy.x <= policy.capacity * policy.x - state[1]
   end
+  local function room(policy, state)
+    return floor((policy.capacity * policy.x - state[1]) / policy.x)
+  end
   local function charge(policy, state, cost)
     if state.kept then state[1], state.kept = state.kept, nil end
     state[1] = state[1] + cost * policy.x
@@ -173,7 +176,7 @@ local function bucket()
   local function expires(policy, state)
     return state[2] + ceil(min(state[1], policy.capacity * policy.x) / policy.y)
   end
-  return { cells = 4, settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
+  return { cells = 4, settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
 end
 local function fixed_window()
   local function window_between(boundaries, time, usual)
@@ -216,6 +219,9 @@ local function fixed_window()
   local function fits(policy, state, cost)
     return cost <= policy.limit - state[3]
   end
+  local function room(policy, state)
+    return policy.limit - state[3]
+  end
   local function charge(policy, state, cost)
     state[3] = state[3] + cost
   end
@@ -229,7 +235,7 @@ local function fixed_window()
   local function expires(policy, state)
     return state[1] + state[2]
   end
-  return { cells = 3, settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
+  return { cells = 3, settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
 end
 local function sliding_window_counter()
   local function used_at(last, size, state, t)
@@ -283,6 +289,9 @@ local function sliding_window_counter()
   local function fits(policy, state, cost, now)
     return cost <= policy.limit - used(policy, state, now)
   end
+  local function room(policy, state, now)
+    return policy.limit - used(policy, state, now)
+  end
   local function charge(policy, state, cost)
     state[3] = state[3] + cost
   end
@@ -302,7 +311,7 @@ local function sliding_window_counter()
   local function expires(policy, state)
     return state[1] + (policy.y + 1) * state[2]
   end
-  return { settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
+  return { settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
 end
 local function sliding_window_log()
   local WRAP = 4503599627370496
@@ -355,6 +364,9 @@ local function sliding_window_log()
   end
   local function fits(policy, log, cost)
     return cost <= policy.limit - log.used
+  end
+  local function room(policy, log)
+    return policy.limit - log.used
   end
   local function frees_at(policy, key, log, cost, now)
     local excess = cost - (policy.limit - log.used)
@@ -432,7 +444,7 @@ local function sliding_window_log()
   end
   return {
     is_log = true, cells = 3,
-    settle = settle, fits = fits, summary = summary, charge = charge, refund = refund, expires = expires,
+    settle = settle, fits = fits, room = room, summary = summary, charge = charge, refund = refund, expires = expires,
   }
 end
 local function concurrency()
@@ -605,7 +617,8 @@ local function block()
     settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires, penalize = penalize,
   }
 end
-local CHECK, DECIDE, CHARGE, REFUND, RELEASE, EXTEND = 0, 1, 2, 3, 4, 5
+local CHECK, DECIDE, CHARGE, REFUND, RELEASE, EXTEND, SETTLE = 0, 1, 2, 3, 4, 5, 6
+local ADD, FILL, CLAIM = -2, -3, -4
 local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block, concurrency }
 local function policy_at(place)
   local kind, limit, window, capacity, x, y = unpack(message, place, place + 5)
@@ -752,6 +765,31 @@ local function run_on_holds(operation, now, charge_count)
   end
   return are_held
 end
+local function renew_settled(i, now)
+  if not is_repeated[i] then return end
+  local policy, index = policy_of[i], index_of[i]
+  if policy.algorithm.is_log then settled[i] = policy.algorithm.settle(policy, KEYS[index], now) end
+  if not policy.algorithm.is_log then settled[i] = settled_copy(index, policy, now) end
+end
+local function settle(now, charge_count)
+  for i = 1, charge_count do
+    local is_claim = charged_at[i] == CLAIM
+    if is_claim and not policy_of[i].algorithm.is_held(KEYS[index_of[i]], cost_of[i], now, hold_of[i]) then return false end
+  end
+  for i = 1, charge_count do
+    local policy, cost = policy_of[i], cost_of[i]
+    renew_settled(i, now)
+    if charged_at[i] == ADD then
+      add(i, cost, now)
+    elseif charged_at[i] == FILL then
+      cost = min(cost, policy.algorithm.room(policy, settled[i], now))
+      if cost > 0 then add(i, cost, now) end
+    else
+      give_back(i, cost, now)
+    end
+  end
+  return true
+end
 local function penalize(now, charge_count)
   for i = 1, charge_count do
     local limit = penalized_of[i]
@@ -774,6 +812,10 @@ local function run(operation, now, charge_count)
   end
   reply[start + 2] = allowed and 1 or operation == DECIDE and stale and 2 or 0
   if operation == DECIDE then return end
+  if operation == SETTLE then
+    reply[start + 2] = settle(now, charge_count) and 1 or 0
+    return
+  end
   if operation >= RELEASE then
     reply[start + 2] = run_on_holds(operation, now, charge_count) and 1 or 0
     return
@@ -818,7 +860,7 @@ else
       penalized_of[i] = cost_of[i] < 0 and -cost_of[i]
       if cost_of[i] < 0 then cost_of[i] = 0 end
       place = place + 3
-      if operation == REFUND then
+      if operation == REFUND or operation == SETTLE then
         charged_at[i] = message[place]
         place = place + 1
       end

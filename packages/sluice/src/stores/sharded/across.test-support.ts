@@ -97,6 +97,7 @@ export function withMethods(store: Store, methods: Partial<Store>): Store {
     checkMany: (...args) => store.checkMany(...args),
     charge: (...args) => store.charge(...args),
     refund: (...args) => store.refund(...args),
+    settle: (...args) => store.settle(...args),
     reset: (...args) => store.reset(...args),
     mayBlock: (namespace) => store.mayBlock(namespace),
     close: () => store.close(),
@@ -123,6 +124,7 @@ export function remoteStore(store: Store, scheduler: Scheduler, fate: () => Fate
     decide: (charges, at) => travel("decide", () => store.decide(charges, at)),
     checkMany: (checks) => travel("checkMany", () => store.checkMany(checks)),
     refund: (charges, at) => travel("refund", () => store.refund(charges, at)),
+    settle: (settlements, at) => travel("settle", () => store.settle(settlements, at)),
   })
 }
 

@@ -26,7 +26,7 @@
 
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { StoreFailure } from "../fallback/store-failure.js"
-import type { Charge, Degraded, Outcome, Store } from "../store.js"
+import type { Charge, Degraded, Outcome, Settled, Settlement, Store } from "../store.js"
 
 /** Decides charges together: a store, or one slot of a Cluster. */
 export type Place = Pick<Store, "decide" | "check" | "refund">
@@ -106,6 +106,28 @@ export async function decideAcross(
   const only = groups[0]
   if (only !== undefined && groups.length === 1) return only.place.decide(only.charges, ...terms)
   return merge(groups, await Promise.all(groups.map((group) => decide(group, terms))))
+}
+
+/**
+ * Settles group by group. The group with a hold to claim comes first: if that hold has ended, the others stay unchanged. Later
+ * groups are settled even if one of them fails.
+ */
+export async function settleAcross<G extends { readonly charges: readonly Charge[] }>(
+  groups: readonly G[],
+  settle: (group: G) => Promise<Settled>,
+): Promise<Settled> {
+  const claiming = groups.find(({ charges }) =>
+    charges.some((charge) => (charge as Settlement).correction === "claim"),
+  )
+  const first = claiming === undefined ? undefined : await settle(claiming)
+  if (first !== undefined && first.result !== "settled") return first
+  const settled: Settled[] = first === undefined ? [] : [first]
+  const others = groups.filter((group) => group !== claiming)
+  await allDone(others.map(async (group) => settled.push(await settle(group))))
+  return {
+    result: settled.find(({ result }) => result !== "settled")?.result ?? "settled",
+    now: Math.max(0, ...settled.map(({ now }) => now)),
+  }
 }
 
 /** Waits for all calls, even if some fail, then throws the gravest failure. */

@@ -1,10 +1,20 @@
 import { SluiceError } from "../../errors.js"
 import { checkFields, checkType, hasMethods } from "../../options.js"
 import type { BreakerState } from "../fallback/breaker.js"
-import type { Charge, Check, Degraded, Namespace, Outcome, Store, Usage } from "../store.js"
+import type {
+  Charge,
+  Check,
+  Degraded,
+  Namespace,
+  Outcome,
+  Settled,
+  Settlement,
+  Store,
+  Usage,
+} from "../store.js"
 import { indexWaves, planWaves } from "../waves.js"
 import type { Group } from "./across.js"
-import { allDone, checkAcross, decideAcross, groupCharges } from "./across.js"
+import { allDone, checkAcross, decideAcross, groupCharges, settleAcross } from "./across.js"
 import { HashRing, VIRTUAL_NODES } from "./hash-ring.js"
 
 export interface ShardedNode {
@@ -20,7 +30,17 @@ export interface ShardedStoreOptions {
   virtualNodes?: number
 }
 
-const isStore = hasMethods("check", "decide", "checkMany", "charge", "refund", "reset", "mayBlock", "close")
+const isStore = hasMethods(
+  "check",
+  "decide",
+  "checkMany",
+  "charge",
+  "refund",
+  "settle",
+  "reset",
+  "mayBlock",
+  "close",
+)
 const MAX_WEIGHT = 100
 const MAX_VIRTUAL_NODES = 16_384
 
@@ -108,6 +128,12 @@ export class ShardedStore implements Store {
 
   async refund(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<void> {
     await this.#onEach(charges, (store, own) => store.refund(own, at, onStoreFailure))
+  }
+
+  async settle(settlements: readonly Settlement[], at?: number, onStoreFailure?: Degraded): Promise<Settled> {
+    return await settleAcross(this.#group(settlements), ({ place, charges }) =>
+      place.settle(charges as readonly Settlement[], at, onStoreFailure),
+    )
   }
 
   async release(charges: readonly Charge[], at?: number, onStoreFailure?: Degraded): Promise<boolean> {

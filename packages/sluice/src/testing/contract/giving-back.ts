@@ -143,6 +143,8 @@ export function givingBack(test: DefineTest): void {
       await expectRejection(() => store.checkMany([{ charges, at }]), "STORE_CLOSED", `checkMany ${when}`)
       await expectRejection(() => store.charge(charges, at), "STORE_CLOSED", `charge ${when}`)
       await expectRejection(() => store.refund(charges, at), "STORE_CLOSED", `refund ${when}`)
+      const settlements = charges.map((charge) => ({ ...charge, correction: "refund" as const }))
+      await expectRejection(() => store.settle(settlements, at), "STORE_CLOSED", `settle ${when}`)
     }
     await expectRejection(() => store.reset(charges), "STORE_CLOSED", "reset")
     await store.close()

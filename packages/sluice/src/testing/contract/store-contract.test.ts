@@ -36,6 +36,7 @@ function faulty(fault: (store: Store) => Partial<Store>): () => Store {
       checkMany: (checks) => store.checkMany(checks),
       charge: (charges, at) => store.charge(charges, at),
       refund: (charges, at) => store.refund(charges, at),
+      settle: (settlements, at) => store.settle(settlements, at),
       release: (charges, at) => store.release(charges, at),
       extend: (charges, at) => store.extend(charges, at),
       reset: (charges) => store.reset(charges),
@@ -55,6 +56,11 @@ function changing(change: (charge: Charge) => Charge): () => Store {
       store.checkMany(checks.map(({ charges, at }) => ({ charges: charges.map(change), at }))),
     charge: (charges, at) => store.charge(charges.map(change), at),
     refund: (charges, at) => store.refund(charges.map(change), at),
+    settle: (settlements, at) =>
+      store.settle(
+        settlements.map((settlement) => ({ ...settlement, ...change(settlement) })),
+        at,
+      ),
     reset: (charges) => store.reset(charges.map(change)),
   }))
 }

@@ -9,6 +9,7 @@ import { givingBack } from "./giving-back.js"
 import { holding } from "./holding.js"
 import { keys } from "./keys.js"
 import { penalties } from "./penalties.js"
+import { settling } from "./settling.js"
 import { severalCharges } from "./several-charges.js"
 import { tracesOfEveryAlgorithm } from "./traces.js"
 import { usage } from "./usage.js"
@@ -52,6 +53,7 @@ export function describeStoreContract({ name, open, describe, it }: StoreContrac
     describe("deciding", () => deciding(test))
     describe("several charges", () => severalCharges(test))
     describe("giving back", () => givingBack(test))
+    describe("settling", () => settling(test))
     describe("holds", () => holding(test))
     describe("keys", () => keys(test))
     describe("changes", () => changes(test))

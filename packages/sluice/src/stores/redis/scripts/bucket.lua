@@ -37,6 +37,10 @@ local function bucket()
     return cost <= policy.capacity and cost * policy.x <= policy.capacity * policy.x - state[1]
   end
 
+  local function room(policy, state)
+    return floor((policy.capacity * policy.x - state[1]) / policy.x)
+  end
+
   local function charge(policy, state, cost)
     if state.kept then state[1], state.kept = state.kept, nil end
     state[1] = state[1] + cost * policy.x
@@ -63,5 +67,5 @@ local function bucket()
     return state[2] + ceil(min(state[1], policy.capacity * policy.x) / policy.y)
   end
 
-  return { cells = 4, settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
+  return { cells = 4, settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
 end

@@ -52,6 +52,10 @@ local function fixed_window()
     return cost <= policy.limit - state[3]
   end
 
+  local function room(policy, state)
+    return policy.limit - state[3]
+  end
+
   local function charge(policy, state, cost)
     state[3] = state[3] + cost
   end
@@ -69,5 +73,5 @@ local function fixed_window()
     return state[1] + state[2]
   end
 
-  return { cells = 3, settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
+  return { cells = 3, settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
 end

@@ -11,10 +11,10 @@
 --   checks    of each: operation, time in µs, how many charges follow; then of each charge: index into KEYS, index of the policy,
 --             cost, and for concurrency the id of the hold as a string, which is empty for a refund without one. A negative cost
 --             stands for 0 on a block that counts the denials of a limit: -1 for the first charge of the check, -2 for the
---             second. The operation is 0 check, 1 decide (charges nothing), 2 charge without deciding, 3 refund, 4 release holds
---             or 5 extend holds. A negative time stands for the server's clock. A charge of a refund has one more number after
---             its cost: when it was
---             charged, in µs, or negative.
+--             second. The operation is 0 check, 1 decide (charges nothing), 2 charge without deciding, 3 refund, 4 release holds,
+--             5 extend holds or 6 settle. A negative time stands for the server's clock. A charge of 3 and 6 has one more number
+--             after its cost: when it was charged, in µs, or -1 if that is unknown. In 6 that is a refund too, or of concurrency a
+--             release; -2 charges the cost, -3 charges as much of it as fits, and -4 is a release without which nothing is settled.
 -- The compact form has one time, one policy and only checks of operation 0 with one charge:
 --   4         time in µs
 --   5 to 10   the policy
@@ -22,20 +22,23 @@
 -- Reply: one string of packed doubles. It starts with -1; compact.lua describes the other reply. Then for each check:
 --   time in µs
 --   result: 1 allowed, 0 denied, 2 denied by `decide` on a stale state that a check would have rewritten, -1 when a key holds
---     something that Sluice did not write. Of 4 and 5: 1 if no hold had ended, else 0
+--     something that Sluice did not write. Of 4 and 5: 1 if no hold had ended, else 0. Of 6: 1, or 0 if nothing was settled
 --   unless the result is -1, for each charge the numbers of the state that it was decided on
 --
 -- An algorithm is a table of these functions. `state` is a list of numbers; sliding window log and concurrency have their own.
 --   settle(policy, state, now)        brings the state to `now` in place; true when it was stale: written by a clock more than
 --                                     a window ahead, or under another policy
 --   fits(policy, state, cost, now)    whether the cost is allowed
+--   room(policy, state, now)          the largest cost that is allowed; negative if more is charged
 --   charge(policy, state, cost, now)  adds the cost without asking; cost 0 only rewrites a stale state
 --   refund(policy, state, cost, charged_at)  takes back at most what is charged; with charged_at ≥ 0, only what still counts of
 --                                     the units charged then
 --   used(policy, state, now)          0 when there is nothing to take back
 --   expires(policy, state)            time at which the state is as good as none
 
-local CHECK, DECIDE, CHARGE, REFUND, RELEASE, EXTEND = 0, 1, 2, 3, 4, 5
+local CHECK, DECIDE, CHARGE, REFUND, RELEASE, EXTEND, SETTLE = 0, 1, 2, 3, 4, 5, 6
+-- What stands in the place of a time in a settle.
+local ADD, FILL, CLAIM = -2, -3, -4
 -- Functions that define an algorithm: a script runs from its top at every call, and most calls need one algorithm only.
 local algorithms = { bucket, fixed_window, sliding_window_counter, sliding_window_log, block, concurrency }
 
@@ -213,6 +216,35 @@ local function run_on_holds(operation, now, charge_count)
   return are_held
 end
 
+-- The state of a charge after the charges before it on the same key.
+local function renew_settled(i, now)
+  if not is_repeated[i] then return end
+  local policy, index = policy_of[i], index_of[i]
+  if policy.algorithm.is_log then settled[i] = policy.algorithm.settle(policy, KEYS[index], now) end
+  if not policy.algorithm.is_log then settled[i] = settled_copy(index, policy, now) end
+end
+
+-- Corrects every charge, or none if a hold to claim has ended. Returns whether it did.
+local function settle(now, charge_count)
+  for i = 1, charge_count do
+    local is_claim = charged_at[i] == CLAIM
+    if is_claim and not policy_of[i].algorithm.is_held(KEYS[index_of[i]], cost_of[i], now, hold_of[i]) then return false end
+  end
+  for i = 1, charge_count do
+    local policy, cost = policy_of[i], cost_of[i]
+    renew_settled(i, now)
+    if charged_at[i] == ADD then
+      add(i, cost, now)
+    elseif charged_at[i] == FILL then
+      cost = min(cost, policy.algorithm.room(policy, settled[i], now))
+      if cost > 0 then add(i, cost, now) end
+    else
+      give_back(i, cost, now)
+    end
+  end
+  return true
+end
+
 -- Counts the denials of limits whose keys have a penalty. The reply then shows the block that it may have begun.
 local function penalize(now, charge_count)
   for i = 1, charge_count do
@@ -237,6 +269,10 @@ local function run(operation, now, charge_count)
   end
   reply[start + 2] = allowed and 1 or operation == DECIDE and stale and 2 or 0
   if operation == DECIDE then return end
+  if operation == SETTLE then
+    reply[start + 2] = settle(now, charge_count) and 1 or 0
+    return
+  end
   if operation >= RELEASE then
     reply[start + 2] = run_on_holds(operation, now, charge_count) and 1 or 0
     return
@@ -283,7 +319,7 @@ else
       penalized_of[i] = cost_of[i] < 0 and -cost_of[i]
       if cost_of[i] < 0 then cost_of[i] = 0 end
       place = place + 3
-      if operation == REFUND then
+      if operation == REFUND or operation == SETTLE then
         charged_at[i] = message[place]
         place = place + 1
       end

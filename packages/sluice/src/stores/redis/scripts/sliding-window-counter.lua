@@ -64,6 +64,10 @@ local function sliding_window_counter()
     return cost <= policy.limit - used(policy, state, now)
   end
 
+  local function room(policy, state, now)
+    return policy.limit - used(policy, state, now)
+  end
+
   local function charge(policy, state, cost)
     state[3] = state[3] + cost
   end
@@ -86,5 +90,5 @@ local function sliding_window_counter()
     return state[1] + (policy.y + 1) * state[2]
   end
 
-  return { settle = settle, fits = fits, charge = charge, refund = refund, used = used, expires = expires }
+  return { settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
 end

@@ -71,6 +71,10 @@ local function sliding_window_log()
     return cost <= policy.limit - log.used
   end
 
+  local function room(policy, log)
+    return policy.limit - log.used
+  end
+
   -- The time of the entry with which enough units have left for `cost` to fit.
   local function frees_at(policy, key, log, cost, now)
     local excess = cost - (policy.limit - log.used)
@@ -159,6 +163,6 @@ local function sliding_window_log()
 
   return {
     is_log = true, cells = 3,
-    settle = settle, fits = fits, summary = summary, charge = charge, refund = refund, expires = expires,
+    settle = settle, fits = fits, room = room, summary = summary, charge = charge, refund = refund, expires = expires,
   }
 end
