@@ -24,6 +24,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ["stores", "decision.ts"],
     ["limiter", "request"],
     ["rules/language", "rules/match"],
+    ["usage"],
     ["rules/identity"],
     ["rules/engine", "rules/sources", "rules/import"],
     ["middleware/headers"],

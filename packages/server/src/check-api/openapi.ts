@@ -52,6 +52,7 @@ const requestFields = {
       cost: { type: "integer", minimum: 0 },
     },
   }),
+  body: about({ type: "object" }, "The JSON body of the request, for rules that charge by it."),
 }
 const keyFields = { rule: text, key: about(text, "As decisions show it: user:42."), tier: text }
 

@@ -23,6 +23,7 @@ export const REQUEST_FIELDS = [
   "route",
   "headers",
   "descriptors",
+  "body",
 ]
 /** The fields of a body that names a rule and a key. */
 export const KEY_FIELDS = ["rule", "key", "tier"]
@@ -57,6 +58,8 @@ function readerOf(name: string): Reader | undefined {
       return headers
     case "descriptors":
       return descriptors
+    case "body":
+      return object
     // The engine checks the value of a number; here only its type is checked.
     case "cost":
     case "at":
@@ -156,6 +159,11 @@ function without(fields: readonly string[], name: string): readonly string[] {
 function text(value: unknown, place: string): unknown {
   if (typeof value === "string" && value.length <= MAX_TEXT_LENGTH) return value
   throw invalid(place, `must be text of at most ${MAX_TEXT_LENGTH} characters`, value)
+}
+
+function object(value: unknown, place: string): unknown {
+  if (!isObject(value)) throw invalid(place, "must be a JSON object", value)
+  return value
 }
 
 function number(value: unknown, place: string): unknown {

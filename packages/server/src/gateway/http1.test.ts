@@ -288,6 +288,7 @@ function deciding(admission: Partial<Admission>): Limiting {
     trusted: noProxies,
     target: (url: string) => ({ ok: true, path: url, query: "" }),
     decide: () => admission,
+    readsBody: () => false,
   } as unknown as Limiting
 }
 

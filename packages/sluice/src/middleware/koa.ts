@@ -78,5 +78,6 @@ const koaRequestReader: RequestReader<Context> = {
   ip: (context) => (context.app.proxy ? context.ip : context.socket.remoteAddress),
   trustsProxy: (context) => context.app.proxy,
   // Part of the API of @koa/router, despite its name: it is in its types, and nothing else there tells the pattern.
+  body: (context) => (context.request as { body?: unknown }).body,
   route: (context) => (typeof context._matchedRoute === "string" ? context._matchedRoute : undefined),
 }

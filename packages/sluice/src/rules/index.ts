@@ -26,6 +26,7 @@
 
 export type { HeaderStyle } from "../header-style.js"
 export type { HeaderSource } from "../request/header-source.js"
+export type { ResponseReader, ResponseUsage } from "../usage/response-reader.js"
 export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
 export type {
   DecisionEvent,

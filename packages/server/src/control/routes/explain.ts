@@ -28,6 +28,7 @@ const REQUEST = {
     route: text,
     headers: { type: "object", additionalProperties: text },
     descriptors: { type: "array", items: { type: "object" } },
+    body: { type: "object", description: "The JSON body, for rules that charge by it." },
     cost: { type: "integer", minimum: 0 },
     at: { type: "number", description: "Milliseconds since 1970." },
   },

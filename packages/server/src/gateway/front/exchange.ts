@@ -151,7 +151,7 @@ export class Exchange implements Forwarding, ExchangeListener, Taker {
   #openUpload(isInvited: boolean): Upload {
     const { uploads, deadlines } = this.#destination.route
     const pace = uploads && new UploadPace(uploads, deadlines.bodyIdle, performance.now())
-    const upload = new Upload(bodyOf(this.#request), this.#framing, pace, {
+    const upload = new Upload(this.#context.bodyStart?.body ?? bodyOf(this.#request), this.#framing, pace, {
       begun: () => {
         this.#timer.enter(undefined, performance.now())
         this.#pick()

@@ -391,6 +391,7 @@ function open(options: Partial<Limiting> = {}): Limiting {
   return {
     trusted: noProxies,
     held: 0,
+    readsBody: () => false,
     target: (path) => ({ ok: true, path, query: "" }),
     decide: () => ({
       decision: { allowed: true } as never,
@@ -401,6 +402,7 @@ function open(options: Partial<Limiting> = {}): Limiting {
       delay: () => Promise.resolve(true),
       upgraded: () => undefined,
       mustSettle: false,
+      responseReader: () => undefined,
       settle: () => undefined,
     }),
     ...options,

@@ -4,10 +4,13 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { Socket } from "node:net"
 import { canonicalPath, type DeniedAnswer } from "sluice/http"
 import { noProxies } from "sluice/internal"
+import type { RuleRequest } from "sluice/rules"
+import { HeldBytes } from "../../held-bytes.js"
 import type { Http1Handler } from "../../http1/connection.js"
 import type { Http1Request } from "../../http1/request.js"
 import type { Http1Response } from "../../http1/response.js"
 import type { RouteTable } from "../routes/route.js"
+import { BodyStart } from "./body-start.js"
 import {
   answerProblem,
   answerWhole,
@@ -18,7 +21,9 @@ import {
 import { ClientCounts } from "./client-counts.js"
 import {
   bodyFraming,
+  bodyOf,
   type ClientRequest,
+  expectsContinue,
   hasUnknownExpectation,
   hostOf,
   isBodiless,
@@ -65,6 +70,8 @@ export class Gateway implements Http1Handler {
   readonly endsWithClient = true
   readonly #options: GatewayOptions
   readonly #upgradesOf: ClientCounts
+  /** The bodies that were read for a decision. */
+  readonly #heldBodies = new HeldBytes()
   #upgrades = 0
 
   constructor(options: GatewayOptions) {
@@ -152,12 +159,38 @@ export class Gateway implements Http1Handler {
         answerProblem(context, answer, destination)
         return
       }
-      const admission = this.#decide(context, destination)
-      if (admission instanceof Promise)
-        admission
-          .then((made) => this.#follow(arrival, destination, made))
-          .catch((error: unknown) => this.#fail(arrival, error))
-      else this.#follow(arrival, destination, admission)
+      const question = this.#question(context, destination)
+      if (this.#options.limiting?.readsBody(question) === true)
+        void this.#admitByBody(arrival, destination, question)
+      else this.#decide(arrival, destination, question)
+    } catch (error) {
+      this.#fail(arrival, error)
+    }
+  }
+
+  #decide(arrival: Arrival, destination: Destination, question: RuleRequest): void {
+    const admission = this.#options.limiting?.decide(question)
+    if (admission instanceof Promise)
+      admission
+        .then((made) => this.#follow(arrival, destination, made))
+        .catch((error: unknown) => this.#fail(arrival, error))
+    else this.#follow(arrival, destination, admission)
+  }
+
+  /** Decides when the body has arrived, or as much of it as rules look at. */
+  async #admitByBody(arrival: Arrival, destination: Destination, question: RuleRequest): Promise<void> {
+    const { context } = arrival
+    const { request } = context
+    try {
+      let { body } = request
+      // A client that waits for 100 Continue sends its body when the upstream has been asked.
+      if (body === undefined && !isBodiless(bodyFraming(request)) && !expectsContinue(request)) {
+        context.bodyStart = new BodyStart(bodyOf(request), bodyFraming(request), this.#heldBodies)
+        body = await context.bodyStart.read()
+        // The client has disconnected: nothing is charged.
+        if (body === undefined || context.isOver) return
+      }
+      this.#decide(arrival, destination, { ...question, body })
     } catch (error) {
       this.#fail(arrival, error)
     }
@@ -190,20 +223,16 @@ export class Gateway implements Http1Handler {
     return { route, path: withQuery(path, query), upstreamPath, client }
   }
 
-  /** Asks the rules about a request. Returns undefined when there are none. */
-  #decide(
-    context: RequestContext,
-    { path, client }: Destination,
-  ): Admission | Promise<Admission> | undefined {
-    const { request, host } = context
-    return this.#options.limiting?.decide({
+  /** What the rules are asked about a request. */
+  #question({ request, host }: RequestContext, { path, client }: Destination): RuleRequest {
+    return {
       method: request.method,
       host,
       path,
       headers: request.headers,
       rawHeaders: request.rawHeaders,
       ip: client.peer,
-    })
+    }
   }
 
   /** Does what the rules have decided. */

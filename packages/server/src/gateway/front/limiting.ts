@@ -29,6 +29,8 @@ export interface Limiting {
   readonly trusted: TrustedProxies
   /** Decides about a request and charges it. Returns a promise only if the store needs one. Never throws nor rejects. */
   decide(request: RuleRequest): Admission | Promise<Admission>
+  /** Whether the decision about a request depends on its body. */
+  readsBody(request: RuleRequest): boolean
   /** How many requests the delay queue holds now. */
   readonly held: number
 }
@@ -36,7 +38,16 @@ export interface Limiting {
 /** The decision about one request, and what follows from it: the admission of every middleware, decided by rules. */
 export type Admission = Pick<
   RequestAdmission<RuleRequest, RuleDecision>,
-  "decision" | "allowed" | "denied" | "delayMs" | "delay" | "mustSettle" | "settle" | "upgraded" | "headers"
+  | "decision"
+  | "allowed"
+  | "denied"
+  | "delayMs"
+  | "delay"
+  | "mustSettle"
+  | "responseReader"
+  | "settle"
+  | "upgraded"
+  | "headers"
 >
 
 export interface LimitingOptions {
@@ -89,6 +100,10 @@ class RuleLimiting implements Limiting {
   target(url: string): CanonicalPath {
     this.#follow()
     return canonicalPath(url, { encodedSlashes: this.#encodedSlashes })
+  }
+
+  readsBody(request: RuleRequest): boolean {
+    return this.#core.engine.readsBody(request)
   }
 
   decide(request: RuleRequest): Admission | Promise<Admission> {

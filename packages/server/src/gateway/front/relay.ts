@@ -5,6 +5,7 @@ import type { ClientAnswer } from "./client-answer.js"
 import { isHttp2 } from "./client-request.js"
 import { byName, passedTrailers } from "./headers.js"
 import type { RequestContext } from "./request-context.js"
+import { usageReader } from "./response-usage.js"
 
 export class Relay {
   readonly #context: RequestContext
@@ -39,11 +40,17 @@ export class Relay {
   }
 
   head(head: AnswerHead): void {
+    const context = this.#context
+    const { admission } = context
     this.#head = head
+    if (admission?.mustSettle !== true) return
+    context.answerHeaders = byName(head.headers)
+    context.usage = usageReader(admission, context.answerHeaders)
   }
 
   /** Returns false when the client has to receive what was written before more is read. */
   body(bytes: Buffer): boolean {
+    this.#context.usage?.write(bytes)
     const hasRoom = this.#piece === undefined || this.flush()
     this.#piece = bytes
     return hasRoom
@@ -77,6 +84,7 @@ export class Relay {
     const context = this.#context
     const piece = this.#piece
     const passed = trailers.length === 0 ? trailers : passedTrailers(trailers)
+    context.isAnswered = true
     if (context.admission?.mustSettle === true && trailers.length > 0)
       context.answerTrailers = byName(trailers)
     if (!this.#isHeadWritten) this.#writeHead(passed.length === 0 ? (piece?.length ?? 0) : undefined)
@@ -91,7 +99,6 @@ export class Relay {
     const { request } = context
     const { status } = head
     let added = NOTHING
-    if (context.admission?.mustSettle === true) context.answerHeaders = byName(head.headers)
     if (head.isChunked && request.method !== "HEAD" && status !== 204 && status !== 304) {
       if (length !== undefined) added = ["content-length", String(length)]
       else if (isHttp2(request) || request.httpVersionMinor === 1) added = trailerNames(head)

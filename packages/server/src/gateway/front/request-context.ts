@@ -3,9 +3,11 @@
 import type { RuleDecision } from "sluice/rules"
 import type { Route } from "../routes/route.js"
 import type { Target } from "../upstream/target.js"
+import type { BodyStart } from "./body-start.js"
 import type { ClientRequest } from "./client-request.js"
 import type { ClientIdentity } from "./forwarded-headers.js"
 import type { Admission } from "./limiting.js"
+import type { UsageReader } from "./response-usage.js"
 
 /** A request that is over: its last byte is sent, or the client or the upstream disconnected. */
 export interface Forwarded {
@@ -84,6 +86,12 @@ export class RequestContext {
   /** The headers of the upstream's answer by lower-case name; set only where the admission needs them. */
   answerHeaders: Record<string, string> | undefined
   answerTrailers: Record<string, string> | undefined
+  /** Reads the body of the answer, where rules charge by it. */
+  usage: UsageReader | undefined
+  /** Whether the upstream's answer has ended as it should. */
+  isAnswered = false
+  /** The beginning of the request's body, where rules charge by it. */
+  bodyStart: BodyStart | undefined
   #isOver = false
   #controller: AbortController | undefined
 
@@ -122,8 +130,10 @@ export class RequestContext {
     // request holds is free.
     if (admission?.mustSettle === true && admission.allowed) {
       const ending = status === CLIENT_GONE ? "aborted" : status
-      admission.settle(ending, this.answerHeaders, this.answerTrailers)
+      const usage = this.usage?.end(this.isAnswered)
+      admission.settle(ending, this.answerHeaders, this.answerTrailers, usage)
     }
+    this.bodyStart?.release()
     this.#watch?.ended({
       route: this.route,
       target: this.target,

@@ -52,7 +52,8 @@ export class Upload implements TimeoutEntry {
     this.#isInvited = isInvited
     if (!isInvited) this.#pace?.pause(performance.now())
     if (this.#pace !== undefined) this.#checkSoon()
-    this.#body.on("data", this.#onData).on("end", this.#onEnd)
+    // A body whose beginning was read for the decision is paused.
+    this.#body.on("data", this.#onData).on("end", this.#onEnd).resume()
   }
 
   /** Sends what has arrived, and then the rest as it arrives. */

@@ -5,6 +5,8 @@ import type { AcquiredDecision, Hold } from "../../limiter/holds.js"
 import type { Limiter } from "../../limiter/limiter.js"
 import { warn } from "../../notify.js"
 import type { HeaderSource } from "../../request/header-source.js"
+import type { AnsweredRequest } from "../../rules/engine/response-charge.js"
+import type { ResponseReader, ResponseUsage } from "../../usage/response-reader.js"
 import type { DelayQueue } from "./delay-queue.js"
 import { type DeniedAnswer, deniedAnswer } from "./denied-answer.js"
 import type { AnyRateLimitOptions, DeniedBody, RequestDecision, RequestRules } from "./rate-limit-options.js"
@@ -14,6 +16,9 @@ const EXTEND_AFTER = 1 / 3
 
 /** How a request ended: with the status of its response, or without a response. */
 export type Ending = number | "aborted" | "error"
+
+/** What the body of a response has said of its cost. A promise never rejects. */
+type Usage = ResponseUsage | Promise<ResponseUsage> | undefined
 
 /** What all admissions of one middleware, or of one gateway, share. */
 export interface AdmissionContext<Request> {
@@ -149,27 +154,41 @@ export class Admission<Request = unknown, Made extends RequestDecision = Request
     next()
   }
 
+  /** A reader for the body of the response, if rules charge by it: write the body to it, and give `settle` its result. */
+  responseReader(contentType: string | undefined): ResponseReader | undefined {
+    const decision: RequestDecision = this.decision
+    return "reason" in decision && decision.allowed
+      ? this.#context.rules?.responseReader?.(decision, contentType)
+      : undefined
+  }
+
   /**
    * Takes the charge back or corrects it, as the options and the rules say for this ending. `headers` are those of the
-   * response, `trailers` too. Only the first call counts.
+   * response, `trailers` too, and `usage` is what the reader of its body has found. Only the first call counts.
    */
-  settle(ending: Ending, headers?: HeaderSource, trailers?: HeaderSource): void {
+  settle(ending: Ending, headers?: HeaderSource, trailers?: HeaderSource, usage?: Usage): void {
     if (this.#isSettled || !this.mustSettle) return
     this.#isSettled = true
     this.#stopExtending?.()
     this.#release()
     const isSuccess = this.#isSuccess(ending)
-    if (typeof isSuccess === "boolean") this.#settleAs(isSuccess, ending, headers, trailers)
-    else void isSuccess.then((known) => this.#settleAs(known, ending, headers, trailers))
+    const status = typeof ending === "number" ? ending : undefined
+    if (typeof isSuccess === "boolean" && !(usage instanceof Promise))
+      this.#settleAs(isSuccess, { status, headers, trailers, usage })
+    else
+      void Promise.all([isSuccess, usage]).then(([known, found]) =>
+        this.#settleAs(known, { status, headers, trailers, usage: found }),
+      )
   }
 
-  #settleAs(isSuccess: boolean, ending: Ending, headers?: HeaderSource, trailers?: HeaderSource): void {
+  #settleAs(isSuccess: boolean, response: AnsweredRequest): void {
     const decision: RequestDecision = this.decision
     const { options, rules, onError } = this.#context
     const isForgiven = isSuccess ? options.skipSuccessfulRequests : options.skipFailedRequests
     if (isForgiven === true) this.#refund()
-    else if (typeof ending === "number" && "reason" in decision)
-      rules?.settle?.(decision, { status: ending, headers, trailers }).catch(onError)
+    // A client that has disconnected may have received a part of the response.
+    else if ("reason" in decision && (response.status !== undefined || response.usage !== undefined))
+      rules?.settle?.(decision, response).catch(onError)
   }
 
   get #mayBeForgiven(): boolean {

@@ -25,6 +25,7 @@ import type { AnsweredRequest } from "../../rules/engine/response-charge.js"
 import type { RuleDecision } from "../../rules/engine/rule-decision.js"
 import type { RuleRequest } from "../../rules/identity/rule-request.js"
 import type { Degraded, Store } from "../../stores/store.js"
+import type { ResponseReader } from "../../usage/response-reader.js"
 import { checkCustomHeaders, type ExtraHeaders, type HeaderNames } from "../headers/custom-headers.js"
 import { RETRY_AFTER_FORMS, type RetryAfterForm } from "../headers/headers.js"
 import type { KeyBy } from "./request-key.js"
@@ -40,6 +41,8 @@ export interface RequestRules {
   /** Whether the response may change what the request was charged. If so, `settle` is called with it. */
   mustSettle?(decision: RuleDecision): boolean
   settle?(decision: RuleDecision, answer: AnsweredRequest): Promise<void>
+  /** A reader for the body of the response, if the rules charge by it. `settle` receives what it has found. */
+  responseReader?(decision: RuleDecision, contentType: string | undefined): ResponseReader | undefined
   /** What the request holds, if anything. */
   holdOf?(decision: RuleDecision): { readonly holdMs: number } | undefined
   /** Ends what the request holds. */

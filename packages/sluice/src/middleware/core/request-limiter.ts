@@ -225,6 +225,7 @@ export class RequestLimiter<Request extends object> {
       user,
       tier,
       route: reader.route?.(request),
+      body: reader.body?.(request),
     }
   }
 

@@ -24,6 +24,8 @@ export interface RequestReader<Request> {
   host?(request: Request): string | undefined
   /** The pattern of the application's route: `/items/:id`. */
   route?(request: Request): string | undefined
+  /** The body, if a parser that ran before has left it on the request. */
+  body?(request: Request): unknown
 }
 
 /** The host that the request names. */

@@ -2,6 +2,7 @@
 
 import { once } from "node:events"
 import type { AddressInfo, Server } from "node:net"
+import { json } from "node:stream/consumers"
 import { serve } from "@hono/node-server"
 import express from "express"
 import fastify from "fastify"
@@ -100,3 +101,49 @@ it("settles the cost that a fetch response names", async () => {
   await handler(new Request("http://api.example/"))
   await eventually(async () => (await engine.peek({ path: "/" })).remaining === 650)
 })
+
+it.each(["express", "fastify", "koa"] as const)(
+  "%s gives rules the body that was parsed before",
+  async (name) => {
+    const engine = createRuleEngine({
+      rules: {
+        version: 1,
+        rules: [
+          {
+            id: "tokens",
+            keyBy: "global",
+            limits: [{ limit: 1_000, window: "1h" }],
+            cost: { estimate: { json: "max_tokens", default: 1 } },
+          },
+        ],
+      },
+    })
+    closers.push(() => engine.close())
+    const start = {
+      express() {
+        const app = express().use(express.json()).use(expressLimit({ engine }))
+        return listening(app.listen(0, "127.0.0.1"))
+      },
+      async fastify() {
+        const app = fastify()
+        closers.push(() => app.close())
+        await app.register(fastifyLimit, { engine, hook: "preHandler" })
+        app.post("/", () => "")
+        return `${await app.listen({ port: 0, host: "127.0.0.1" })}/`
+      },
+      koa() {
+        const app = new Koa()
+        app.use(async (context, next) => {
+          Object.assign(context.request, { body: await json(context.req) })
+          await next()
+        })
+        app.use(koaLimit({ engine }))
+        return listening(app.listen(0, "127.0.0.1"))
+      },
+    }
+    const url = await start[name]()
+    const headers = { "content-type": "application/json" }
+    const response = await fetch(url, { method: "POST", headers, body: '{"max_tokens":300}' })
+    expect(response.headers.get("x-ratelimit-remaining")).toBe("700")
+  },
+)

@@ -27,6 +27,7 @@ export const fastifyRequestReader: RequestReader<FastifyRequest> = {
   // Fastify sets `ips` only if its `trustProxy` is set.
   trustsProxy: (request) => request.ips !== undefined,
   route: (request) => request.routeOptions.url,
+  body: (request) => request.body,
 }
 
 /** A hook that limits requests. Errors of the application's own functions go to fastify's error handler. */

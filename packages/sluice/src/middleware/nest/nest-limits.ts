@@ -114,6 +114,7 @@ const nestRequestReader: RequestReader<object> = {
   // A GraphQL request calls many handlers. Guards never count one call twice.
   mayRepeat: true,
   route: (request) => readerOf(request).route?.(request),
+  body: (request) => readerOf(request).body?.(request),
 }
 
 function readerOf(request: object): RequestReader<object> {

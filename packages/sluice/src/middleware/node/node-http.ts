@@ -13,6 +13,7 @@ export const nodeRequestReader: RequestReader<IncomingMessage> = {
   rawHeaders: (request) => request.rawHeaders,
   peer: (request) => request.socket.remoteAddress,
   host: nodeHostOf,
+  body: (request) => (request as { body?: unknown }).body,
 }
 
 /** The host that a request names. HTTP/2 requests may have `:authority` instead of a Host header. */

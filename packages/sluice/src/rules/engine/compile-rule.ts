@@ -6,14 +6,15 @@ import type { LeaseOptions } from "../../lease-options.js"
 import { checkDistinct, compileLimit } from "../../limiter/limiter-options.js"
 import type { LimitOptions } from "../../policy.js"
 import { type Degraded, Namespace, type Overdraft, penaltyNamespace } from "../../stores/store.js"
+import { weightsOf } from "../../usage/fields.js"
+import type { FieldNode } from "../../usage/json-scanner.js"
 import { type ClientMap, clientList } from "../identity/client.js"
-import type { Identity } from "../identity/identity.js"
 import type { MissingKey } from "../identity/key.js"
 import { withDefaults } from "../language/check-limits.js"
 import { type KeyPart, parseKeyPart } from "../language/key-part.js"
-import type { CostSpec, LimitSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "../language/schema.js"
+import type { LimitSpec, ResponseSpec, RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
-import { matcherSteps } from "../match/index.js"
+import { compileCost, MAX_COST, type RuleCost } from "./compile-cost.js"
 import type { Mode } from "./rule-decision.js"
 
 export interface CompiledRule {
@@ -23,7 +24,7 @@ export interface CompiledRule {
   readonly keyParts: readonly KeyPart[]
   readonly onMissingKey: MissingKey
   readonly onStoreFailure: Degraded
-  readonly cost: CostOf
+  readonly cost: RuleCost
   readonly responseCharge: ResponseCharge | undefined
   readonly leases: LeaseOptions
   readonly applying: Applying
@@ -58,17 +59,13 @@ export interface Applying {
   readonly from: "rule" | "tier" | "override"
 }
 
-/** The units that one request takes of a rule's limits. */
-type CostOf = (identity: Identity) => number
-
-/** The largest cost that a header may name, unless the rule sets another maximum. */
-const MAX_HEADER_COST = 1_000_000
-
 /** What a rule reads from the response. */
 export interface ResponseCharge {
   readonly refundOn: ReadonlySet<number>
   /** The header or trailer with the cost. */
   readonly header: string | undefined
+  /** The fields of the body with the cost, by weight. Empty if the rule reads none. */
+  readonly fields: ReadonlyMap<string, number>
   readonly max: number
   /** What happens if the response costs more than the estimate. */
   readonly overdraft: Overdraft
@@ -86,6 +83,8 @@ export interface RuleSetContext {
   readonly document: RuleSetDocument
   /** Keeps the counters of engines that share a store apart. */
   readonly prefix: string
+  /** What the rules read in the bodies of requests. */
+  readonly bodyFields: FieldNode
 }
 
 export function* compileRule(
@@ -117,7 +116,7 @@ export function* compileRule(
     ),
     onMissingKey: spec.onMissingKey ?? defaults.onMissingKey ?? "ip",
     onStoreFailure: spec.onStoreFailure ?? defaults.onStoreFailure ?? "local",
-    cost: yield* compileCost(spec.cost, `${place}.cost`),
+    cost: yield* compileCost(spec.cost, context.bodyFields, `${place}.cost`),
     responseCharge: compileResponseCharge(spec),
     leases,
     applying: {
@@ -183,36 +182,20 @@ export function compileLimits(
   })
 }
 
-function* compileCost(spec: CostSpec | undefined, place: string): Steps<CostOf> {
-  if (spec === undefined || typeof spec === "number") {
-    const cost = spec ?? 1
-    return () => cost
-  }
-  const { by = [], header, max = MAX_HEADER_COST } = spec
-  const otherwise = spec.estimate ?? spec.default ?? 1
-  const name = header?.toLowerCase()
-  const matcher = yield* matcherSteps(by, (i) => `${place}.by[${i}]`)
-  return (identity) => {
-    // Only a trusted proxy may name the cost: a client would name 0.
-    const given = identity.trustedHeader(name)
-    if (given !== undefined && /^\d{1,15}$/.test(given)) return Math.min(Number(given), max)
-    const first = by.length === 0 ? undefined : matcher.match(identity)[0]
-    return first === undefined ? otherwise : (by[first.index]?.cost ?? otherwise)
-  }
-}
-
 /** Undefined for a rule that does not depend on the response. */
 function compileResponseCharge({ cost, refundOn }: RuleSpec): ResponseCharge | undefined {
   const {
     responseHeader,
-    max = MAX_HEADER_COST,
+    responseJson,
+    max = MAX_COST,
     overdraft = "forgive",
   } = typeof cost === "object" ? cost : {}
-  if (refundOn === undefined && responseHeader === undefined) return undefined
+  if (refundOn === undefined && responseHeader === undefined && responseJson === undefined) return undefined
   const listed = Array.isArray(refundOn) ? refundOn : refundOn === undefined ? [] : [refundOn]
   return {
     refundOn: new Set([...new Set(listed)].flatMap(statuses)),
     header: responseHeader?.toLowerCase(),
+    fields: weightsOf(responseJson),
     max,
     overdraft,
   }

@@ -9,6 +9,7 @@ import type { LeaseStats } from "../../stores/leases/lease-stats.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import type { Charge } from "../../stores/store.js"
 import { DEFAULT_PREFIX } from "../../stores/store.js"
+import { type ResponseReader, responseReader } from "../../usage/response-reader.js"
 import { ApiKeyHasher } from "../identity/api-key.js"
 import { identified } from "../identity/client.js"
 import { Identity } from "../identity/identity.js"
@@ -40,9 +41,10 @@ import {
   matchesUnlimited,
   planOf,
   planOfKey,
+  readsBody,
   setTier,
 } from "./plan.js"
-import { type AnsweredRequest, applyResponse } from "./response-charge.js"
+import { type AnsweredRequest, applyResponse, responseFields } from "./response-charge.js"
 import type { RuleDecision } from "./rule-decision.js"
 import { RuleSet, ruleOf } from "./rule-set.js"
 import { SetFollower } from "./set-follower.js"
@@ -184,6 +186,12 @@ export class RuleEngine {
     return matchesUnlimited(set, identity, set.hasOverrides ? this.#decider.nowMs(undefined) : 0)
   }
 
+  /** Whether a rule that matches the request charges by its body: a check of it then needs the `body`. Does not read the body. */
+  readsBody(request: RuleRequest): boolean {
+    const set = this.#set
+    return set.readsBodies && readsBody(set, this.#identify(set, request, undefined))
+  }
+
   /** Tells for every rule why it matches or not, its key, and the state of its limits; and the verdict. Charges nothing. */
   async explain(request: RuleRequest, options?: RuleCheckOptions): Promise<Explanation> {
     const set = this.#set
@@ -301,8 +309,19 @@ export class RuleEngine {
   }
 
   /**
-   * Tells the engine the response to an allowed request, for rules with `refundOn` or `cost.responseHeader`. Only the first
-   * call for a decision has an effect.
+   * Returns a reader for the body of the response to an allowed request, for rules with `cost.responseJson`. Write the bytes to
+   * it while they pass, and give `settle` what its `end` returns. Undefined if no rule charges by the body, or if its type is
+   * neither JSON nor a stream of JSON.
+   */
+  responseReader(decision: RuleDecision, contentType: string | null | undefined): ResponseReader | undefined {
+    checkObject(decision, "responseReader")
+    const fields = responseFields((decision as ChargedDecision)[PENDING] ?? [])
+    return fields.size === 0 ? undefined : responseReader(fields, contentType)
+  }
+
+  /**
+   * Tells the engine the response to an allowed request, for rules with `refundOn`, `cost.responseHeader` or
+   * `cost.responseJson`. Only the first call for a decision has an effect.
    */
   async settle(decision: RuleDecision, answer: AnsweredRequest): Promise<void> {
     checkObject(decision, "settle")

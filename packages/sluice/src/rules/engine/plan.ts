@@ -21,6 +21,8 @@ export interface Step {
   readonly limits: readonly RuleLimitPolicy[]
   readonly from: Applying["from"] | "candidate"
   readonly cost: number
+  /** What the response says of the cost is multiplied by this: the factor of the model. */
+  readonly factor: number
   /** The index of the descriptor that matched the rule. */
   readonly descriptor?: number | undefined
 }
@@ -93,7 +95,7 @@ export function planOfKey(
   if (rule.mode === "off") return EMPTY_PLAN
   const { limits, from } = set.limitsFor(rule, clientOf(key), tier, nowMs)
   if (limits === "unlimited") return EMPTY_PLAN
-  const steps = [{ rule, key, tier, limits, from, cost }]
+  const steps = [{ rule, key, tier, limits, from, cost, factor: 1 }]
   return rule.mode === "shadow" ? { ...EMPTY_PLAN, shadows: steps } : { ...EMPTY_PLAN, enforced: steps }
 }
 
@@ -118,6 +120,14 @@ export function activeRules(set: RuleSet, matched: readonly MatchedRule[]): read
 export function setTier(set: RuleSet, identity: Identity, found: string | undefined): void {
   identity.tier =
     identity.givenTier ?? found ?? set.tiers.get(identity) ?? identity.proxyTier ?? set.defaultTier
+}
+
+/** Whether a rule that applies to the request charges by its body. */
+export function readsBody(set: RuleSet, identity: Identity): boolean {
+  return (
+    set.readsBodies &&
+    activeRules(set, set.match(identity)).some(({ index }) => set.rules[index]?.cost.readsBody === true)
+  )
 }
 
 /** Whether a rule that enforces is unlimited for this client. */
@@ -157,7 +167,7 @@ export function stepOf(
   if (identity.ambiguity !== undefined) return "ambiguous-key"
   if (key === undefined) return isSkipped(rule, identity, matched) ? undefined : "missing-key"
   // A peek (cost 0) charges nothing, whatever cost a descriptor names.
-  const units = cost === 0 ? 0 : (matched.cost ?? cost ?? rule.cost(identity))
+  const units = cost === 0 ? 0 : (matched.cost ?? cost ?? rule.cost.of(identity))
   if (identity.ambiguity !== undefined) return "ambiguous-key"
   return {
     rule,
@@ -167,6 +177,7 @@ export function stepOf(
     from,
     // No policy has a limit of 0. A cost that never fits the smallest limit decides the same.
     cost: own?.limit === 0 && units > 0 ? Number.MAX_SAFE_INTEGER : units,
+    factor: rule.cost.factor(identity),
     descriptor: matched.at,
   }
 }

@@ -1,19 +1,25 @@
 // How the response to a request changes what the request is charged: `refundOn` gives the charge back by status, and
-// `cost.responseHeader` replaces the estimate by the real cost. Both settle what the rule has charged as a reservation does.
+// `cost.responseHeader` and `cost.responseJson` replace the estimate by the real cost. All of them settle what the rule has charged
+// as a reservation does.
 
 import { type HeaderSource, headerOf } from "../../request/header-source.js"
 import { settlementOf, timeOfCharge } from "../../stores/settlement.js"
 import type { Outcome, Settlement, Store } from "../../stores/store.js"
+import { weightedSum } from "../../usage/fields.js"
+import type { ResponseUsage } from "../../usage/response-reader.js"
 import type { ResponseCharge } from "./compile-rule.js"
 import { defaultOnStoreFailure, type Step } from "./plan.js"
 
 /** The response to a request, as far as rules read it. */
 export interface AnsweredRequest {
-  readonly status: number
+  /** Undefined if the client disconnected before the response had ended. */
+  readonly status: number | undefined
   /** By lower-case name. */
   readonly headers?: HeaderSource | undefined
   /** Read where the headers do not have the cost: a server that streams a response knows its cost at the end. */
   readonly trailers?: HeaderSource | undefined
+  /** What the reader of the body has found: see `RuleEngine.responseReader`. */
+  readonly usage?: ResponseUsage | undefined
 }
 
 /** The charge of one rule that the response may still change. */
@@ -66,11 +72,26 @@ function settlementsOf(
   })
 }
 
-/** What the request costs now that it is answered. A header that is missing or no whole number leaves the estimate. */
+/** The fields of the body that the charges depend on. */
+export function responseFields(pending: readonly PendingCharge[]): ReadonlySet<string> {
+  return new Set(pending.flatMap(({ responseCharge }) => [...responseCharge.fields.keys()]))
+}
+
+/**
+ * What the request costs now that it is answered. The estimate stays if the response does not name the cost. After a response
+ * that was cut, the larger of both counts: a client must not save by disconnecting before the usage is reported.
+ */
 function finalCost({ step, responseCharge }: PendingCharge, response: AnsweredRequest): number {
-  const { refundOn, header, max } = responseCharge
-  if (refundOn.has(response.status)) return 0
-  if (header === undefined) return step.cost
-  const given = headerOf(response.headers, header) ?? headerOf(response.trailers, header)
-  return given !== undefined && /^\d{1,15}$/.test(given) ? Math.min(Number(given), max) : step.cost
+  const { refundOn, header, fields, max } = responseCharge
+  const { status, usage } = response
+  if (status !== undefined && refundOn.has(status)) return 0
+  const units = (cost: number): number => Math.min(Math.ceil(cost * step.factor), max)
+  const given =
+    header && status !== undefined
+      ? (headerOf(response.headers, header) ?? headerOf(response.trailers, header))
+      : undefined
+  if (given !== undefined && /^\d{1,15}$/.test(given)) return units(Number(given))
+  const used = usage && weightedSum(fields, usage.values)
+  if (used === undefined) return step.cost
+  return usage?.isComplete ? units(used) : Math.max(units(used), step.cost)
 }

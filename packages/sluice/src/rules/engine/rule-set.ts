@@ -15,6 +15,7 @@ import { isCredential } from "../language/credential.js"
 import type { RuleSetDocument, RuleSpec } from "../language/schema.js"
 import type { Steps } from "../language/steps.js"
 import { type Matcher, matcherSteps } from "../match/index.js"
+import { bodyFieldsOf } from "./compile-cost.js"
 import {
   type Applying,
   type CompiledRule,
@@ -49,6 +50,8 @@ export class RuleSet {
   readonly countsApiKeys: boolean
   /** Whether any list, tier or override names an API key by its hash. */
   readonly namesApiKeys: boolean
+  /** Whether any rule charges by the bodies of requests. */
+  readonly readsBodies: boolean
   /** Whether limits depend on the time. Without overrides a check need not read the clock, which costs as much as the check. */
   readonly hasOverrides: boolean
   readonly #matcher: Matcher
@@ -73,6 +76,7 @@ export class RuleSet {
     this.tiers = parts.tiers
     this.defaultTier = document.defaults?.tier
     this.rules = parts.rules
+    this.readsBodies = this.rules.some(({ cost }) => cost.readsBody)
     this.hasOverrides = (document.overrides?.length ?? 0) > 0
     this.#context = context
     this.#overrides = parts.overrides
@@ -92,7 +96,7 @@ export class RuleSet {
 
   /** Compiles a document that was checked before: see parse.ts. */
   static *compile(document: RuleSetDocument, revision: number, prefix: string): Steps<RuleSet> {
-    const context = { document, prefix }
+    const context = { document, prefix, bodyFields: bodyFieldsOf(document) }
     const { forEveryRule, byRule } = yield* compileOverrides(context)
     const rules: CompiledRule[] = []
     for (const [i, rule] of document.rules.entries()) {

@@ -17,6 +17,7 @@ import {
 import { hasCopies, headerOf, headerValues } from "../../request/header-source.js"
 import { comparedHost, hasTwoHosts } from "../../request/host.js"
 import { canonicalPath, isCanonicalPath } from "../../request/path.js"
+import { type RequestBody, requestBody } from "../../usage/body-cost.js"
 import { type ApiKeyPlace, isCredential, shownQuery } from "../language/credential.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import type { RequestFacts } from "../match/index.js"
@@ -77,6 +78,7 @@ export class Identity implements RequestFacts, Client {
   #apiKey: string | undefined
   #apiKeyAmbiguity: string | undefined
   #apiKeyKnown = false
+  #body: RequestBody | undefined
 
   constructor(request: RuleRequest, rules: IdentityRules, hasher: ApiKeyHasher) {
     this.#request = request
@@ -107,6 +109,16 @@ export class Identity implements RequestFacts, Client {
   get countedHost(): string | undefined {
     if (hasTwoHosts(this.#request.rawHeaders)) this.#unclear("header host", "given once")
     return filled(comparedHost(this.host))
+  }
+
+  get body(): RequestBody {
+    if (this.#body === undefined) {
+      const length = this.#joined("content-length")
+      const declared = length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined
+      const isPresent = (declared ?? 0) > 0 || this.#joined("transfer-encoding") !== undefined
+      this.#body = requestBody(this.#request.body, declared, isPresent)
+    }
+    return this.#body
   }
 
   get route(): string | undefined {

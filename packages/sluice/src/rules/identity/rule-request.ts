@@ -34,6 +34,8 @@ export interface RuleRequest {
   readonly descriptors?: readonly Descriptor[] | undefined
   /** The application's name of the route, such as `/items/:id`. Default: the path pattern of the rule. */
   readonly route?: string | undefined
+  /** The body, for rules that charge by it: the bytes or the text of JSON, or its value. See `RuleEngine.readsBody`. */
+  readonly body?: unknown
 }
 
 /** A field that must be a string if it is present. Null means absent. */

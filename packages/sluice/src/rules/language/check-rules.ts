@@ -5,6 +5,7 @@
 import { SluiceError } from "../../errors.js"
 import type { LeaseOptions } from "../../lease-options.js"
 import { compileCidrs, parseCidr } from "../../request/address/cidr.js"
+import { checkCost } from "./check-cost.js"
 import { checkLimits, type LimitContext, longestLeases, outOfBounds } from "./check-limits.js"
 import { checkHeaderName, checkKeyBy, checkMatch } from "./check-match.js"
 import { parseClientName } from "./client-name.js"
@@ -97,7 +98,7 @@ class Checker {
     for (const [tier, own] of Object.entries(asMap(rule.tiers)))
       this.#checkLimits(asMap(own).limits, [...at, "tiers", tier, "limits"], leases)
     this.#checkLimits(asMap(rule.candidate).limits, [...at, "candidate", "limits"], leases)
-    this.#checkCost(asMap(rule.cost), [...at, "cost"])
+    checkCost(found, asMap(rule.cost), [...at, "cost"], this.#apiKeyPlace)
     this.#checkResponse(rule.response, [...at, "response"])
     this.#checkClients(rule.allow, [...at, "allow"])
     this.#checkClients(rule.deny, [...at, "deny"])
@@ -109,22 +110,6 @@ class Checker {
 
   #leasesOf(rule: Record<string, unknown>): unknown {
     return rule.leases ?? asMap(this.#set.defaults).leases ?? false
-  }
-
-  #checkCost(cost: Record<string, unknown>, at: Path): void {
-    const found = this.#found
-    checkHeaderName(found, cost.header, [...at, "header"])
-    checkHeaderName(found, cost.responseHeader, [...at, "responseHeader"])
-    if (cost.estimate !== undefined && cost.responseHeader === undefined) {
-      const message = "requires responseHeader; the fixed cost of a request is default"
-      found.add("RULE_FIELD_INVALID", [...at, "estimate"], message)
-    } else if (cost.estimate !== undefined && cost.default !== undefined)
-      found.add("RULE_FIELD_INVALID", [...at, "default"], "means the same as estimate; use one of them")
-    if (cost.overdraft !== undefined && cost.responseHeader === undefined)
-      found.add("RULE_FIELD_INVALID", [...at, "overdraft"], "requires responseHeader")
-    asList(cost.by).forEach((entry, i) => {
-      checkMatch(found, asMap(entry), [...at, "by", i], this.#apiKeyPlace)
-    })
   }
 
   #checkOverride(override: Record<string, unknown>, at: Path): void {

@@ -48,7 +48,7 @@ const mistakes: [name: string, rule: string, said: string][] = [
   [
     "an estimate of what no answer will say",
     "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { estimate: 5 } }",
-    'rule "a": cost.estimate requires responseHeader; the fixed cost of a request is default [RULE_FIELD_INVALID]',
+    'rule "a": cost.estimate requires responseHeader or responseJson; the fixed cost of a request is default [RULE_FIELD_INVALID]',
   ],
   [
     "an estimate beside a default",
@@ -59,6 +59,51 @@ const mistakes: [name: string, rule: string, said: string][] = [
     "an estimate that would let everybody in",
     "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseHeader: x-cost, estimate: 0 } }",
     'rule "a": cost.estimate must be an integer ≥ 1, got 0 [RULE_FIELD_INVALID]',
+  ],
+  [
+    "an estimate from the body that reads nothing",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { estimate: { default: 5 } } }",
+    'rule "a": cost.estimate must have json, bytesPerUnit or both [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a default beside an estimate from the body",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { default: 5, estimate: { json: max_tokens } } }",
+    'rule "a": cost.default must be estimate.default beside an estimate from the body [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a field path that is none",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseJson: usage..total } }",
+    'rule "a": cost.responseJson must be names of fields joined by dots, such as usage.total_tokens [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a field path with a list in it",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseJson: { 'choices[0].tokens': 1 } } }",
+    'rule "a": cost.responseJson["choices[0].tokens"] must be names of fields joined by dots, such as usage.total_tokens [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a negative weight",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseJson: { usage.input_tokens: -1 } } }",
+    'rule "a": cost.responseJson["usage.input_tokens"] must be a number from 0 to 1,000,000, got -1 [RULE_FIELD_INVALID]',
+  ],
+  [
+    "no weights",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { responseJson: {} } }",
+    'rule "a": cost.responseJson must have 1 to 16 fields [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a field twice",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { estimate: { json: { max_tokens: 1, Max_Tokens: 2 } } } }",
+    'rule "a": cost.estimate.json must not have a field twice; upper and lower case are the same [RULE_FIELD_INVALID]',
+  ],
+  [
+    "a length by zero bytes",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { estimate: { bytesPerUnit: 0 } } }",
+    'rule "a": cost.estimate.bytesPerUnit must be a number ≥ 0.001, got 0 [RULE_FIELD_INVALID]',
+  ],
+  [
+    "no models",
+    "{ id: a, limits: [{ limit: 9, window: 1s }], cost: { models: {} } }",
+    'rule "a": cost.models must have 1 to 256 names [RULE_FIELD_INVALID]',
   ],
   [
     "a response header that is none",

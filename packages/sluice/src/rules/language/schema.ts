@@ -116,6 +116,32 @@ const client = text.meta({
   description: 'A client: "ip:203.0.113.7", "ip:10.0.0.0/8", "user:42" or "apiKey:<keyed hash>".',
 })
 
+const weight = z
+  .number()
+  .refine((value) => value >= 0 && value <= 1_000_000, "a number from 0 to 1,000,000")
+  .meta({ minimum: 0, maximum: 1_000_000 })
+const fieldWeights = z.union([text, z.record(text, weight)])
+
+const bodyEstimate = z.strictObject({
+  json: fieldWeights.optional().meta({
+    description: 'Fields of the JSON body: "max_tokens", or weights by field ({ max_tokens: 4 }), added up.',
+  }),
+  bytesPerUnit: z
+    .number()
+    .refine((bytes) => bytes >= 0.001, "a number ≥ 0.001")
+    .optional()
+    .meta({
+      minimum: 0.001,
+      description: "Adds the length of the body: so many bytes are one unit. For texts about 4.",
+    }),
+  default: z
+    .int()
+    .min(1)
+    .optional()
+    .meta({ description: "In place of the fields when the body has none of them. Default: 1." }),
+  max: z.int().min(1).optional().meta({ description: "The largest estimate. Default: the cost's max." }),
+})
+
 const costSchema = z
   .union([
     z.int().min(0),
@@ -136,12 +162,25 @@ const costSchema = z
       responseHeader: text.optional().meta({
         description: "A header or trailer of the answer that says what the request has cost after all.",
       }),
+      responseJson: fieldWeights.optional().meta({
+        description:
+          'A field of the JSON answer or stream that says what the request has cost: "usage.total_tokens", or weights by field.',
+      }),
       estimate: z
+        .union([z.int().min(1), bodyEstimate])
+        .optional()
+        .meta({
+          description:
+            "What is charged until the answer says: a number, or taken from the request's body. Default: 1.",
+        }),
+      models: z.record(text, weight).optional().meta({
+        description: "Factors by the model in the request's body. The first name, or glob with *, counts.",
+      }),
+      max: z
         .int()
         .min(1)
         .optional()
-        .meta({ description: "What is charged until the answer says. Default: 1." }),
-      max: z.int().min(1).optional().meta({ description: "The most a header may say. Default: 1,000,000." }),
+        .meta({ description: "The largest cost of a request. Default: 1,000,000." }),
       overdraft: z.enum(["charge", "forgive"]).optional().meta({
         description:
           "If the answer costs more than the estimate: charge the rest even beyond the limit, or forgive what does not fit. Default: forgive.",
