@@ -187,7 +187,7 @@ describe("settling", () => {
 
   it("reports a store that fails, and does not throw", async () => {
     const errors: unknown[] = []
-    const store = { ...waitingStore(), refund: () => Promise.reject(new Error("away")) }
+    const store = { ...waitingStore(), settle: () => Promise.reject(new Error("away")) }
     const { limiting } = start(rules, { store, onError: (error) => errors.push(error) })
     ;(await limiting.decide(request)).settle(500)
     await eventually(() => errors.length === 1)
