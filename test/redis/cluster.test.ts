@@ -7,6 +7,7 @@ import { describeConnected } from "./connected.js"
 import { describeContractOn, PATIENT } from "./contract.js"
 import { describeCrossSlot } from "./cross-slot.js"
 import { expectOnlyExpiringKeys } from "./expiry-scan.js"
+import { describeHolders } from "./holders.js"
 
 let cluster: RedisCluster
 
@@ -37,6 +38,8 @@ describeConnected(
   () => cluster.url,
   () => cluster.nodes,
 )
+
+describeHolders("a Cluster", () => cluster.url)
 
 describe.each(LIBRARIES)("checks over several slots, through %s", (library) => {
   let opened: OpenClient

@@ -9,6 +9,7 @@ import { fromRoot } from "../docs/examples.js"
 import { eventually } from "../support/eventually.js"
 import { type RedisServer, startRedis } from "../support/redis/single.js"
 import { LIBRARIES, type OpenClient, openSingle } from "./clients.js"
+import { describeHolders } from "./holders.js"
 
 let server: RedisServer
 beforeAll(async () => {
@@ -61,6 +62,8 @@ it("the places of a holder killed with -9 come back after its hold, and not befo
   await eventually(async () => (await limiter.peek("killed")).remaining === 2)
   await close()
 })
+
+describeHolders("one server", () => `redis://127.0.0.1:${server.port}`)
 
 const HOLDER = `
 import { Redis } from "ioredis"

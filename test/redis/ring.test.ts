@@ -5,6 +5,7 @@ import { LIBRARIES, openSingle } from "./clients.js"
 import { describeConnected } from "./connected.js"
 import { describeContractOn } from "./contract.js"
 import { expectOnlyExpiringKeys } from "./expiry-scan.js"
+import { describeHolders } from "./holders.js"
 
 let ring: RedisRing
 
@@ -28,3 +29,5 @@ describeConnected(
   () => ring.url,
   () => ring.servers,
 )
+
+describeHolders("a ring", () => ring.url)

@@ -5,6 +5,7 @@ import { LIBRARIES, openSentinel } from "./clients.js"
 import { describeConnected } from "./connected.js"
 import { describeContractOn } from "./contract.js"
 import { expectOnlyExpiringKeys } from "./expiry-scan.js"
+import { describeHolders } from "./holders.js"
 
 let topology: SentinelTopology
 
@@ -28,3 +29,5 @@ describeConnected(
   () => topology.url,
   () => topology.servers,
 )
+
+describeHolders("a primary found by Sentinels", () => topology.url)
