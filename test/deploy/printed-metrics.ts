@@ -23,10 +23,13 @@ const ON_FREE_PORTS: ConfigInput = {
   secret: "for tests",
 }
 
-/** Only a rule with leases has the service count what they do. */
-const LEASED = parseRuleSet(
-  "version: 1\nrules: [{ id: all, leases: true, limits: [{ limit: 100, window: 1m }] }]",
-)
+/** Only rules with leases and holds have the service count what becomes of them. */
+const LEASED_AND_HELD = parseRuleSet(`
+version: 1
+rules:
+  - { id: all, leases: true, limits: [{ limit: 100, window: 1m }] }
+  - { id: held, limits: [{ algorithm: concurrency, limit: 100000, hold: 1m }] }
+`)
 
 export async function printedMetrics(): Promise<PrintedMetrics> {
   const nobody = await reservePort()
@@ -34,7 +37,11 @@ export async function printedMetrics(): Promise<PrintedMetrics> {
     const texts = [
       await metricsOf({ ...ON_FREE_PORTS }, "sluice_window_units_bucket{"),
       await metricsOf(
-        { ...ON_FREE_PORTS, store: { url: `redis://127.0.0.1:${nobody.port}` }, rules: { inline: LEASED } },
+        {
+          ...ON_FREE_PORTS,
+          store: { url: `redis://127.0.0.1:${nobody.port}` },
+          rules: { inline: LEASED_AND_HELD },
+        },
         'sluice_store_failures_total{kind="breaker-open"}',
       ),
       await metricsOf(

@@ -38,13 +38,15 @@ async function startOn(port: number) {
   }
   // Before the first connection, decisions are local.
   await eventually(async () => (await post("/v1/peek", { user: "nobody" })).degraded === undefined)
-  return post
+  const metrics = async () => await (await fetch(`http://${service.addresses.control}/metrics`)).text()
+  return { post, metrics }
 }
 
 it("what one instance has acquired, another extends and releases, and all together hold no more than the limit", async () => {
   const redis = await startRedis()
   afterThis(() => redis.stop())
-  const [first, second] = await Promise.all([startOn(redis.port), startOn(redis.port)])
+  const services = await Promise.all([startOn(redis.port), startOn(redis.port)])
+  const [{ post: first }, { post: second }] = services
   const acquired = await Promise.all(
     Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? first : second)("/v1/acquire", { user: "ann" })),
   )
@@ -58,4 +60,11 @@ it("what one instance has acquired, another extends and releases, and all togeth
   expect(await second("/v1/extend", { hold: large.hold })).toEqual({ extended: true })
   expect(await second("/v1/release", { hold: large.hold })).toEqual({ released: true })
   expect(await first("/v1/peek", { user: "ann" })).toMatchObject({ remaining: 3 })
+  const all = (await Promise.all(services.map(({ metrics }) => metrics()))).join("\n")
+  const total = (what: string) =>
+    [...all.matchAll(new RegExp(`^sluice_holds_${what}_total{rule="calls"} (\\d+)$`, "gm"))].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    )
+  expect(["acquired", "released", "late"].map(total)).toEqual([4, 4, 3])
 })

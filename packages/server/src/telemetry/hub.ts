@@ -5,13 +5,14 @@
 
 import { type Clock, type LeaseStats, type Store, systemClock } from "sluice"
 import type { StoreFailureEvent } from "sluice/redis"
-import type { RuleSource } from "sluice/rules"
+import type { HoldCounts, RuleSource } from "sluice/rules"
 import type { Counted, Decided, Watch } from "../core.js"
 import { AccuracyMonitor, type AccuracyReport } from "./accuracy.js"
 import { Counters, type CountersReport } from "./counters.js"
 import { decisionsEvent, Listeners, type WatchEvent } from "./events.js"
 import type { GatewayState } from "./gateway-metrics.js"
 import { History, type HistoryReport } from "./history.js"
+import { HoldTotals } from "./hold-totals.js"
 import { type LeaseState, LeaseTotals } from "./lease-totals.js"
 import { createLog, DenialLog, type Log } from "./log.js"
 import { metricsText } from "./metrics.js"
@@ -46,6 +47,7 @@ export interface WatchReport extends CountersReport {
   readonly used: readonly TopKey[]
   readonly breakers: StoreState["breakers"]
   readonly leases: LeaseStats | undefined
+  readonly holds: readonly (readonly [rule: string, counts: HoldCounts])[]
   readonly routes: readonly RouteReport[]
   readonly gateway: GatewayState | undefined
 }
@@ -66,6 +68,8 @@ export interface Watched {
   readonly gateway?: () => GatewayState
   /** What the leases of this process have done. Undefined for a store without leases. */
   readonly leases?: () => LeaseStats | undefined
+  /** What has become of the holds of this process, by rule. */
+  readonly holds?: () => ReadonlyMap<string, HoldCounts>
 }
 
 /** No worker has this number. */
@@ -97,6 +101,7 @@ export class WatchHub implements Watch {
   readonly #accuracyTotal = { compared: 0, allowedTooMany: 0, deniedTooMany: 0, error: 0 }
   readonly #workers = new WorkerStates()
   readonly #leaseTotals = new LeaseTotals()
+  readonly #holdTotals = new HoldTotals()
   #timer: NodeJS.Timeout
   #ticks = 0
   /** The states that listeners know. */
@@ -105,6 +110,7 @@ export class WatchHub implements Watch {
   #rules: RuleSource | undefined
   #gateway: (() => GatewayState) | undefined
   #leases: Watched["leases"]
+  #holds: Watched["holds"]
   #unfollow = () => {}
   #telemetry: Telemetry | undefined
   #onReport: ((report: WatchReport) => void) | undefined
@@ -140,9 +146,10 @@ export class WatchHub implements Watch {
   }
 
   /** Sets what to observe besides decisions. */
-  attach({ store, rules, gateway, leases }: Watched): void {
+  attach({ store, rules, gateway, leases, holds }: Watched): void {
     this.#store = store ?? this.#store
     this.#leases = leases ?? this.#leases
+    this.#holds = holds ?? this.#holds
     this.#gateway = gateway ?? this.#gateway
     if (rules === undefined) return
     this.#unfollow()
@@ -221,6 +228,7 @@ export class WatchHub implements Watch {
       units,
       breakers,
       leases: this.#leases?.(),
+      holds: [...(this.#holds?.() ?? [])],
       routes: this.routes.take(),
       gateway,
     })
@@ -238,6 +246,7 @@ export class WatchHub implements Watch {
     this.#units.merge(report.units)
     this.#workers.set(worker, report)
     if (report.leases !== undefined) this.#leaseTotals.set(worker, report.leases)
+    this.#holdTotals.set(worker, new Map(report.holds))
     this.routes.merge(report.routes)
     for (const { rule, key, count } of report.denied) this.#denied.add(rule, key, count)
     for (const { rule, key, count } of report.used) this.#used.add(rule, key, count)
@@ -247,6 +256,7 @@ export class WatchHub implements Watch {
   forget(worker: number): void {
     this.#workers.delete(worker)
     this.#leaseTotals.delete(worker)
+    this.#holdTotals.delete(worker)
   }
 
   /** The metrics in the text format of Prometheus. */
@@ -254,12 +264,14 @@ export class WatchHub implements Watch {
     const { tally, failures, ambiguous } = this.#counters.all()
     const { current, stale = false } = this.#rules ?? {}
     const gateway = this.#workers.gateway(this.#gateway?.())
+    this.#holdTotals.set(THIS_PROCESS, this.#holds?.() ?? new Map())
     return metricsText({
       totals: tally,
       failures,
       ambiguous,
       store: this.#storeState(),
       leases: this.#leaseState(),
+      holds: this.#holdTotals.byRule,
       rules: current && { revision: current.revision, stale, count: current.document.rules.length },
       accuracy: { ...this.#accuracyTotal, watching: this.#workers.watching(this.#accuracy.watching) },
       units: this.#units.histograms(),

@@ -2,6 +2,7 @@
 // shows each of them.
 
 import { Exposition } from "./exposition.js"
+import type { HoldCounts } from "sluice/rules"
 import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"
 import type { LeaseState } from "./lease-totals.js"
 import type { RouteTally } from "./route-tally.js"
@@ -15,6 +16,7 @@ export interface MetricsInput {
   readonly ambiguous: number
   readonly store: StoreState
   readonly leases?: LeaseState | undefined
+  readonly holds?: ReadonlyMap<string, HoldCounts>
   readonly rules?: { readonly revision: number; readonly stale: boolean; readonly count: number } | undefined
   readonly accuracy: {
     compared: number
@@ -50,6 +52,16 @@ const BY_RULE: readonly (readonly [name: string, field: keyof RuleTally, help: s
   ],
 ]
 
+const HOLDS_BY_RULE: readonly (readonly [name: string, field: keyof HoldCounts, help: string])[] = [
+  ["sluice_holds_acquired_total", "acquired", "Holds that requests have acquired by limits of concurrency."],
+  ["sluice_holds_released_total", "released", "Holds that were released before they ended by themselves."],
+  [
+    "sluice_holds_late_total",
+    "late",
+    "Releases and extensions after the end of a hold, because it ended by itself or was released before.",
+  ],
+]
+
 export function metricsText(input: MetricsInput): string {
   const { totals, failures, store, rules, accuracy } = input
   const text = new Exposition()
@@ -82,6 +94,10 @@ export function metricsText(input: MetricsInput): string {
   )
   storeMetrics(text, store)
   if (input.leases !== undefined) leaseMetrics(text, input.leases)
+  for (const [name, field, help] of HOLDS_BY_RULE) {
+    text.metric(name, "counter", help)
+    for (const [rule, counts] of input.holds ?? []) text.sample(name, counts[field], { rule })
+  }
   text.single("sluice_rules_revision", "gauge", "The revision of the current rules.", rules?.revision)
   text.single(
     "sluice_rules_stale",

@@ -28,6 +28,8 @@ export type { HeaderStyle } from "../header-style.js"
 export type { HeaderSource } from "../request/header-source.js"
 export type { ResponseReader, ResponseUsage } from "../usage/response-reader.js"
 export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
+export type { HoldCounts } from "./engine/hold-counts.js"
+export type { RequestHold } from "./engine/holding.js"
 export type {
   DecisionEvent,
   KeyCheckOptions,

@@ -49,7 +49,7 @@ export function openCore(parts: CoreParts, closers: Closers): Core {
     onRefused: (error) => watch.log.error({ code: error.code, error: error.message }, "rules refused"),
   })
   closers.add(() => engine.close())
-  watch.attach({ store, rules, leases: () => engine.leases })
+  watch.attach({ store, rules, leases: () => engine.leases, holds: () => engine.holds })
   const core = { engine, rules, store, watch }
   const log = records ? openRecord(config.record, { engine, log: watch.log }) : undefined
   if (log === undefined) return core

@@ -9,6 +9,7 @@ import { type Charge, isSyncStore, type Outcome, type Store, type SyncStore } fr
 import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
 import type { RuleLimitPolicy } from "./compile-rule.js"
 import type { RuleCheckOptions } from "./engine-options.js"
+import { HoldCounter } from "./hold-counts.js"
 import type { Plan, Step } from "./plan.js"
 import {
   chargesOfShadow,
@@ -70,6 +71,7 @@ export class Decider {
   readonly #sync: SyncStore | undefined
   readonly #clock: Clock | undefined
   readonly #policies = new HeaderPolicies()
+  readonly holdCounter = new HoldCounter()
 
   constructor(store: Store, clock: Clock | undefined) {
     this.#sync = isSyncStore(store) ? store : undefined
@@ -132,7 +134,8 @@ export class Decider {
       charges.charges.length === 0
         ? undefined
         : await this.store[operation](charges.charges, at, defaultOnStoreFailure(charges.charges))
-    return this.#build(check, charges, outcome, await shadows, operation === "check" ? shadowCharges : [])
+    const isCharged = operation === "check"
+    return this.#build(check, charges, outcome, await shadows, isCharged ? shadowCharges : [], isCharged)
   }
 
   /** `decide` on a store that answers at once: see `isSync`. */
@@ -167,7 +170,10 @@ export class Decider {
     outcome: Outcome | undefined,
     shadows: readonly Outcome[],
     shadowCharges: readonly ShadowCharges[] = [],
+    isCharged = true,
   ): RuleDecision {
+    if (isCharged && charges.held !== undefined && outcome?.allowed === true)
+      this.holdCounter.count(charges.held, "acquired")
     const decision =
       outcome === undefined
         ? earlyDecision(set, plan, this.nowMs(options), tier)

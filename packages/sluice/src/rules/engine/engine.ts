@@ -32,6 +32,7 @@ import {
   type RuleEngineOptions,
 } from "./engine-options.js"
 import { type Explanation, explain } from "./explain.js"
+import type { HoldCounts } from "./hold-counts.js"
 import { Holding, type RequestHold } from "./holding.js"
 import { type LimitUsage, usageOfStep } from "./key-usage.js"
 import {
@@ -104,6 +105,11 @@ export class RuleEngine {
   /** What leases have done so far. Undefined until a limit with leases is checked, and for a store in memory. */
   get leases(): LeaseStats | undefined {
     return this.#decider.leases
+  }
+
+  /** What has become of the holds of each rule since the engine was created. Empty if no limit is of concurrency. */
+  get holds(): ReadonlyMap<string, HoldCounts> {
+    return this.#decider.holdCounter.byRule
   }
 
   /** The rule set in force. */
@@ -265,11 +271,18 @@ export class RuleEngine {
     const units = cost === undefined ? undefined : costOf(cost)
     // The rules that were charged come first, with their limits in the order of the charges.
     const limits = decision.rules.flatMap((outcome) => outcome.limits)
-    const given = charges.map((charge, i) => ({
-      charge: units === undefined || charge.hold !== undefined ? charge : { ...charge, cost: units },
-      forgottenAt: limits[i]?.resetAt ?? decision.resetAt,
-    }))
-    await giveBack(this.#decider.store, given, this.#decider.at(undefined), defaultOnStoreFailure(charges))
+    const given = charges
+      .map((charge, i) => ({
+        charge: units === undefined ? charge : { ...charge, cost: units },
+        forgottenAt: limits[i]?.resetAt ?? decision.resetAt,
+      }))
+      .filter(({ charge }) => charge.hold === undefined)
+    await Promise.all([
+      given.length === 0
+        ? undefined
+        : giveBack(this.#decider.store, given, this.#decider.at(undefined), defaultOnStoreFailure(charges)),
+      (decision as ChargedDecision)[HELD] === undefined ? undefined : this.release(decision),
+    ])
   }
 
   /** Whether the response to this request may change what it was charged, or the request holds something. */

@@ -65,6 +65,23 @@ describe("rules with a concurrency limit", () => {
   })
 })
 
+it("the engine counts what becomes of the holds of each rule", async () => {
+  const { clock, engine } = setUp([TWO], { candidate: { limits: [TWO] } })
+  expect([...engine.holds]).toEqual([])
+  const [first, second] = [await engine.check(REQUEST), await engine.check(REQUEST)]
+  await engine.check(REQUEST)
+  await engine.check(REQUEST, { cost: 0 })
+  await engine.explain(REQUEST)
+  const { id } = engine.holdOf(first) ?? { id: "" }
+  await engine.release(id)
+  await engine.refund(second)
+  await engine.release(id)
+  const late = await engine.check(REQUEST)
+  clock.advance(60_000)
+  await engine.release(late)
+  expect([...engine.holds]).toEqual([["calls", { acquired: 3, released: 2, late: 2 }]])
+})
+
 describe("rules in shadow mode with a concurrency limit", () => {
   const shadow = { mode: "shadow" }
 

@@ -81,6 +81,8 @@ export class Holding {
       ask(held.filter(({ isShadow }) => !isShadow).map(({ charge }) => charge)),
       ...held.filter(({ isShadow }) => isShadow).map(({ charge }) => ask([charge])),
     ])
+    if (operation === "release" || !isDone)
+      this.#decider.holdCounter.count(held, isDone ? "released" : "late")
     return isDone
   }
 
