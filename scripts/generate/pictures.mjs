@@ -3,6 +3,7 @@
 import { boundaryPicture } from "./pictures/boundary.mjs"
 import { calendarPicture } from "./pictures/calendar.mjs"
 import { comparisonPicture } from "./pictures/comparison.mjs"
+import { concurrencyPicture } from "./pictures/concurrency.mjs"
 import { leasesPicture } from "./pictures/leases.mjs"
 import { comparedAlgorithms } from "./pictures/measure.mjs"
 
@@ -27,6 +28,7 @@ export function generate() {
       overflow: "queue",
     }),
     "docs/pictures/gcra.svg": boundaryPicture("gcra, maxBurst: 9", { algorithm: "gcra", maxBurst: 9 }),
+    "docs/pictures/concurrency.svg": concurrencyPicture(),
     "docs/pictures/leases.svg": leasesPicture(),
     "docs/pictures/comparison.svg": comparisonPicture(comparedAlgorithms),
   }

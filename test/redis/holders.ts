@@ -83,7 +83,12 @@ function most(intervals: readonly Interval[]): number {
     ])
     .sort((a, b) => a.at - b.at || a.units - b.units)
   let held = 0
-  return changes.reduce((largest, { units }) => Math.max(largest, (held += units)), 0)
+  let largest = 0
+  for (const { units } of changes) {
+    held += units
+    largest = Math.max(largest, held)
+  }
+  return largest
 }
 
 /** Tests that a fleet never holds more than the limit, and that what killed processes held comes back. */

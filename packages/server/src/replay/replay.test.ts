@@ -207,3 +207,60 @@ rules:
     await expect(replay([], { rules: [] })).rejects.toMatchObject({ code: "OPTION_MISSING" })
   })
 })
+
+describe("limits of concurrency", () => {
+  const twoAtOnce = `
+version: 1
+rules:
+  - { id: at-once, keyBy: ip, limits: [{ algorithm: concurrency, limit: 2, hold: 1m }] }
+  - { id: tried, mode: shadow, keyBy: ip, limits: [{ algorithm: concurrency, limit: 1, hold: 1m }] }
+`
+  /** Seconds at which requests begin, and how long they take. */
+  const calls = [
+    [0, 10],
+    [1, 2],
+    [2, 5],
+    [3, 4],
+    [5, 1],
+    [7, 90],
+    [10, 1],
+    [12, 1],
+    [66, 90],
+    [67, 1],
+  ] as const
+  const allowed = [true, true, false, true, false, true, true, true, true, true]
+  const begin = Date.parse("2026-05-17T10:00:00Z")
+  const time = (seconds: number) => new Date(begin + seconds * 1_000).toISOString()
+
+  const formats = {
+    envoy: ([at, took]: readonly [number, number]) =>
+      `{"start_time":"${time(at)}","duration":${took * 1_000},"method":"GET","path":"/","downstream_remote_address":"192.0.2.1:1"}`,
+    traefik: ([at, took]: readonly [number, number]) =>
+      `{"StartUTC":"${time(at)}","Duration":${took * 1e9},"RequestMethod":"GET","RequestPath":"/","ClientHost":"192.0.2.1"}`,
+  }
+
+  it.each(Object.entries(formats))("hold for as long as a request of a log of %s took", async (_, line) => {
+    const report = await run(Buffer.from(`${calls.map(line).join("\n")}\n`), twoAtOnce)
+    const [candidate] = report.candidates as [CandidateReport]
+    expect(candidate.denied).toBe(allowed.filter((one) => !one).length)
+    expect(candidate.series.filter(({ denied }) => denied > 0).map(({ at }) => (at - begin) / 1_000)).toEqual(
+      [2, 5],
+    )
+    expect(candidate.holds.untimed).toBe(0)
+    expect(candidate.rules[1]?.shadowDenied).toBeGreaterThan(2)
+  })
+
+  it("hold nothing for requests whose duration is not known, and the report tells how many", async () => {
+    const lines = Array.from(
+      { length: 9 },
+      (_, i) => `192.0.2.1 - - [17/May/2026:10:00:0${i} +0000] "GET / HTTP/1.1" 200 1`,
+    )
+    const report = await run(Buffer.from(`${lines.join("\n")}\n`), twoAtOnce)
+    const [candidate] = report.candidates as [CandidateReport]
+    expect(candidate).toMatchObject({ denied: 0, holds: { timed: 0, untimed: 9 } })
+    expect(candidate.rules.map(({ requests, shadowDenied }) => [requests, shadowDenied])).toEqual([
+      [9, 0],
+      [9, 0],
+    ])
+  })
+})

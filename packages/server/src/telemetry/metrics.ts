@@ -1,8 +1,8 @@
 // The names and help texts of all metrics. A test checks that deploy/ uses only these names, and that the Grafana dashboard
 // shows each of them.
 
-import { Exposition } from "./exposition.js"
 import type { HoldCounts } from "sluice/rules"
+import { Exposition } from "./exposition.js"
 import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"
 import type { LeaseState } from "./lease-totals.js"
 import type { RouteTally } from "./route-tally.js"

@@ -28,8 +28,6 @@ export type { HeaderStyle } from "../header-style.js"
 export type { HeaderSource } from "../request/header-source.js"
 export type { ResponseReader, ResponseUsage } from "../usage/response-reader.js"
 export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
-export type { HoldCounts } from "./engine/hold-counts.js"
-export type { RequestHold } from "./engine/holding.js"
 export type {
   DecisionEvent,
   KeyCheckOptions,
@@ -39,6 +37,8 @@ export type {
   RuleEngineOptions,
 } from "./engine/engine-options.js"
 export type { Explanation, RuleExplanation } from "./engine/explain.js"
+export type { HoldCounts } from "./engine/hold-counts.js"
+export type { RequestHold } from "./engine/holding.js"
 export type { LimitUsage } from "./engine/key-usage.js"
 export type { AnsweredRequest } from "./engine/response-charge.js"
 export type { Mode, Reason, RuleDecision, RuleOutcome } from "./engine/rule-decision.js"

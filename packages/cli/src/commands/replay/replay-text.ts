@@ -90,7 +90,7 @@ function candidateText(
   return parts
 }
 
-function asides({ deniedOutright, delayed, uncounted }: CandidateReport): string {
+function asides({ deniedOutright, delayed, uncounted, holds }: CandidateReport): string {
   const lines = Object.entries(deniedOutright).map(
     ([reason, value]) => `${count(value)} of them without a counter: ${reason}`,
   )
@@ -99,6 +99,10 @@ function asides({ deniedOutright, delayed, uncounted }: CandidateReport): string
   if (uncounted > 0)
     lines.push(
       `${count(uncounted)} allowed without counting, because there were more keys than the store holds`,
+    )
+  if (holds.untimed > 0)
+    lines.push(
+      `${count(holds.untimed)} met limits of concurrency, and the log does not tell how long they took: these limits denied too little here`,
     )
   return lines.map((line) => `\n  ${line}`).join("")
 }

@@ -72,6 +72,9 @@ function ByRule({ candidate, text }: DetailsProps) {
           },
         ]}
       />
+      {candidate.holds !== undefined && candidate.holds.untimed > 0 && (
+        <p class="soft">{text.untimed(whole(candidate.holds.untimed))}</p>
+      )}
       {outright.length > 0 && (
         <p class="replay-outright">
           <b>{text.outright}</b> {outright.map(([reason, count]) => `${reason}: ${whole(count)}`).join(", ")}{" "}

@@ -29,6 +29,8 @@ export interface CandidateReport {
   readonly denied: number
   readonly rules: readonly RuleReport[]
   readonly deniedOutright: Readonly<Record<string, number>>
+  /** Missing in the report of an older service. */
+  readonly holds?: { readonly timed: number; readonly untimed: number }
   readonly hurt: { readonly clients: Distinct; readonly most: readonly HurtClient[] }
   readonly series: readonly SeriesStep[]
   readonly worstMinutes: readonly SeriesStep[]

@@ -80,6 +80,8 @@ const en = {
   shadowDenied: "Shadow denied",
   outright: "Denied without a limit:",
   outrightHint: "By lists, missing keys or refused paths.",
+  untimed: (requests: string) =>
+    `${requests} requests met limits of concurrency, and the log does not tell how long they took: these limits denied too little here.`,
   whom: "Denied clients",
   nobody: "Nobody",
   nobodyHint: "These rules would have denied no request of this log.",
@@ -169,6 +171,7 @@ const zh: typeof en = {
   shadowDenied: "影子拒绝",
   outright: "非限额拒绝：",
   outrightHint: "名单、缺失的键以及被拒绝的路径。",
+  untimed: (requests) => `${requests} 个请求受并发限额约束，但日志没有记录其耗时：这里并发限额拒绝得偏少。`,
   whom: "被拒绝的客户端",
   nobody: "没有人",
   nobodyHint: "这些规则不会拒绝此日志中的任何请求。",

@@ -1,7 +1,7 @@
 // One JSON object per line, as Caddy, Traefik and Envoy write it.
 
 import { anyTime } from "./log-time.js"
-import { LoggedRequest, type LogReader } from "./logged-request.js"
+import { LoggedRequest, type LogReader, setDuration } from "./logged-request.js"
 import { known } from "./request-line.js"
 import { lastOf } from "./template.js"
 
@@ -69,6 +69,8 @@ function readTraefik(fields: Fields): LoggedRequest | string | undefined {
   const ip = text(fields.ClientHost) ?? withoutPort(text(fields.ClientAddr))
   const read = new LoggedRequest(at, ip, text(fields.RequestMethod), text(fields.RequestPath))
   if (read.path === undefined) return "no path in RequestPath"
+  const began = fields.StartUTC ?? fields.StartLocal
+  if (began !== undefined) setDuration(read, fields.Duration, 1e-6)
   read.host = text(fields.RequestHost) ?? text(fields.RequestAddr)
   read.user = known(text(fields.ClientUsername))
   const headers = Object.entries(fields).filter(([name]) => name.startsWith("request_"))
@@ -86,6 +88,7 @@ function readEnvoy(fields: Fields): LoggedRequest | string | undefined {
   const path = known(text(fields.path)) ?? known(text(fields.x_envoy_original_path))
   if (path === undefined) return "no path in path"
   const read = new LoggedRequest(at, ip, text(fields.method), path)
+  setDuration(read, fields.duration, 1)
   read.host = known(text(fields.authority))
   read.headers = {
     "user-agent": known(text(fields.user_agent)),

@@ -19,6 +19,8 @@ export class LoggedRequest implements RuleRequest {
   declare tier?: string | undefined
   /** The cost of the request, if the log has it. */
   declare cost?: number | undefined
+  /** How long the request took from `at` on, if the log has it and its times are those of the beginning. */
+  declare durationMs?: number
   declare domain?: string | undefined
   declare descriptors?: RuleRequest["descriptors"]
 
@@ -28,6 +30,13 @@ export class LoggedRequest implements RuleRequest {
     this.method = method
     this.path = path
   }
+}
+
+/** Sets how long a request took, if the value is a number or, as some programs write it, text. */
+export function setDuration(request: LoggedRequest, value: unknown, unitMs: number): void {
+  const duration = typeof value === "string" && value !== "" ? Number(value) : value
+  if (typeof duration === "number" && duration >= 0 && duration < Number.POSITIVE_INFINITY)
+    request.durationMs = duration * unitMs
 }
 
 /** Reads the lines of one format. */

@@ -3,7 +3,7 @@
 
 import { SluiceError } from "sluice"
 import { anyTime, ClfTime } from "./log-time.js"
-import { LoggedRequest, type LogReader } from "./logged-request.js"
+import { LoggedRequest, type LogReader, setDuration } from "./logged-request.js"
 import { endOfQuoted, known, readRequestLine, unescaped } from "./request-line.js"
 
 interface Piece {
@@ -89,6 +89,8 @@ function requestOf(values: ReadonlyMap<string, string>, clf: ClfTime): LoggedReq
   request.host ??= known(values.get("host")) ?? known(values.get("server_name"))
   request.user = known(values.get("remote_user"))
   request.headers = headers
+  // A field of Envoy. The times of nginx are those of the end.
+  if (values.has("duration")) setDuration(request, values.get("duration"), 1)
   return request
 }
 

@@ -52,6 +52,8 @@ export interface CandidateReport {
   readonly uncounted: number
   /** Allowed after a delay by a queueing leaky bucket. */
   readonly delayed: { readonly count: number; readonly longestMs: number }
+  /** Allowed requests that held something by limits of concurrency. */
+  readonly holds: ReplayedHoldsReport
   /** In the order of the rule set. */
   readonly rules: readonly RuleReport[]
   /** Denials by other reasons than a limit: lists, missing keys, refused paths. */
@@ -62,6 +64,13 @@ export interface CandidateReport {
   readonly series: readonly SeriesStep[]
   /** The minutes with the most denials, worst first. At most 10. */
   readonly worstMinutes: readonly SeriesStep[]
+}
+
+export interface ReplayedHoldsReport {
+  /** The log tells how long these took: they held for that long. */
+  readonly timed: number
+  /** The log does not tell it: they held nothing while the next request was decided. Limits of concurrency denied too little. */
+  readonly untimed: number
 }
 
 export interface RuleReport {

@@ -12,6 +12,7 @@ import { TopKeys } from "../../telemetry/top-keys.js"
 import type { LoggedRequest } from "../log/logged-request.js"
 import type { Candidate } from "../model/replay-options.js"
 import type { CandidateReport, HurtReport, RuleReport } from "../model/report.js"
+import { ReplayedHolds } from "./replayed-holds.js"
 import { Series } from "./series.js"
 import { WorstMinutes } from "./worst-minutes.js"
 
@@ -35,6 +36,7 @@ export class CandidateRun {
   readonly #outright = new Map<string, number>()
   readonly #series = new Series()
   readonly #worst = new WorstMinutes()
+  readonly #holds: ReplayedHolds
   #allowed = 0
   #denied = 0
   #uncounted = 0
@@ -52,12 +54,14 @@ export class CandidateRun {
       store: memoryStore({ clock, onFull: "allow" }),
       ...(secret === undefined ? {} : { secret }),
     })
+    this.#holds = new ReplayedHolds(this.#engine)
     for (const { id } of this.document.rules) this.#rules.set(id, { requests: 0, denied: 0, shadowDenied: 0 })
   }
 
   /** Decides a request at its own time. True if it is denied. */
   decide(request: LoggedRequest): boolean {
     this.#options.at = request.at
+    this.#holds.advance(request.at)
     const decision = this.#engine.checkSync(
       request,
       request.cost === undefined ? this.#options : { at: request.at, cost: request.cost },
@@ -66,6 +70,7 @@ export class CandidateRun {
     if (isDenied) this.#denied++
     else {
       this.#allowed++
+      this.#holds.begin(request, decision)
       if (decision.degraded !== undefined) this.#uncounted++
       if (decision.delayMs > 0) {
         this.#delayed++
@@ -90,6 +95,7 @@ export class CandidateRun {
       denied: this.#denied,
       uncounted: this.#uncounted,
       delayed: { count: this.#delayed, longestMs: this.#longestDelay },
+      holds: this.#holds.report,
       rules: this.#ruleReports(),
       deniedOutright: Object.fromEntries(this.#outright),
       hurt,
