@@ -38,7 +38,14 @@ export interface Watch {
   decided(event: Decided): void
   /** Called about once a second. */
   counted?(event: Counted): void
+  /** A reservation was made. */
+  reserved?(): void
+  /** Somebody has tried to settle a reservation. */
+  settled?(result: SettlementResult): void
 }
+
+/** What became of a call to settle a reservation. `repeated`: it had been settled before. `failed`: the store did not answer. */
+export type SettlementResult = "settled" | "repeated" | "expired" | "unknown" | "failed"
 
 export interface Core {
   readonly engine: RuleEngine
@@ -88,7 +95,8 @@ export function askKey(
     : notified(core, decision, protocol, undefined, cost, started)
 }
 
-function notified(
+/** Notifies the observers of a decision, and returns it. */
+export function notified(
   { watch, record }: Core,
   decision: RuleDecision,
   protocol: Protocol,

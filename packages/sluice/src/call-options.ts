@@ -39,6 +39,12 @@ export function costOf(cost: unknown): number {
   return cost as number
 }
 
+/** Checks the real cost of a reservation, which has no default. */
+export function realCostOf(cost: unknown): number {
+  if (cost !== undefined) return costOf(cost)
+  throw new SluiceError("COST_INVALID", { place: "settle", expected: "needs the real cost" })
+}
+
 export function checkKey(key: unknown): void {
   if (typeof key === "string" && key) return
   throw new SluiceError("KEY_INVALID", {

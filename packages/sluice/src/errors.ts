@@ -25,6 +25,9 @@ export const errorCodes = {
   HOLD_REQUIRED:
     "The limiter limits what is held at a time, so the call must be `acquire`, whose hold is released.",
   HOLD_INVALID: "The text is not the id of a hold.",
+  RESERVATION_UNKNOWN: "The text is not a reservation that an engine with this store and secret has made.",
+  RESERVATION_EXPIRED: "The reservation was not settled in time. What it has reserved stays charged.",
+  STORE_UNAVAILABLE: "The store did not answer, so it is unknown whether the call had an effect. Repeat it.",
   LIMITER_CLOSED: "The wait ended because the limiter was closed.",
   STORE_NOT_SYNC: "A synchronous call needs a store that answers synchronously.",
   STORE_CLOSED: "The store was closed before the call.",

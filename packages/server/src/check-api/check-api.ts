@@ -14,6 +14,7 @@ import { batchRoute } from "./batch.js"
 import { checkRoute, explainRoute, peekRoute, refundRoute, resetRoute } from "./check.js"
 import { acquireRoute, extendRoute, releaseRoute } from "./hold.js"
 import { describeCheckApi } from "./openapi.js"
+import { reserveRoute, settleRoute } from "./reservation.js"
 import type { Asked, JsonRoute, RequestRoute } from "./route.js"
 
 export interface CheckApiOptions {
@@ -209,6 +210,12 @@ function jsonRoutesOf(core: Core, maxBatch: number): readonly JsonRouteAt[] {
     { path: "/v1/acquire", example: aboutRequest, answer: acquireRoute(core) },
     { path: "/v1/release", example: aboutHold, answer: releaseRoute(core) },
     { path: "/v1/extend", example: aboutHold, answer: extendRoute(core) },
+    { path: "/v1/reserve", example: aboutRequest, answer: reserveRoute(core) },
+    {
+      path: "/v1/settle",
+      example: '{"reservation": "reservation_…", "cost": 120}',
+      answer: settleRoute(core),
+    },
     { path: "/v1/explain", example: aboutRequest, answer: explainRoute(core) },
   ]
 }

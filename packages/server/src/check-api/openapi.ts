@@ -103,6 +103,25 @@ const holdFields = {
   holdMs: about(number, "After so many milliseconds the hold ends by itself."),
 }
 
+const reservationFields = {
+  reservation: about(text, "For /v1/settle. Absent if the request is denied."),
+  settleBefore: about(number, "Until then the reservation can be settled, in milliseconds since 1970."),
+}
+const reserveOptions = {
+  cost: about(
+    { type: "integer", minimum: 0 },
+    "The estimate. It replaces the cost of rules that take their cost from the response; without such a rule, of all rules.",
+  ),
+  overdraft: about(
+    { enum: ["charge", "forgive"] },
+    "More than the estimate: charge it beyond the limit (the default), or as far as it fits.",
+  ),
+  hold: about(
+    { anyOf: [number, text] },
+    "How long the reservation can be settled: milliseconds or text such as 5m. 1s to 24h, default 10m.",
+  ),
+}
+
 const five = Object.keys(smallFields)
 const always = [...five, "used", "windowMs", "resetAt", "delayMs", "reason", "revision"]
 const schemas = {
@@ -114,6 +133,10 @@ const schemas = {
   KeyAcquire: object({ ...keyFields, cost: charge.cost }, ["rule", "key"]),
   AcquiredDecision: object({ ...decisionFields, ...holdFields }, always),
   SmallAcquiredDecision: object({ ...smallFields, ...holdFields }, five),
+  RequestReserve: object({ ...requestFields, ...reserveOptions }),
+  KeyReserve: object({ ...keyFields, ...reserveOptions }, ["rule", "key"]),
+  ReservedDecision: object({ ...decisionFields, ...reservationFields }, always),
+  SmallReservedDecision: object({ ...smallFields, ...reservationFields }, five),
   Problem: object({ type: text, title: text, status: number, detail: text, code: text }, ["status"], false),
 }
 
@@ -185,6 +208,25 @@ export const checkApiDescription = {
       "Let a hold begin again",
       holdQuestion,
       object({ extended: boolean }, ["extended"]),
+    ),
+    "/v1/reserve": post(
+      "reserve",
+      "Decide, and charge an estimate if allowed",
+      { anyOf: [ref("RequestReserve"), ref("KeyReserve")] },
+      { anyOf: [ref("ReservedDecision"), ref("SmallReservedDecision")] },
+      [status, small],
+    ),
+    "/v1/settle": post(
+      "settle",
+      "Correct a reservation to its real cost, once; 0 cancels it",
+      object(
+        {
+          reservation: reservationFields.reservation,
+          cost: about({ type: "integer", minimum: 0 }, "The real cost."),
+        },
+        ["reservation", "cost"],
+      ),
+      object({ settled: { const: true } }, ["settled"]),
     ),
     "/v1/explain": post(
       "explain",

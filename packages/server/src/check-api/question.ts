@@ -111,7 +111,7 @@ export function readRequest(body: Body, place: string): AskedRequest {
   return readQuestion(body, place) as AskedRequest
 }
 
-function isAboutKey(question: Question): question is AskedKey {
+export function isAboutKey(question: Question): question is AskedKey {
   return "key" in question
 }
 

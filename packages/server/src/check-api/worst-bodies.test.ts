@@ -43,6 +43,8 @@ const bodies: readonly (readonly [path: string, name: string, body: string])[] =
   ["/v1/check/batch", "too many", `{"checks":[${"1,".repeat(100_000)}1]}`],
   ["/v1/release", "many holds", hold(`[${`${entry},`.repeat(3_900)}${entry}]`)],
   ["/v1/extend", "many holds", hold(`[${`${entry},`.repeat(3_900)}${entry}]`)],
+  ["/v1/settle", "a long text", `{"cost":1,"reservation":"reservation_${"A".repeat(200_000)}.AAAA"}`],
+  ["/v1/settle", "dots", `{"cost":1,"reservation":"reservation_${".".repeat(200_000)}"}`],
   ["/v1/release", "open brackets", hold("[".repeat(190_000))],
   ["/json", "descriptors", `{"domain":"d","descriptors":[${`${descriptor},`.repeat(6_000)}${descriptor}]}`],
   [

@@ -37,9 +37,12 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   ORIGIN_REFUSED: 403,
   PROXY_UNTRUSTED: 403,
   PATH_UNKNOWN: 404,
+  RESERVATION_UNKNOWN: 404,
   METHOD_NOT_ALLOWED: 405,
+  RESERVATION_EXPIRED: 410,
   BODY_TOO_LARGE: 413,
   BATCH_TOO_LARGE: 413,
+  STORE_UNAVAILABLE: 503,
 }
 
 /** The problem details for a request that failed. */

@@ -6,7 +6,7 @@
 import { type Clock, type LeaseStats, type Store, systemClock } from "sluice"
 import type { StoreFailureEvent } from "sluice/redis"
 import type { HoldCounts, RuleSource } from "sluice/rules"
-import type { Counted, Decided, Watch } from "../core.js"
+import type { Counted, Decided, SettlementResult, Watch } from "../core.js"
 import { AccuracyMonitor, type AccuracyReport } from "./accuracy.js"
 import { Counters, type CountersReport } from "./counters.js"
 import { decisionsEvent, Listeners, type WatchEvent } from "./events.js"
@@ -185,6 +185,14 @@ export class WatchHub implements Watch {
     this.#counters.tally.add(event)
   }
 
+  reserved(): void {
+    this.#counters.reservation("made")
+  }
+
+  settled(result: SettlementResult): void {
+    this.#counters.reservation(result)
+  }
+
   /** Also exports to OpenTelemetry. Rejects if its API package is not installed. */
   async export(): Promise<void> {
     this.#telemetry = await openTelemetry(() => {
@@ -261,7 +269,7 @@ export class WatchHub implements Watch {
 
   /** The metrics in the text format of Prometheus. */
   metrics(): string {
-    const { tally, failures, ambiguous } = this.#counters.all()
+    const { tally, failures, ambiguous, reservations } = this.#counters.all()
     const { current, stale = false } = this.#rules ?? {}
     const gateway = this.#workers.gateway(this.#gateway?.())
     this.#holdTotals.set(THIS_PROCESS, this.#holds?.() ?? new Map())
@@ -269,6 +277,7 @@ export class WatchHub implements Watch {
       totals: tally,
       failures,
       ambiguous,
+      reservations,
       store: this.#storeState(),
       leases: this.#leaseState(),
       holds: this.#holdTotals.byRule,

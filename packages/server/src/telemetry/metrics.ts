@@ -2,6 +2,7 @@
 // shows each of them.
 
 import type { HoldCounts } from "sluice/rules"
+import type { ReservationCount } from "./counters.js"
 import { Exposition } from "./exposition.js"
 import { type GatewayState, gatewayMetrics } from "./gateway-metrics.js"
 import type { LeaseState } from "./lease-totals.js"
@@ -14,6 +15,7 @@ export interface MetricsInput {
   readonly totals: Tally
   readonly failures: ReadonlyMap<string, number>
   readonly ambiguous: number
+  readonly reservations: ReadonlyMap<ReservationCount, number>
   readonly store: StoreState
   readonly leases?: LeaseState | undefined
   readonly holds?: ReadonlyMap<string, HoldCounts>
@@ -93,6 +95,7 @@ export function metricsText(input: MetricsInput): string {
     input.ambiguous,
   )
   storeMetrics(text, store)
+  reservationMetrics(text, input.reservations)
   if (input.leases !== undefined) leaseMetrics(text, input.leases)
   for (const [name, field, help] of HOLDS_BY_RULE) {
     text.metric(name, "counter", help)
@@ -148,6 +151,24 @@ function storeMetrics(
   )
   for (const [state, count] of Object.entries(breakers))
     text.sample("sluice_store_breakers", count, { state })
+}
+
+const SETTLEMENT_RESULTS = ["settled", "repeated", "expired", "unknown", "failed"] as const
+
+function reservationMetrics(text: Exposition, counts: MetricsInput["reservations"]): void {
+  text.single(
+    "sluice_reservation_made_total",
+    "counter",
+    "Reservations that were made.",
+    counts.get("made") ?? 0,
+  )
+  text.metric(
+    "sluice_reservation_settled_total",
+    "counter",
+    "Calls to settle a reservation, by their result.",
+  )
+  for (const result of SETTLEMENT_RESULTS)
+    text.sample("sluice_reservation_settled_total", counts.get(result) ?? 0, { result })
 }
 
 function leaseMetrics(text: Exposition, leases: LeaseState): void {

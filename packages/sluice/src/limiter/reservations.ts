@@ -2,11 +2,10 @@
 // first reservation.
 
 import { isBlock } from "../algorithms/block.js"
-import { costOf } from "../call-options.js"
+import { realCostOf } from "../call-options.js"
 import type { Decision } from "../decision.js"
 import type { Duration } from "../duration.js"
 import { parseDuration } from "../duration.js"
-import { SluiceError } from "../errors.js"
 import { checkFields, checkOneOf } from "../options.js"
 import { newHoldId } from "../stores/hold-id.js"
 import { settlementOf, timeOfCharge } from "../stores/settlement.js"
@@ -97,9 +96,7 @@ class StoreReservation implements Reservation {
   }
 
   async settle(actual: number): Promise<boolean> {
-    if (actual === undefined)
-      throw new SluiceError("COST_INVALID", { place: "settle", expected: "needs the real cost" })
-    const cost = costOf(actual)
+    const cost = realCostOf(actual)
     if (this.#isOver || this.#limiter.now() >= this.#until) return false
     this.#isOver = true
     const { degraded } = this.#outcome

@@ -110,6 +110,25 @@ it("holds that one worker has given, any worker extends and releases", async () 
   for (const client of clients) client.close()
 })
 
+it("a reservation that one worker has made, any worker settles, and one of them does", async () => {
+  writeRules(1_000)
+  const { url } = await start(["--workers", "2", "--rules", file])
+  const clients = connectionsTo(url, 8)
+  const ask = async (client: (typeof clients)[number], path: string, body: object) => {
+    const { status, body: text } = await client.post(path, JSON.stringify(body))
+    expect(status).toBe(200)
+    return JSON.parse(text)
+  }
+  const [first] = clients as [(typeof clients)[number]]
+  const { reservation } = await ask(first, "/v1/reserve", { user: "ann", cost: 400 })
+  const settled = await Promise.all(
+    clients.map((client) => ask(client, "/v1/settle", { reservation, cost: 150 })),
+  )
+  expect(settled).toEqual(clients.map(() => ({ settled: true })))
+  expect(await ask(first, "/v1/peek", { user: "ann" })).toMatchObject({ remaining: 850 })
+  for (const client of clients) client.close()
+})
+
 it("allows exactly the limit of a key over all workers", async () => {
   writeRules(300)
   const service = await start(["--workers=3", "--rules.file", file])

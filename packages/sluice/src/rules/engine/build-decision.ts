@@ -116,7 +116,7 @@ export function buildDecision(
     headers: rule.headers,
     response: rule.response,
     policies,
-    [CHARGED]: allowed ? (blocked.length === 0 ? charges : charges.slice(0, count)) : undefined,
+    [CHARGED]: allowed ? (charges.length === count ? charges : charges.slice(0, count)) : undefined,
     [PENDING]: allowed ? pendingCharges(plan.enforced, rules, outcome) : undefined,
     [HELD]: allowed ? held : undefined,
   }

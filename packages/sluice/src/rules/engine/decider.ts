@@ -5,7 +5,14 @@ import type { HeaderPolicy } from "../../header-style.js"
 import { promiseOf } from "../../policy.js"
 import type { LeaseStats } from "../../stores/leases/lease-stats.js"
 import type { LeasingStore } from "../../stores/leases/leasing-store.js"
-import { type Charge, isSyncStore, type Outcome, type Store, type SyncStore } from "../../stores/store.js"
+import {
+  type Charge,
+  type Degraded,
+  isSyncStore,
+  type Outcome,
+  type Store,
+  type SyncStore,
+} from "../../stores/store.js"
 import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
 import type { RuleLimitPolicy } from "./compile-rule.js"
 import type { RuleCheckOptions } from "./engine-options.js"
@@ -136,6 +143,29 @@ export class Decider {
         : await this.store[operation](charges.charges, at, defaultOnStoreFailure(charges.charges))
     const isCharged = operation === "check"
     return this.#build(check, charges, outcome, await shadows, isCharged ? shadowCharges : [], isCharged)
+  }
+
+  /**
+   * `decide` with these charges: first those of the rules in force, then those of each rule in shadow mode. The store is asked, not
+   * a lease. Returns the outcome of each list too, or undefined for a list without charges.
+   */
+  async checkLists(
+    check: PlannedCheck,
+    [enforced, ...shadows]: readonly (readonly Charge[])[],
+    blocked: PlanCharges["blocked"],
+  ): Promise<{ decision: RuleDecision; outcomes: readonly (Outcome | undefined)[] }> {
+    const at = this.at(check.options)
+    const ask = (charges: readonly Charge[], onStoreFailure: Degraded) =>
+      this.#leasing?.checkInStore(charges, at, onStoreFailure) ??
+      this.#store.check(charges, at, onStoreFailure)
+    const first = enforced ?? []
+    const [outcome, ...others] = await Promise.all([
+      first.length === 0 ? undefined : ask(first, defaultOnStoreFailure(first)),
+      ...shadows.map((charges) => ask(charges, "allow")),
+    ])
+    const charges = { charges: first, held: undefined, blocked }
+    const decision = this.#build(check, charges, outcome, others as Outcome[])
+    return { decision, outcomes: [outcome, ...others] }
   }
 
   /** `decide` on a store that answers at once: see `isSync`. */

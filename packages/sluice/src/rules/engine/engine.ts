@@ -45,6 +45,12 @@ import {
   readsBody,
   setTier,
 } from "./plan.js"
+import type {
+  Reservations,
+  ReservedRuleDecision,
+  RuleReserveOptions,
+  SettledReservation,
+} from "./reservations.js"
 import { type AnsweredRequest, applyResponse, responseFields } from "./response-charge.js"
 import type { RuleDecision } from "./rule-decision.js"
 import { RuleSet, ruleOf } from "./rule-set.js"
@@ -61,12 +67,13 @@ export class RuleEngine {
   readonly #holding: Holding
   readonly #prefix: string
   readonly #hasher: ApiKeyHasher
-  readonly #hasSecret: boolean
+  readonly #secret: RuleEngineOptions["secret"]
   readonly #tierOf: RuleEngineOptions["tierOf"]
   readonly #onDecision: RuleEngineOptions["onDecision"]
   readonly #follower: SetFollower
   readonly #unsubscribe: () => void
   #set: RuleSet
+  #reservations: Promise<Reservations> | undefined
 
   constructor(options: RuleEngineOptions) {
     checkEngineOptions(options)
@@ -76,7 +83,7 @@ export class RuleEngine {
     this.#holding = new Holding(this.#decider, () => this.#set)
     this.#prefix = options.prefix ?? DEFAULT_PREFIX
     this.#hasher = new ApiKeyHasher(options.secret)
-    this.#hasSecret = options.secret !== undefined
+    this.#secret = options.secret
     this.#tierOf = options.tierOf
     this.#onDecision = options.onDecision
     this.#follower = new SetFollower({
@@ -346,6 +353,41 @@ export class RuleEngine {
     await applyResponse(pending, answer, { store: this.#decider.store, at: this.#decider.at(undefined) })
   }
 
+  /**
+   * `check` for a request whose real cost is known later: charges the estimate. If it is allowed, the decision has a `reservation`, a
+   * text for `settleReservation`. Every engine with the same store, prefix and secret can settle it.
+   */
+  async reserve(request: RuleRequest, options: RuleReserveOptions = {}): Promise<ReservedRuleDecision> {
+    const reservations = await this.#openReservations()
+    const tier = await this.#tierOf?.(request)
+    return this.#notified(await reservations.reserve(this.#plan(request, tier, undefined), options), request)
+  }
+
+  /** `reserve` for one rule and a key by name. */
+  async reserveKey(
+    rule: string,
+    key: string,
+    options: RuleReserveOptions & { tier?: string } = {},
+  ): Promise<ReservedRuleDecision> {
+    checkObject(options, "reserve")
+    const { tier, ...rest } = options
+    const reservations = await this.#openReservations()
+    const planned = this.#planKey(rule, key, {
+      cost: rest.cost ?? 1,
+      ...(tier === undefined ? {} : { tier }),
+    })
+    return this.#notified(await reservations.reserve(planned, rest), undefined)
+  }
+
+  /**
+   * Settles a reservation at its real cost: 0 cancels it. Only the first call changes something. Holds by limits of concurrency are
+   * released.
+   */
+  async settleReservation(reservation: string, cost: number): Promise<SettledReservation> {
+    const reservations = await this.#openReservations()
+    return await reservations.settle(reservation, cost)
+  }
+
   /** Gives back what a rule has charged a key. A tier whose limits have another window or algorithm has other counters. */
   async refundKey(rule: string, key: string, cost = 1, options?: { tier?: string }): Promise<void> {
     const charges = this.#chargesOfKey(rule, key, { ...options, cost: costOf(cost) })
@@ -395,9 +437,17 @@ export class RuleEngine {
     if (this.#ownsStore) await this.#decider.store.close()
   }
 
+  /** Loads the reservations with the first call that needs them. */
+  #openReservations(): Promise<Reservations> {
+    this.#reservations ??= import("./reservations.js").then(
+      ({ Reservations }) => new Reservations(this.#decider, this.#prefix, this.#secret),
+    )
+    return this.#reservations
+  }
+
   *#compile(document: RuleSetDocument, revision: number): Steps<RuleSet> {
     const set = yield* RuleSet.compile(document, revision, this.#prefix)
-    if (!this.#hasSecret) checkNeedsNoSecret(set, this.#decider.isSync)
+    if (this.#secret === undefined) checkNeedsNoSecret(set, this.#decider.isSync)
     return set
   }
 
@@ -447,7 +497,7 @@ export class RuleEngine {
       : this.#notified(decision, request)
   }
 
-  #notified(decision: RuleDecision, request: RuleRequest | undefined): RuleDecision {
+  #notified<D extends RuleDecision>(decision: D, request: RuleRequest | undefined): D {
     if (this.#onDecision !== undefined) notify(this.#onDecision, { decision, request })
     return decision
   }

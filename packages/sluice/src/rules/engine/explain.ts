@@ -6,7 +6,7 @@ import type { Charge, Outcome } from "../../stores/store.js"
 import type { WhyMatched } from "../identity/descriptor.js"
 import type { Identity } from "../identity/identity.js"
 import { ruleOutcome } from "./build-decision.js"
-import type { Applying, CompiledRule, RuleLimitPolicy } from "./compile-rule.js"
+import type { Applying, CompiledRule, ResponseCharge, RuleLimitPolicy } from "./compile-rule.js"
 import { activeRules, chargesOfStep, type Plan, type Step, stepOf } from "./plan.js"
 import type { Mode, RuleDecision } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
@@ -47,6 +47,8 @@ export interface RuleExplanation {
   readonly limits?: readonly LimitDecision[]
   /** For limits with leases: what that costs, a sentence for each limit. */
   readonly leases?: readonly string[]
+  /** If the response changes what the request is charged: how, in a sentence. */
+  readonly response?: string
   /** The state of the candidate limits. */
   readonly candidate?: readonly LimitDecision[]
 }
@@ -115,6 +117,7 @@ async function explainRule(
     cost: step.cost,
     limitsFrom: step.from as Applying["from"],
     limits,
+    ...(rule.responseCharge === undefined ? {} : { response: responseSentence(rule.responseCharge, step) }),
     ...(rule.leases === false ? {} : { leases: step.limits.flatMap(costOfLeases) }),
     ...(rule.candidate === undefined || rule.candidate === "unlimited"
       ? {}
@@ -126,6 +129,17 @@ async function stateOf(context: ExplainContext, step: Step): Promise<readonly Li
   if (step.limits.length === 0) return []
   const { verdicts, now } = await context.decide(chargesOfStep(step))
   return ruleOutcome(step, verdicts, 0, now, "enforce").limits
+}
+
+function responseSentence({ refundOn, header, fields, overdraft }: ResponseCharge, { cost }: Step): string {
+  const refund = refundOn.size === 0 ? [] : ["some statuses give the cost back"]
+  const rest = overdraft === "charge" ? "also beyond the limit" : "as far as the limit has room"
+  const read = [...(header === undefined ? [] : [`header ${header}`]), ...fields.keys()]
+  const settle =
+    read.length === 0
+      ? []
+      : [`its ${read.join(", ")} settles the estimate of ${cost}, and more is charged ${rest}`]
+  return [...refund, ...settle].join("; ")
 }
 
 /** What the leases of a limit take away from it. Nothing for a limit that has none. */
