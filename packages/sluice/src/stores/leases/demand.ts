@@ -4,15 +4,27 @@ import { isBlock } from "../../algorithms/block.js"
 import type { Charge } from "../store.js"
 import type { ChargeList } from "./charge-lists.js"
 import type { LeaseTable } from "./lease-table.js"
-import { CHECKS, COLUMNS, DEMAND, NO_LEASE_BEFORE, REMAINING, SINCE, UNITS } from "./lease-table.js"
+import {
+  CHECKS,
+  COLUMNS,
+  DEMAND,
+  ENDS_AT,
+  LEFT,
+  NO_LEASE_BEFORE,
+  REMAINING,
+  SINCE,
+  UNITS,
+} from "./lease-table.js"
 
 /**
  * A key with fewer checks than this in the length of a lease is cold: its checks go to the store one by one. A lease may take two
  * calls, one to take it and one to hand back what is left, so it saves none for fewer than four checks.
  */
 const HOT_CHECKS = 4
-/** Demand is not judged by less than this part of the length of a lease: a few checks at once are no rate. */
+/** The first demand is not judged by less than this part of the length of a lease: a few checks at once are no rate. */
 const MIN_PART = 4
+/** A lease takes what is needed in this part of its length, so that it is spent before it ends although demand goes up and down. */
+const TAKEN_PART = 7 / 8
 /** Of a bucket with less than one in this many parts left, units go to whoever asks first: those of a lease might drain unspent. */
 const SCARCE_PART = 10
 
@@ -39,8 +51,15 @@ export function settleDemand(cells: Float64Array, at: number, now: number, lengt
 function demandOf(cells: Float64Array, at: number, now: number, length: number): number {
   const known = cells[at + DEMAND] as number
   if (known === 0 && (cells[at + CHECKS] as number) < HOT_CHECKS) return 0
-  const elapsed = Math.max(now - (cells[at + SINCE] as number), length / MIN_PART)
+  // Once the demand is known, a short time says little: a few checks more or less would look like much more demand.
+  const elapsed = Math.max(now - (cells[at + SINCE] as number), known > 0 ? length : length / MIN_PART)
   return Math.max(known, ((cells[at + UNITS] as number) * length) / elapsed)
+}
+
+/** Units of the newest grant that will be spent before it ends, if the demand goes on: those a renewal need not take. */
+function spendable(cells: Float64Array, at: number, demand: number, now: number, length: number): number {
+  const time = Math.max((cells[at + ENDS_AT] as number) - now, 0)
+  return Math.min(cells[at + LEFT] as number, (demand * time) / length)
 }
 
 /**
@@ -79,7 +98,8 @@ export function leaseSizes(
     if (demand === 0 || (policy.token > 0 && remaining * SCARCE_PART < policy.capacity)) return undefined
     let waiting = 0
     for (const charges of asked) waiting += (charges[i] as Charge).cost
-    const size = leaseSize(Math.max(demand, waiting), remaining, instances)
+    const needed = Math.max(demand * TAKEN_PART - spendable(cells, at, demand, now, list.length), waiting)
+    const size = leaseSize(needed, remaining, instances)
     if (size < 2 * (asked[0]?.[i]?.cost ?? 1)) return undefined
     sizes.push(size)
   }

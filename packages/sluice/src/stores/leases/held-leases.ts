@@ -22,7 +22,6 @@ import {
   REMAINING,
   RESETS_AT,
   RETRY_AT,
-  SENT_AT,
 } from "./lease-table.js"
 
 /** The columns of a grant. */
@@ -39,11 +38,13 @@ const GRANTS = [OLD_GRANT, NEW_GRANT]
 
 /** The clock of the store may be faster than ours by 1 in this many. */
 const CLOCK_DRIFT = 1_000
-/** A lease is renewed when less than one in this many parts of its time or of the demand is left. */
-const RENEW_PART = 4
-/** A lease that ends with more than one in this many parts of the demand unspent is followed by a pause of this many lengths. */
+/** A lease is renewed when less than one in this many parts of its time is left, or of the demand. */
+const RENEW_TIME_PART = 4
+const RENEW_UNITS_PART = 8
+/** A lease that ends with more than one in this many parts of the demand unspent is followed by a pause. */
 const UNSPENT_PART = 3
-const PAUSE_LENGTHS = 20
+/** The longest pause, in lengths of a lease. Each is twice as long as the one before, until a lease is spent. */
+const MAX_PAUSE = 20
 
 export class HeldLeases {
   readonly table: LeaseTable
@@ -52,6 +53,8 @@ export class HeldLeases {
   taken = 0
   spent = 0
   answered = 0
+  /** How far the clock of the store is ahead of ours, as its last answer showed it. Of several servers, the last that answered. */
+  #storeAhead = 0
   readonly #verdict: SingleVerdict = { ...newVerdict(), now: 0, degraded: undefined, source: "lease" }
 
   constructor(maxRows: number) {
@@ -80,7 +83,7 @@ export class HeldLeases {
       this.#allow(head, now, list.policies[0] as Policy, verdict)
     }
     verdict.used = (list.policies[0] as Policy).capacity - verdict.remaining
-    verdict.now = this.#storeTime(head, now)
+    verdict.now = this.#storeTime(now)
     return verdict
   }
 
@@ -113,23 +116,19 @@ export class HeldLeases {
   isDue(list: ChargeList, head: number, now: number): boolean {
     const { cells } = this.table
     const at = head * COLUMNS
-    const isShort = (cells[at + LEFT] as number) * RENEW_PART < (cells[at + DEMAND] as number)
-    return isShort || ((cells[at + ENDS_AT] as number) - now) * RENEW_PART < list.length
+    const isShort = (cells[at + LEFT] as number) * RENEW_UNITS_PART < (cells[at + DEMAND] as number)
+    return isShort || ((cells[at + ENDS_AT] as number) - now) * RENEW_TIME_PART < list.length
   }
 
   /** Remembers what the store has left of each limit. */
   remember(head: number, outcome: Outcome, sentAt: number): void {
     const { cells } = this.table
+    this.#storeAhead = outcome.now - sentAt
     let row = head
     for (const verdict of outcome.verdicts) {
       const at = row * COLUMNS
       cells[at + REMAINING] = verdict.remaining
       cells[at + RESETS_AT] = sentAt + verdict.resetAfter
-      // Without a grant, these two tell the time of the store.
-      if (cells[at + LEFT] === 0) {
-        cells[at + CHARGED_AT] = outcome.now
-        cells[at + SENT_AT] = sentAt
-      }
       row = this.table.next(row)
     }
   }
@@ -166,6 +165,7 @@ export class HeldLeases {
     const { cells } = this.table
     const length = lengthOf(list, outcome)
     const replaced = this.#take(list, head, OLD_GRANT)
+    if (this.#isSpent(head, sentAt)) this.table.pauses[head] = 0
     let row = head
     granted.forEach(({ cost }, i) => {
       const at = row * COLUMNS
@@ -174,7 +174,6 @@ export class HeldLeases {
       cells[at + OLD_ENDS_AT] = cells[at + ENDS_AT] as number
       cells[at + OLD_CHARGED_AT] = cells[at + CHARGED_AT] as number
       cells[at + LEFT] = cost
-      cells[at + SENT_AT] = sentAt
       cells[at + ENDS_AT] = sentAt + length - length / CLOCK_DRIFT
       cells[at + CHARGED_AT] = outcome.times?.[i] ?? outcome.now
       row = this.table.next(row)
@@ -198,16 +197,31 @@ export class HeldLeases {
 
   /**
    * Takes what is left of grants that have ended, as `takeEnded`. If much is left, the demand comes in bursts that are further apart
-   * than a lease lasts: no lease is taken for a while, because units of a bucket cannot be handed back once they have drained.
+   * than a lease lasts, or the process was busy with other things: no lease is taken for a while, because units of a bucket cannot
+   * be handed back once they have drained.
    */
   takeUnspent(list: ChargeList, head: number, now: number): Charge[] {
     const { cells } = this.table
     const left = this.takeEnded(list, head, now)
     const at = head * COLUMNS
     const unspent = left[0]?.cost ?? 0
-    if (unspent * UNSPENT_PART > (cells[at + DEMAND] as number))
-      cells[at + NO_LEASE_BEFORE] = now + PAUSE_LENGTHS * list.length
+    if (unspent * UNSPENT_PART > (cells[at + DEMAND] as number)) {
+      const { pauses } = this.table
+      const pause = Math.min(2 * (pauses[head] as number) || 1, MAX_PAUSE)
+      pauses[head] = pause
+      cells[at + NO_LEASE_BEFORE] = now + pause * list.length
+    }
     return left
+  }
+
+  /** Whether half of the newest grant or more was spent before it ended. */
+  #isSpent(head: number, now: number): boolean {
+    const { cells } = this.table
+    const at = head * COLUMNS
+    return (
+      now < (cells[at + ENDS_AT] as number) &&
+      (cells[at + LEFT] as number) * 2 <= (cells[at + DEMAND] as number)
+    )
   }
 
   /** Takes what is left of the grants of a lease that have ended at `now`; of all if `now` is Infinity. Returns it to be refunded. */
@@ -305,7 +319,7 @@ export class HeldLeases {
       row = this.table.next(row)
       return verdict
     })
-    return { allowed, now: this.#storeTime(head, now), verdicts, degraded: undefined, source: "lease" }
+    return { allowed, now: this.#storeTime(now), verdicts, degraded: undefined, source: "lease" }
   }
 
   /** Writes the verdict on a charge that a grant has paid. */
@@ -335,11 +349,8 @@ export class HeldLeases {
     verdict.delay = 0
   }
 
-  /** The time of the store's clock at `now`, as its last answer showed it. */
-  #storeTime(row: number, now: number): number {
-    const { cells } = this.table
-    const at = row * COLUMNS
-    return Math.round((cells[at + CHARGED_AT] as number) + now - (cells[at + SENT_AT] as number))
+  #storeTime(now: number): number {
+    return Math.round(now + this.#storeAhead)
   }
 }
 

@@ -1,38 +1,35 @@
-// The leases of one instance, in rows of numbers: about 170 bytes for each key, and no object that the garbage collector has to
-// visit. A lease over several limits has a row for each, linked by NEXT; its first row is the head.
+// The leases of one instance, in rows of numbers: about 200 bytes for each key with its place in the maps, and no object that the
+// garbage collector has to visit. A lease over several limits has a linked row for each; its first row is the head.
 //
 // Times are in microseconds. Those of the lease are of the monotonic clock of this process, CHARGED_AT is of the store's clock.
 
 import type { Charge } from "../store.js"
 import type { ChargeList } from "./charge-lists.js"
 
-/** Units of the newest grant, when it was asked for and when it ends, and when the store charged it. */
+/** Units of the newest grant, when it ends, and when the store charged it. */
 export const LEFT = 0
-export const SENT_AT = 1
-export const ENDS_AT = 2
-export const CHARGED_AT = 3
+export const ENDS_AT = 1
+export const CHARGED_AT = 2
 /** What is left of the grant before it. It is spent first, because it ends first. */
-export const OLD_LEFT = 4
-export const OLD_ENDS_AT = 5
-export const OLD_CHARGED_AT = 6
+export const OLD_LEFT = 3
+export const OLD_ENDS_AT = 4
+export const OLD_CHARGED_AT = 5
 /** The last word of the store: units that it had left, and when the key is as if it had never been used. */
-export const REMAINING = 7
-export const RESETS_AT = 8
+export const REMAINING = 6
+export const RESETS_AT = 7
 /** Until when a denial holds, the cost that it holds for, and when the store would allow it again. 0 for a charge it allowed. */
-export const DENIED_UNTIL = 9
-export const DENIED_COST = 10
-export const RETRY_AT = 11
+export const DENIED_UNTIL = 8
+export const DENIED_COST = 9
+export const RETRY_AT = 10
 /** Units per length of a lease, smoothed; 0 for a cold key. Then the units and checks since a time. */
-export const DEMAND = 12
-export const UNITS = 13
-export const CHECKS = 14
-export const SINCE = 15
+export const DEMAND = 11
+export const UNITS = 12
+export const CHECKS = 13
+export const SINCE = 14
 /** Before this time no lease is taken, because much of the last one was not spent. */
-export const NO_LEASE_BEFORE = 16
-/** The row of the next limit of the same lease; -1 for the last. For a free row, the next free row. */
-export const NEXT = 17
+export const NO_LEASE_BEFORE = 15
 
-export const COLUMNS = 18
+export const COLUMNS = 16
 
 const FIRST_ROWS = 64
 /** Rows are added by an eighth, so that at most that much is unused. */
@@ -41,6 +38,10 @@ const GROWTH = 8
 export class LeaseTable {
   /** The numbers of row r start at `r * COLUMNS`. */
   cells = new Float64Array(FIRST_ROWS * COLUMNS)
+  /** How many lengths of a lease the last pause of each head was, after a lease that was not spent. */
+  pauses = new Uint8Array(FIRST_ROWS)
+  /** The row of the next limit of the same lease; -1 for the last. For a free row, the next free row. */
+  #nexts = new Int32Array(FIRST_ROWS)
   /** The list of each head; undefined for other rows and free ones. */
   readonly lists: (ChargeList | undefined)[] = []
   readonly keys: string[] = []
@@ -59,15 +60,6 @@ export class LeaseTable {
     return this.#used
   }
 
-  /** One more than the last row that was ever used. */
-  get rows(): number {
-    return this.#rows
-  }
-
-  get bytes(): number {
-    return this.cells.byteLength
-  }
-
   /** Adds the rows of some charges, and returns the head. -1 if the table is full. */
   add(list: ChargeList, name: string, charges: readonly Charge[]): number {
     if (this.#used + charges.length > this.#maxRows) return -1
@@ -75,7 +67,7 @@ export class LeaseTable {
     for (let i = charges.length - 1; i >= 0; i--) {
       const row = this.#take()
       const { key } = charges[i] as Charge
-      this.cells[row * COLUMNS + NEXT] = head
+      this.#nexts[row] = head
       this.keys[row] = key
       head = row
     }
@@ -94,7 +86,7 @@ export class LeaseTable {
     for (let row = head; row >= 0; ) {
       const next = this.next(row)
       this.keys[row] = ""
-      this.cells[row * COLUMNS + NEXT] = this.#free
+      this.#nexts[row] = this.#free
       this.#free = row
       this.#used--
       row = next
@@ -102,7 +94,7 @@ export class LeaseTable {
   }
 
   next(row: number): number {
-    return this.cells[row * COLUMNS + NEXT] as number
+    return this.#nexts[row] as number
   }
 
   /** The heads of all leases over a key. Looks at every row, for calls that are rare. */
@@ -123,16 +115,24 @@ export class LeaseTable {
     if (row >= 0) {
       this.#free = this.next(row)
       this.cells.fill(0, row * COLUMNS, (row + 1) * COLUMNS)
+      this.pauses[row] = 0
       return row
     }
-    if ((this.#rows + 1) * COLUMNS > this.cells.length) {
-      const rows = Math.ceil(this.#rows + Math.max(this.#rows / GROWTH, 1))
-      const cells = new Float64Array(rows * COLUMNS)
-      cells.set(this.cells)
-      this.cells = cells
-    }
+    if (this.#rows === this.#nexts.length) this.#grow()
     this.lists.push(undefined)
     this.keys.push("")
     return this.#rows++
+  }
+
+  #grow(): void {
+    const rows = this.#rows + Math.ceil(this.#rows / GROWTH)
+    const { cells, pauses } = this
+    const nexts = this.#nexts
+    this.cells = new Float64Array(rows * COLUMNS)
+    this.pauses = new Uint8Array(rows)
+    this.#nexts = new Int32Array(rows)
+    this.cells.set(cells)
+    this.pauses.set(pauses)
+    this.#nexts.set(nexts)
   }
 }

@@ -39,7 +39,7 @@ describe("a lease", () => {
   it("is taken with the fourth check within its length, and pays the next checks without a call", async () => {
     for (let i = 0; i < 3; i++) await store.check(charge())
     expect(await store.check(charge())).toMatchObject({ allowed: true, source: "lease" })
-    expect(server.costs("check")).toEqual([1, 1, 1, 16])
+    expect(server.costs("check")).toEqual([1, 1, 1, 14])
     const before = server.calls.length
     expect(store.checkEither(charge())).toMatchObject({ allowed: true, source: "lease" })
     expect(server.calls.length).toBe(before)
@@ -81,6 +81,42 @@ describe("a lease", () => {
   })
 })
 
+describe("a renewal", () => {
+  /** Checks every 2 ms for a while: 50 in the length of a lease. */
+  async function spendFor(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 2) {
+      await store.check(charge())
+      clock.advance(2)
+    }
+  }
+
+  it("leaves nothing over if the demand is steady", async () => {
+    await spendFor(1_000)
+    const { answered, returned } = store.stats
+    expect(answered).toBeGreaterThan(450)
+    expect(returned).toBeLessThan(10)
+    expect(store.stats.calls).toBeLessThan(20)
+  })
+
+  it("pauses after a lease that was not spent, twice as long each time, until one is spent", async () => {
+    const pauses: number[] = []
+    for (let i = 0; i < 3; i++) {
+      await heat()
+      clock.advance(200)
+      const ended = clock.now()
+      while (store.stats.held === 0) await spendFor(2)
+      pauses.push(Math.round((clock.now() - ended) / 100))
+    }
+    expect(pauses[1]).toBe(2 * (pauses[0] ?? 0))
+    expect(pauses[2]).toBe(4 * (pauses[0] ?? 0))
+    await spendFor(300)
+    clock.advance(200)
+    const ended = clock.now()
+    while (store.stats.held === 0) await spendFor(2)
+    expect(Math.round((clock.now() - ended) / 100)).toBe(pauses[0])
+  })
+})
+
 describe("a denial", () => {
   it("is remembered until its retry time or the length of a lease, whichever is sooner", async () => {
     await server.check(charge(1_000))
@@ -115,15 +151,15 @@ describe("what is left of a lease", () => {
     const chargedAt = clock.now() * 1000
     clock.advance(200)
     await Promise.resolve()
-    expect(server.calls.at(-1)).toMatchObject({ operation: "refund", charges: [{ cost: 14, chargedAt }] })
+    expect(server.calls.at(-1)).toMatchObject({ operation: "refund", charges: [{ cost: 12, chargedAt }] })
     expect(await server.check(charge(995))).toMatchObject({ allowed: true })
-    expect(store.stats).toMatchObject({ held: 0, spent: 2, returned: 14, wasted: 0 })
+    expect(store.stats).toMatchObject({ held: 0, spent: 2, returned: 12, wasted: 0 })
   })
 
   it("is handed back at close, and no lease is taken afterwards", async () => {
     await heat()
     await store.close()
-    expect(server.costs("refund")).toEqual([14])
+    expect(server.costs("refund")).toEqual([12])
     for (let i = 0; i < 5; i++) expect(await store.check(charge())).toMatchObject({ source: "store" })
     expect(clock.pending).toBe(0)
   })
@@ -135,7 +171,7 @@ describe("what is left of a lease", () => {
     await Promise.resolve()
     server.failure = undefined
     clock.advance(1_000)
-    expect(server.costs("refund")).toEqual([14])
+    expect(server.costs("refund")).toEqual([12])
   })
 
   it("is dropped with a reset, which has forgotten the charge", async () => {
@@ -151,7 +187,7 @@ describe("a store that fails", () => {
   it("does not stop a lease that is held", async () => {
     await heat()
     server.failure = new Error("down")
-    for (let i = 0; i < 14; i++) expect(store.checkEither(charge())).toMatchObject({ allowed: true })
+    for (let i = 0; i < 12; i++) expect(store.checkEither(charge())).toMatchObject({ allowed: true })
     await expect(store.check(charge())).rejects.toThrow("down")
   })
 
@@ -160,7 +196,7 @@ describe("a store that fails", () => {
     server.failure = new Error("down")
     const checks = Array.from({ length: 3 }, () => store.check(charge(), undefined, "allow"))
     for (const check of checks) await expect(check).rejects.toThrow("down")
-    expect(server.costs("check")).toEqual([1, 1, 1, 16, 1, 1, 1])
+    expect(server.costs("check")).toEqual([1, 1, 1, 14, 1, 1, 1])
   })
 })
 

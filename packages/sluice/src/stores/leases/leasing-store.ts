@@ -1,9 +1,8 @@
 // Wraps a shared store: takes units of hot keys in advance, and spends them without a call.
 //
-// Why nobody is admitted beyond a limit: units are charged before they are spent, at most `policy.lease` before, and the policy of
-// a limit with leases leaves room for that delay (see `leasedNumbers` in policy.ts). The end of a lease is a duration on the
-// monotonic clock, counted from before the call was sent: no clocks have to agree, and a process that was stopped finds its
-// leases over. docs/leases.md has the proof, test/leases tries to break it.
+// Why nobody is admitted beyond a limit: units are charged at most `policy.lease` before they are spent, and the policy of a limit
+// with leases leaves room for that delay (see `leasedNumbers` in lease-options.ts). The end of a lease is a duration on the monotonic
+// clock, counted from before the call was sent. docs/leases.md has the proof, test/leases tries to break it.
 
 import type { Policy } from "../../algorithms/algorithm.js"
 import { isBlock } from "../../algorithms/block.js"
@@ -60,6 +59,9 @@ const SWEEP_MS = 20
  */
 const FAIL: Degraded = "deny"
 
+/** The time since the process started: a lease needs no date, and every check reads the clock. */
+const leaseTimers: Timers = { ...backgroundTimers, now: () => performance.now() }
+
 export class LeasingStore implements Store {
   readonly #store: Store
   readonly #timers: Timers
@@ -74,7 +76,7 @@ export class LeasingStore implements Store {
 
   constructor(store: Store, options: LeasingStoreOptions = {}) {
     this.#store = store
-    this.#timers = options.timers ?? backgroundTimers
+    this.#timers = options.timers ?? leaseTimers
     this.#handBack = new HandBack(store)
     this.#leases = new HeldLeases(options.maxKeys ?? DEFAULT_MAX_KEYS)
   }
