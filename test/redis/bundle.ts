@@ -5,7 +5,7 @@ import { build } from "rolldown"
 export async function bundleLibrary(folder: string): Promise<string> {
   const file = join(folder, "sluice.mjs")
   const source = new URL("../../packages/sluice/src/", import.meta.url).pathname
-  const entry = `export { createLimiter } from "${source}index.ts"\nexport { redisStore } from "${source}stores/redis/index.ts"`
+  const entry = `export { createLimiter } from "${source}index.ts"\nexport { connectRedis, redisStore } from "${source}stores/redis/index.ts"`
   await build({
     input: "entry",
     plugins: [
