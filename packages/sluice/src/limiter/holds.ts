@@ -45,8 +45,10 @@ export interface HoldingLimiter {
   /** The store, if it takes leases. */
   readonly leasing: LeasingStore | undefined
   readonly onStoreFailure: Degraded
-  charges(key: string, options: Omit<CheckOptions, "at">, id: HoldId): Charge[]
-  decisionOf(options: Omit<CheckOptions, "at">, outcome: Outcome): Decision
+  charges(key: string, options: Omit<CheckOptions, "at"> | undefined, id: HoldId): Charge[]
+  decisionOf(options: Omit<CheckOptions, "at"> | undefined, outcome: Outcome): Decision
+  /** Decides a charge that is the only one of its check at once. Undefined if the limiter cannot. */
+  acquireSync(charge: Charge): Decision | undefined
   peek(key: string): Promise<Decision>
   /** The time of a call in microseconds, or undefined if the store's clock decides. */
   at(): number | undefined
@@ -78,32 +80,35 @@ export class Holds {
     this.#limiter = limiter
   }
 
-  async acquire(key: string, options: AcquireOptions): Promise<AcquiredDecision> {
+  async acquire(key: string, options: AcquireOptions | undefined): Promise<AcquiredDecision> {
+    if (options === undefined) return this.#ask(key, options)
     checkFields(options, ACQUIRE_FIELDS, "acquire")
     const { signal, maxWaitMs } = options
     checkType(signal, "acquire.signal", "an AbortSignal", (value) => value instanceof AbortSignal)
     checkType(maxWaitMs, "acquire.maxWaitMs", "milliseconds ≥ 0", (ms) => typeof ms === "number" && ms >= 0)
     signal?.throwIfAborted()
     return maxWaitMs === undefined || maxWaitMs === 0
-      ? await this.#ask(key, options)
-      : await this.#wait(key, options, maxWaitMs)
+      ? this.#ask(key, options)
+      : this.#wait(key, options, maxWaitMs)
   }
 
   /** Asks once. */
-  #ask(key: string, options: AcquireOptions): AcquiredDecision | Promise<AcquiredDecision> {
-    const { store, onStoreFailure } = this.#limiter
-    const charges = this.#limiter.charges(key, options, newHoldId())
-    const at = this.#limiter.at()
-    if (isSyncStore(store)) return this.#decide(key, options, charges, store.checkSync(charges, at))
+  #ask(key: string, options: AcquireOptions | undefined): AcquiredDecision | Promise<AcquiredDecision> {
+    const limiter = this.#limiter
+    const { store } = limiter
+    const charges = limiter.charges(key, options, newHoldId())
+    const decided = charges.length === 1 ? limiter.acquireSync(charges[0] as Charge) : undefined
+    if (decided !== undefined) return this.#withHold(decided, key, charges)
+    const at = limiter.at()
+    if (isSyncStore(store))
+      return this.#withHold(limiter.decisionOf(options, store.checkSync(charges, at)), key, charges)
     return store
-      .check(charges, at, onStoreFailure)
-      .then((outcome) => this.#decide(key, options, charges, outcome))
+      .check(charges, at, limiter.onStoreFailure)
+      .then((outcome) => this.#withHold(limiter.decisionOf(options, outcome), key, charges))
   }
 
-  #decide(key: string, options: AcquireOptions, charges: Charge[], outcome: Outcome): AcquiredDecision {
-    const decision: AcquiredDecision = this.#limiter.decisionOf(options, outcome)
-    if (decision.allowed)
-      decision.hold = new StoreHold(this.#limiter, charges, () => this.#lines.get(key)?.wake())
+  #withHold(decision: AcquiredDecision, key: string, charges: Charge[]): AcquiredDecision {
+    if (decision.allowed) decision.hold = new StoreHold(this.#limiter, this.#lines, key, charges)
     return decision
   }
 
@@ -145,26 +150,41 @@ function newLine(): Line {
   return line
 }
 
+function isHeld({ hold, cost }: Charge): boolean {
+  return hold !== undefined && cost > 0
+}
+
 class StoreHold implements Hold {
-  readonly holdMs: number
   readonly #limiter: HoldingLimiter
+  readonly #lines: ReadonlyMap<string, Line>
+  readonly #key: string
   readonly #held: readonly Charge[]
-  readonly #onRelease: () => void
   #isOver = false
 
-  constructor(limiter: HoldingLimiter, charges: readonly Charge[], onRelease: () => void) {
+  constructor(
+    limiter: HoldingLimiter,
+    lines: ReadonlyMap<string, Line>,
+    key: string,
+    charges: readonly Charge[],
+  ) {
     this.#limiter = limiter
-    this.#held = charges.filter(({ hold, cost }) => hold !== undefined && cost > 0)
-    this.#onRelease = onRelease
-    this.holdMs = Math.min(...this.#held.map(({ policy }) => policy.windowMs))
+    this.#lines = lines
+    this.#key = key
+    this.#held = charges.every(isHeld) ? charges : charges.filter(isHeld)
+  }
+
+  get holdMs(): number {
+    return Math.min(...this.#held.map(({ policy }) => policy.windowMs))
   }
 
   async release(): Promise<void> {
     if (this.#isOver || this.#held.length === 0) return
     this.#isOver = true
     const { store, onStoreFailure } = this.#limiter
-    await store.release?.(this.#held, this.#limiter.at(), onStoreFailure)
-    this.#onRelease()
+    const at = this.#limiter.at()
+    if (isSyncStore(store)) store.releaseSync(this.#held, at)
+    else await store.release?.(this.#held, at, onStoreFailure)
+    this.#lines.get(this.#key)?.wake()
   }
 
   async extend(): Promise<boolean> {

@@ -211,9 +211,9 @@ class StoreLimiter {
    * `check` for limits of concurrency: the decision has a `hold`, which keeps the place until it is released, or until the `hold`
    * of its limit is over. Waits for a free place for up to `maxWaitMs`.
    */
-  async acquire(key: string, options: AcquireOptions = {}): Promise<AcquiredDecision> {
-    const holds = this.#holds ?? (await this.#openHolds())
-    return await holds.acquire(key, options)
+  acquire(key: string, options?: AcquireOptions): Promise<AcquiredDecision> {
+    if (this.#holds !== undefined) return this.#holds.acquire(key, options)
+    return this.#openHolds().then((holds) => holds.acquire(key, options))
   }
 
   /**
@@ -312,14 +312,22 @@ class StoreLimiter {
       store: this.#store,
       leasing: this.#leasing,
       onStoreFailure: this.#onStoreFailure,
-      charges: (key, { cost, limit, burst }, id) =>
-        this.#withBlock(key, this.#limitCharges(key, { cost, limit, burst } as CheckOptions, id)),
-      decisionOf: ({ limit, burst }, outcome) => this.#decisionOf({ limit, burst } as CheckOptions, outcome),
+      charges: (key, options, id) =>
+        this.#withBlock(key, this.#limitCharges(key, options && checkOptionsOf(options), id)),
+      decisionOf: (options, outcome) => this.#decisionOf(options && checkOptionsOf(options), outcome),
+      acquireSync: (charge) => this.#acquireSync(charge),
       peek: (key) => this.peek(key),
       at: () => this.#at(undefined),
       now: () => this.#clock?.now() ?? performance.now(),
       openWaitQueue: () => this.#openWaitQueue(),
     }
+  }
+
+  /** Decides the charge of the only limit. Undefined if there are more, or if the store has to be waited for. */
+  #acquireSync(charge: Charge): Decision | undefined {
+    if (this.#only === undefined || this.#sync === undefined) return undefined
+    const verdict = this.#sync.acquireOneSync(charge, this.#at(undefined))
+    return decisionOfOne(this.#only.name, charge.policy, verdict, verdict)
   }
 
   #decisionOf(options: CheckOptions | undefined, outcome: Outcome): Decision {
@@ -352,13 +360,18 @@ class StoreLimiter {
     checkKey(key)
     if (options !== undefined) checkFields(options, CHECK_FIELDS, "check")
     const cost = costOf(options?.cost)
-    return this.#limits.map((limit) => ({
-      namespace: limit.namespace,
-      key,
-      policy: this.#policyFor(limit, options),
-      cost,
-      hold: isConcurrency(limit.policy) ? hold : undefined,
-    }))
+    const charges: Charge[] = []
+    for (const limit of this.#limits) {
+      const policy = this.#policyFor(limit, options)
+      charges.push({
+        namespace: limit.namespace,
+        key,
+        policy,
+        cost,
+        hold: isConcurrency(policy) ? hold : undefined,
+      })
+    }
+    return charges
   }
 
   /** The blocks of limits with a penalty. The charges of the limits come first in a check. */
@@ -393,6 +406,11 @@ class StoreLimiter {
     const ms = options?.at === undefined ? this.#clock?.now() : options.at
     return ms === undefined ? undefined : microsOf(ms)
   }
+}
+
+/** The options of an acquisition or a reservation that concern the check. */
+function checkOptionsOf({ cost, limit, burst }: CheckOptions): CheckOptions {
+  return { cost, limit, burst } as CheckOptions
 }
 
 function holdRequired(place: string, fix: string): SluiceError {

@@ -23,7 +23,7 @@ export function newHoldId(): HoldId {
   const high = (words[used + 1] as number) * 65_536 + (middle >>> 16)
   const low = (words[used + 2] as number) * 65_536 + (middle & 65_535)
   // An id that was given out stays in no buffer.
-  words.fill(0, used, used + 3)
+  words[used] = words[used + 1] = words[used + 2] = 0
   used += 3
   return { high, low }
 }

@@ -195,6 +195,9 @@ export interface SyncStore extends Store {
   checkSync(charges: readonly Charge[], at?: number): Outcome
   /** `checkSync` of a single charge without allocation: the next call overwrites the verdict that this one returns. */
   checkOneSync(namespace: Namespace, key: string, policy: Policy, cost: number, at?: number): SingleVerdict
+  /** `checkOneSync` of a charge with a hold. */
+  acquireOneSync(charge: Charge, at?: number): SingleVerdict
+  releaseSync(charges: readonly Charge[], at?: number): boolean
 }
 
 export function isSyncStore(store: Store): store is SyncStore {

@@ -225,8 +225,11 @@ function checkSync(
 ): Outcome | undefined {
   const first = charges[0]
   if (first === undefined) return undefined
-  if (charges.length > 1 || first.hold !== undefined) return store.checkSync(charges, at)
+  if (charges.length > 1) return store.checkSync(charges, at)
   const { namespace, key, policy, cost } = first
-  const verdict = store.checkOneSync(namespace, key, policy, cost, at)
+  const verdict =
+    first.hold === undefined
+      ? store.checkOneSync(namespace, key, policy, cost, at)
+      : store.acquireOneSync(first, at)
   return { allowed: verdict.allowed, now: verdict.now, verdicts: [verdict], degraded: verdict.degraded }
 }

@@ -68,6 +68,13 @@ export class MemoryStore implements SyncStore {
     return this.#checkHashed(namespace, policy, cost, at ?? this.#now())
   }
 
+  acquireOneSync({ namespace, key, policy, cost, hold }: Charge, at?: number): SingleVerdict {
+    const verdict = this.checkOneSync(namespace, key, policy, cost, at)
+    if (cost > 0 && verdict.allowed && verdict.degraded === undefined)
+      this.#tables.open(namespace, policy).nameHold(hold)
+    return verdict
+  }
+
   /**
    * `checkOneSync` of the key in `bytes` from `start` to `end`, for servers that read keys from a socket. Returns undefined, and
    * decides nothing, if the key is not ASCII.
@@ -246,10 +253,16 @@ export class MemoryStore implements SyncStore {
   }
 
   async release(charges: readonly Charge[], at?: number): Promise<boolean> {
+    return this.releaseSync(charges, at)
+  }
+
+  releaseSync(charges: readonly Charge[], at?: number): boolean {
     this.#assertOpen()
     const now = at ?? this.#now()
+    let wereHeld = true
     // Every hold is released, also if one before it has ended.
-    return charges.map((charge) => this.#release(charge, now)).every(Boolean)
+    for (const charge of charges) if (!this.#release(charge, now)) wereHeld = false
+    return wereHeld
   }
 
   #release(charge: Charge, now: number): boolean {
