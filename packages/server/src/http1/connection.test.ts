@@ -128,6 +128,15 @@ describe("an answer", () => {
     expect(old).toMatch(/Connection: close\r\n\r\nhello!$/)
   })
 
+  it("that is complete is sent even if the end of the client, or bytes that are not HTTP, arrive with the request", async () => {
+    const { port } = await start((_request, response) => response.whole(200, "", "early"), {
+      endsWithClient: true,
+    })
+    expect(await said(port, post("/", "body"))).toMatch(/early$/)
+    const upload = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    expect(await said(port, `${upload}not a chunk\r\n`)).toMatch(/early$/)
+  })
+
   it("keeps an HTTP/1.0 connection only if the client asks for it", async () => {
     const { port } = await start()
     expect(await said(port, "GET / HTTP/1.0\r\n\r\n")).toContain("Connection: close\r\n")

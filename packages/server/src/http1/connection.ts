@@ -3,6 +3,7 @@
 import type { Socket } from "node:net"
 import { LAST_CALL_MS } from "../listener.js"
 import { BodyReader, type BodySink } from "./body-reader.js"
+import { type AtEndOfTurn, atEndOfTurn } from "./end-of-turn.js"
 import { HeadReader, InvalidMessage } from "./fields.js"
 import { BodyStream, Http1Request } from "./request.js"
 import { Http1Response, type ResponseConnection, refusalText } from "./response.js"
@@ -60,7 +61,7 @@ const METHOD_START = /^[A-Z-]+(?: |$)/
 const CR = 0x0d
 const LF = 0x0a
 
-export class Http1Connection implements ResponseConnection, BodySink {
+export class Http1Connection implements AtEndOfTurn, ResponseConnection, BodySink {
   readonly socket: Socket
   readonly keepAliveLines: string
   /** Whether the connection accepts no request after the current one. */
@@ -82,6 +83,8 @@ export class Http1Connection implements ResponseConnection, BodySink {
   #bodyLeft = 0
   #headStartedAt = 0
   #inARow = 0
+  /** Whether `endTurn` is going to be called. */
+  #awaitsEndOfTurn = false
   #hasEnded = false
   /** Bytes that may still be read and dropped after the last answer. Undefined before that. */
   #lingerLeft: number | undefined
@@ -125,12 +128,25 @@ export class Http1Connection implements ResponseConnection, BodySink {
     }
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes])
     this.#inARow = 0
-    this.#advance()
+    // A body is read as it arrives.
+    if (!this.#body.isOver) this.#advance()
+    else if (this.#response === undefined && !this.#awaitsEndOfTurn) {
+      this.#awaitsEndOfTurn = true
+      atEndOfTurn(this)
+    }
     if (this.#rest !== undefined && this.#rest.length > MAX_AHEAD_BYTES) this.socket.pause()
+  }
+
+  endTurn(): void {
+    this.#awaitsEndOfTurn = false
+    this.#advance()
+    if (this.#hasEnded) this.#onEnd()
+    else this.#resumeIfRead()
   }
 
   readonly #onEnd = (): void => {
     this.#hasEnded = true
+    this.#response?.endTurn()
     if (this.#lingerLeft !== undefined) this.socket.destroy()
     else if (this.#isInMessage) this.#refuse(400)
     else if (this.#response !== undefined) {
@@ -300,6 +316,7 @@ export class Http1Connection implements ResponseConnection, BodySink {
   #refuse(status: number): void {
     const response = this.#response
     this.#response = undefined
+    response?.endTurn()
     // An answer that has begun can only be cut.
     const mayAnswer = response?.hasHead !== true && this.socket.writable
     if (mayAnswer) {

@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
+import { type AtEndOfTurn, atEndOfTurn } from "./end-of-turn.js"
 import { fieldLines } from "./fields.js"
 import type { Http1Request } from "./request.js"
 
@@ -37,7 +38,7 @@ const SMALL_BYTES = 8_192
 const MAX_PIECE_BYTES = 65_536
 const DATE_TO_ADD: ResponseFraming = { hasDate: false, hasLength: true }
 
-export class Http1Response {
+export class Http1Response implements AtEndOfTurn {
   /** Called once, when the response is out or the client is gone. */
   onOver: (() => void) | undefined = undefined
   /** Called whenever more may be written after `write` has returned false. */
@@ -51,6 +52,8 @@ export class Http1Response {
   #isChunked = false
   #isLast = false
   #isEnded = false
+  /** The last text, until the end of this turn of the event loop. */
+  #lastText: string | undefined
   #awaitsContinue: boolean
 
   constructor(connection: ResponseConnection, request: Http1Request) {
@@ -130,6 +133,13 @@ export class Http1Response {
     else this.#finish("", Buffer.from(piece))
   }
 
+  /** Writes the last text, if it is not written yet. */
+  endTurn(): void {
+    const text = this.#lastText
+    this.#lastText = undefined
+    if (text !== undefined) this.#connection.socket.write(text, "latin1", this.#onOut)
+  }
+
   /** Ends the connection in the middle of an answer, so that the client notices that it is cut. */
   cut(): void {
     const { socket } = this.#connection
@@ -141,6 +151,7 @@ export class Http1Response {
   /** Writes nothing more: the connection has refused the request, or the client has disconnected. */
   abandon(): void {
     this.#isEnded = true
+    this.#lastText = undefined
     const over = this.onOver
     this.onOver = undefined
     this.onDrain = undefined
@@ -161,7 +172,8 @@ export class Http1Response {
     if (this.#isEnded || !socket.writable) return
     this.#isEnded = true
     if (body === undefined) {
-      socket.write(last, "latin1", this.#onOut)
+      this.#lastText = last
+      atEndOfTurn(this)
       return
     }
     socket.cork()
