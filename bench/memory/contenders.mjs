@@ -43,6 +43,25 @@ export const contenders = [
     },
   },
   {
+    name: "sluice token-bucket, reserve and settle",
+    kind: "sluice",
+    call: "await reserve of 2 units, then await settle(1)",
+    returns: "a promise of a new Decision object with a reservation, and one of whether it was settled",
+    cases: ["hot", "10k"],
+    async open(terms) {
+      const limiter = await sluiceLimiter("token-bucket", terms)
+      return {
+        async check(key) {
+          const decision = await limiter.reserve(key, { cost: 2 })
+          await decision.reservation?.settle(1)
+          return decision
+        },
+        isAllowed: (decision) => decision.allowed,
+        awaited: true,
+      }
+    },
+  },
+  {
     name: "hono-rate-limiter",
     kind: "peer",
     call: "MemoryStore.increment",

@@ -28,6 +28,8 @@ import { onUpstash } from "./upstash-client.mjs"
 
 export const PROMISED = "sluice token-bucket"
 
+export const RESERVING = "sluice token-bucket, reserve and settle"
+
 const BUCKET = "debt, time and unit: an exact token bucket"
 
 /** @type {readonly Contender[]} */
@@ -53,6 +55,25 @@ export const contenders = [
       ]
       return {
         check: (key) => limiters[key.charCodeAt(key.length - 1) & 1].check(key),
+        isAllowed: isAllowedByStore,
+      }
+    },
+  },
+  {
+    name: RESERVING,
+    kind: "sluice",
+    call: "reserve of 2 units, then settle(1)",
+    state: BUCKET,
+    cases: ["many-1", "many-64", "many-512"],
+    isVariant: true,
+    async open(terms, server) {
+      const limiter = await sluiceLimiter("token-bucket", terms, await openIoredis(server))
+      return {
+        async check(key) {
+          const decision = await limiter.reserve(key, { cost: 2 })
+          if (!(await decision.reservation?.settle(1))) throw new Error("not settled")
+          return decision
+        },
         isAllowed: isAllowedByStore,
       }
     },

@@ -2,7 +2,7 @@
 
 import { atLeast, atMost } from "../harness/goals.mjs"
 import { timingCases } from "./cases.mjs"
-import { contenderNamed, contenders, PROMISED } from "./contenders.mjs"
+import { contenderNamed, contenders, PROMISED, RESERVING } from "./contenders.mjs"
 
 /** @typedef {import("../harness/goals.mjs").Verdict} Verdict */
 /** @typedef {import("./run.mjs").Figures} Figures */
@@ -38,6 +38,9 @@ export function judge({ timings, bytes }) {
     if (inFlight === 512)
       verdicts.push(atMost(`${title}: server time per check`, own.serverMicros, MAX_SERVER_MICROS, "µs"))
   }
+  const alone = timings.find((timing) => timing.case === "many-1" && timing.contender === RESERVING)
+  if (alone !== undefined)
+    verdicts.push(atMost("reserve and settle: calls to Redis", alone.callsPerCheck, 2, "calls"))
   return [...verdicts, ...bytesGoals(bytes)]
 }
 

@@ -24,7 +24,7 @@ import type { AcquiredDecision, AcquireOptions, HoldingLimiter, Holds } from "./
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits, warnOfDoubtfulWindows } from "./limiter-options.js"
 import { giveBack } from "./refund.js"
-import type { ReservedDecision, ReserveOptions } from "./reservations.js"
+import type { Reservations, ReservedDecision, ReserveOptions } from "./reservations.js"
 import { type Registration, register } from "./unnamed-limiters.js"
 import type { WaitOptions, WaitQueue } from "./wait-queue.js"
 
@@ -83,6 +83,7 @@ class StoreLimiter {
   /** Set while the leases are being loaded. */
   #loading: Promise<void> | undefined
   #holds: Holds | undefined
+  #reservations: Reservations | undefined
 
   constructor(options: LimiterOptions) {
     const { limits, prefix, unnamed } = compileLimits(options)
@@ -221,9 +222,8 @@ class StoreLimiter {
    * `reservation`: settle it with the real cost, or cancel it. A reservation that nobody settles keeps its estimate charged.
    */
   async reserve(key: string, options: ReserveOptions = {}): Promise<ReservedDecision> {
-    const { reserve } = await import("./reservations.js")
-    await this.#loading
-    return await reserve(this.#internals(), key, options)
+    this.#reservations ??= await this.#openReservations()
+    return await this.#reservations.reserve(key, options)
   }
 
   /**
@@ -304,6 +304,13 @@ class StoreLimiter {
     await this.#loading
     this.#holds ??= new Holds(this.#internals())
     return this.#holds
+  }
+
+  /** Loads the functions of reservations with the first call that needs them. */
+  async #openReservations(): Promise<Reservations> {
+    const { Reservations } = await import("./reservations.js")
+    await this.#loading
+    return new Reservations(this.#internals())
   }
 
   /** What holds and reservations need. */

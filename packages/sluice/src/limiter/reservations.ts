@@ -9,7 +9,7 @@ import { parseDuration } from "../duration.js"
 import { checkFields, checkOneOf } from "../options.js"
 import { newHoldId } from "../stores/hold-id.js"
 import { settlementOf, timeOfCharge } from "../stores/settlement.js"
-import type { Charge, Outcome, Overdraft } from "../stores/store.js"
+import type { Charge, Outcome, Overdraft, Settlement } from "../stores/store.js"
 import { isSyncStore } from "../stores/store.js"
 import type { HoldingLimiter } from "./holds.js"
 
@@ -47,29 +47,34 @@ export interface ReservedDecision extends Decision {
 
 const RESERVE_FIELDS = ["cost", "hold", "overdraft", "limit", "burst"]
 
-export async function reserve(
-  limiter: HoldingLimiter,
-  key: string,
-  options: ReserveOptions,
-): Promise<ReservedDecision> {
-  checkFields(options, RESERVE_FIELDS, "reserve")
-  checkOneOf(options.overdraft, ["charge", "forgive"], "reserve.overdraft")
-  const holdMs =
-    options.hold === undefined ? Number.POSITIVE_INFINITY : parseDuration(options.hold, "reserve.hold")
-  const { store, leasing, onStoreFailure } = limiter
-  const charges = limiter
-    .charges(key, options, newHoldId())
-    .map((charge) => (charge.hold === undefined ? charge : { ...charge, cost: 1 }))
-  const at = limiter.at()
-  const until = limiter.now() + holdMs
-  // No lease pays: how much of an estimate comes back depends on when the store charged it.
-  const outcome = isSyncStore(store)
-    ? store.checkSync(charges, at)
-    : await (leasing?.checkInStore(charges, at, onStoreFailure) ?? store.check(charges, at, onStoreFailure))
-  const decision: ReservedDecision = limiter.decisionOf(options, outcome)
-  if (decision.allowed)
-    decision.reservation = new StoreReservation(limiter, charges, outcome, until, options.overdraft)
-  return decision
+export class Reservations {
+  readonly #limiter: HoldingLimiter
+
+  constructor(limiter: HoldingLimiter) {
+    this.#limiter = limiter
+  }
+
+  async reserve(key: string, options: ReserveOptions): Promise<ReservedDecision> {
+    checkFields(options, RESERVE_FIELDS, "reserve")
+    checkOneOf(options.overdraft, ["charge", "forgive"], "reserve.overdraft")
+    const holdMs =
+      options.hold === undefined ? Number.POSITIVE_INFINITY : parseDuration(options.hold, "reserve.hold")
+    const limiter = this.#limiter
+    const { store, leasing, onStoreFailure } = limiter
+    const charges = limiter
+      .charges(key, options, newHoldId())
+      .map((charge) => (charge.hold === undefined ? charge : { ...charge, cost: 1 }))
+    const at = limiter.at()
+    const until = limiter.now() + holdMs
+    // No lease pays: how much of an estimate comes back depends on when the store charged it.
+    const outcome = isSyncStore(store)
+      ? store.checkSync(charges, at)
+      : await (leasing?.checkInStore(charges, at, onStoreFailure) ?? store.check(charges, at, onStoreFailure))
+    const decision: ReservedDecision = limiter.decisionOf(options, outcome)
+    if (decision.allowed)
+      decision.reservation = new StoreReservation(limiter, charges, outcome, until, options.overdraft)
+    return decision
+  }
 }
 
 class StoreReservation implements Reservation {
@@ -102,10 +107,12 @@ class StoreReservation implements Reservation {
     const { degraded } = this.#outcome
     // With onStoreFailure `allow` nothing was charged.
     if (degraded === "allow") return true
-    const settlements = this.#charges.flatMap((charge, i) => {
-      if (isBlock(charge.policy)) return []
-      const settlement = settlementOf(charge, timeOfCharge(this.#outcome, i), cost, this.#overdraft)
-      return settlement === undefined ? [] : [{ ...settlement, isLocal: degraded === "local" }]
+    const settlements: Settlement[] = []
+    this.#charges.forEach((charge, i) => {
+      if (isBlock(charge.policy)) return
+      const chargedAt = timeOfCharge(this.#outcome, i)
+      const settlement = settlementOf(charge, chargedAt, degraded === "local", cost, this.#overdraft)
+      if (settlement !== undefined) settlements.push(settlement)
     })
     if (settlements.length === 0) return true
     const { store, onStoreFailure } = this.#limiter

@@ -9,19 +9,30 @@ export function timeOfCharge({ chargedAt, times, now }: Outcome, index: number):
 }
 
 /**
- * What corrects a charge that was made at `chargedAt`, if its request has cost `actual` units. A hold is released. Undefined if
- * nothing is to be corrected.
+ * What corrects a charge that was made at `chargedAt`, by local counters if `isLocal`, now that its request has cost `actual` units. A
+ * hold is released. Undefined if nothing is to be corrected.
  */
 export function settlementOf(
   charge: Charge,
   chargedAt: number,
+  isLocal: boolean,
   actual: number,
   overdraft: Overdraft,
 ): Settlement | undefined {
-  if (isConcurrency(charge.policy))
-    return charge.hold === undefined || charge.cost === 0 ? undefined : { ...charge, correction: "release" }
+  const isHold = isConcurrency(charge.policy)
   const missing = actual - charge.cost
-  if (missing === 0) return undefined
-  if (missing < 0) return { ...charge, cost: -missing, chargedAt, correction: "refund" }
-  return { ...charge, cost: missing, correction: overdraft === "charge" ? "charge" : "fill" }
+  if (isHold ? charge.hold === undefined || charge.cost === 0 : missing === 0) return undefined
+  const { namespace, key, policy, onStoreFailure, hold } = charge
+  // Written out, because copying the charge takes three times as long.
+  return {
+    namespace,
+    key,
+    policy,
+    cost: isHold ? charge.cost : Math.abs(missing),
+    onStoreFailure,
+    chargedAt: !isHold && missing < 0 ? chargedAt : undefined,
+    hold,
+    correction: isHold ? "release" : missing < 0 ? "refund" : overdraft === "charge" ? "charge" : "fill",
+    isLocal,
+  }
 }

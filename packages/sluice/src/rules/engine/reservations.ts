@@ -155,13 +155,13 @@ export class Reservations {
         cost: reserved,
         hold,
       }
-      return settlementOf(charge, chargedAt, actual, typeof by === "object" ? "charge" : by) ?? []
+      return settlementOf(charge, chargedAt, isLocal, actual, typeof by === "object" ? "charge" : by) ?? []
     })
     // Nothing was charged, so there is no record either.
     if (charges.length === 0) return { isFirst: true }
     const hold = parseHoldId(id)
-    const claim: Settlement = { ...this.#record(minutes), key, cost: 1, hold, correction: "claim" }
-    const all = [claim, ...settlements].map((settlement) => ({ ...settlement, isLocal }))
+    const claim: Settlement = { ...this.#record(minutes), key, cost: 1, hold, correction: "claim", isLocal }
+    const all = [claim, ...settlements]
     const { store } = this.#decider
     const { result } = await store.settle(all, this.#decider.at(undefined), defaultOnStoreFailure(all))
     if (result === "failed")

@@ -67,8 +67,7 @@ function settlementsOf(
   const { key, rule, limits } = step
   return limits.flatMap(({ namespace, policy }, i) => {
     const charge = { namespace, key, policy, cost: step.cost, onStoreFailure: rule.onStoreFailure }
-    const settlement = settlementOf(charge, chargedAt[i] as number, cost, responseCharge.overdraft)
-    return settlement === undefined ? [] : [{ ...settlement, isLocal }]
+    return settlementOf(charge, chargedAt[i] as number, isLocal, cost, responseCharge.overdraft) ?? []
   })
 }
 
