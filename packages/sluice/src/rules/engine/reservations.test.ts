@@ -177,6 +177,20 @@ describe("a reservation by rules", () => {
   })
 })
 
+it("explain tells how the response settles a rule", async () => {
+  const charging: RuleSpec = {
+    ...TOKENS,
+    refundOn: "5xx",
+    cost: { responseHeader: "X-Tokens", estimate: 7, overdraft: "charge" },
+  }
+  const { first } = pair([charging, REQUESTS])
+  const { rules } = await first.explain(ANN)
+  expect(rules.map(({ response }) => response)).toEqual([
+    "some statuses give the cost back; its header x-tokens settles the estimate of 7, and more is charged also beyond the limit",
+    undefined,
+  ])
+})
+
 describe("a reservation that somebody made up", () => {
   it("is refused, whatever was changed in it", async () => {
     const { first, clock, store, left } = pair([TOKENS])
