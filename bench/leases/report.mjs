@@ -23,17 +23,23 @@ export function judge({ hot, calls, use, zipf, bytes }) {
   for (const answer of ["allowed", "denied"]) {
     const plain = of(answer, "plain")
     const leases = of(answer, "leases")
-    const atOnce = of(answer, "leases, at once")
+    const either = of(answer, "leases, checkEither")
     if (plain && leases)
       verdicts.push(
-        atLeast(`hot key, ${answer}: leases ÷ plain, 512 in flight`, leases.perSecond / plain.perSecond, 20),
+        atLeast(`hot key, ${answer}: check ÷ plain, 512 in flight`, leases.perSecond / plain.perSecond, 20),
       )
-    if (plain && atOnce)
-      verdicts.push(atLeast(`hot key, ${answer}: at once ÷ plain`, atOnce.perSecond / plain.perSecond, 20))
-    if (atOnce) verdicts.push(atLeast(`hot key, ${answer}: at once`, atOnce.perSecond / 1e6, 5, "M/s"))
+    if (plain && either)
+      verdicts.push(
+        atLeast(
+          `hot key, ${answer}: checkEither ÷ plain, 512 in flight`,
+          either.perSecond / plain.perSecond,
+          20,
+        ),
+      )
+    if (either) verdicts.push(atLeast(`hot key, ${answer}: checkEither`, either.perSecond / 1e6, 5, "M/s"))
   }
   const memory = of("allowed", "memory")
-  const held = of("allowed", "leases, at once")
+  const held = of("allowed", "leases, checkEither")
   if (memory?.p99Ns && held?.p99Ns)
     verdicts.push(
       atMost("p99 of a check while a lease is held ÷ memory", held.p99Ns / memory.p99Ns, 1.1, "×"),
@@ -72,7 +78,7 @@ export function tables({ hot, use, zipf, calls, bytes }, verdicts) {
           ns(own("allowed")?.p99Ns),
         ]
       }),
-      note: "512 checks in flight; those at once one after the other. Nanoseconds: a check, as the mean of 100 in a row.",
+      note: "512 checks in flight. Nanoseconds: a check that is answered at once, as the mean of 100 in a row. The async function does nothing: it shows what promises alone allow.",
     })
   }
   if (use.length > 0) {

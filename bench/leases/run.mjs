@@ -5,6 +5,7 @@ import { startChild } from "../harness/child.mjs"
 import { say } from "../harness/command.mjs"
 import { median } from "../harness/statistics.mjs"
 import { startServer } from "../redis/server.mjs"
+import { contenders as all } from "./subjects.mjs"
 
 /** @typedef {import("../harness/command.mjs").Plan} Plan */
 /** @typedef {{ answer: string, contender: string, perSecond: number, p50Ns?: number, p99Ns?: number }} Hot */
@@ -65,18 +66,21 @@ async function hot({ quick, port, admin, contenders }) {
   /** @type {Hot[]} */
   const figures = []
   for (const answer of ["allowed", "denied"]) {
-    for (const name of ["plain", "leases", "leases, at once", "memory", "rate-limiter-flexible"]) {
+    for (const { name } of all) {
       if (contenders.length > 0 && !contenders.includes(name)) continue
       say(`one hot key, ${answer}: ${name}`)
       await admin.flushall()
       const child = startChild(CHILD)
       try {
         await child.ask("open", { name, port, answer })
-        const isAtOnce = name === "leases, at once" || name === "memory"
+        const isAtOnce = name === "leases, checkEither" || name === "memory"
         /** @type {Record<string, number>[]} */
         const samples = []
         for (let i = 0; i < rounds; i++)
-          samples.push(await child.ask(isAtOnce ? "atOnce" : "hot", { ms, inFlight: 512 }))
+          samples.push({
+            ...(await child.ask(isAtOnce ? "either" : "hot", { ms, inFlight: 512 })),
+            ...(isAtOnce ? await child.ask("times", { ms }) : {}),
+          })
         const of = (/** @type {string} */ figure) => median(samples.map((sample) => sample[figure]))
         figures.push({
           answer,

@@ -26,8 +26,12 @@ export const contenders = [
   { name: "plain", call: "`await limiter.check(key)`" },
   { name: "leases", call: "`await limiter.check(key)` with `leases: true`" },
   {
-    name: "leases, at once",
+    name: "leases, checkEither",
     call: "`limiter.checkEither(key)` with `leases: true`; awaited only if it is a promise",
+  },
+  {
+    name: "async function",
+    call: "`await nothing(key)` of `async () => decision`: no limiter can be faster",
   },
   { name: "memory", call: "`limiter.checkSync(key)` with the memory store" },
   { name: "rate-limiter-flexible", call: "`await limiter.consume(key)` with `inMemoryBlockOnConsumed`" },
@@ -52,7 +56,7 @@ export function openLimiter(name, port, limit) {
   const subject = ofLimiter(limiter)
   return {
     ...subject,
-    check: name === "leases, at once" ? (key) => limiter.checkEither(key) : (key) => limiter.check(key),
+    check: name === "leases, checkEither" ? (key) => limiter.checkEither(key) : (key) => limiter.check(key),
     async close() {
       await limiter.close()
       await store.close()
@@ -78,6 +82,7 @@ function ofLimiter(limiter) {
  * @returns {Subject}
  */
 export function openSubject(name, port, answer) {
+  if (name === "async function") return nothing(answer)
   if (name !== "rate-limiter-flexible") return openLimiter(name, port, LIMITS[answer])
   const client = new Redis({ port, host: "127.0.0.1" })
   const { limit } = LIMITS[answer]
@@ -94,5 +99,20 @@ export function openSubject(name, port, answer) {
     deniesByRejecting: true,
     leases: () => undefined,
     close: async () => client.disconnect(),
+  }
+}
+
+/**
+ * What promises alone cost.
+ * @param {Answer} answer
+ * @returns {Subject}
+ */
+function nothing(answer) {
+  const decision = { allowed: answer === "allowed" }
+  return {
+    check: async () => decision,
+    isAllowed: ({ allowed }) => allowed,
+    leases: () => undefined,
+    close: async () => {},
   }
 }

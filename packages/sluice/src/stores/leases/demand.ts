@@ -8,6 +8,7 @@ import {
   CHECKS,
   COLUMNS,
   DEMAND,
+  DENIED_UNTIL,
   ENDS_AT,
   LEFT,
   NO_LEASE_BEFORE,
@@ -35,8 +36,17 @@ export function countCheck(cells: Float64Array, at: number, cost: number, now: n
   cells[at + CHECKS] = (cells[at + CHECKS] as number) + 1
 }
 
+/** Whether a key has no lease, no denial that holds and no demand any more. Ends the period of its demand if that is over. */
+export function isCold(cells: Float64Array, head: number, now: number, length: number): boolean {
+  const at = head * COLUMNS
+  if (now < (cells[at + ENDS_AT] as number) || now < (cells[at + DENIED_UNTIL] as number)) return false
+  if (now - (cells[at + SINCE] as number) < length) return false
+  settleDemand(cells, at, now, length)
+  return cells[at + DEMAND] === 0
+}
+
 /** Ends a period: more demand counts at once, less demand by half. */
-export function settleDemand(cells: Float64Array, at: number, now: number, length: number): void {
+function settleDemand(cells: Float64Array, at: number, now: number, length: number): void {
   const elapsed = Math.max(now - (cells[at + SINCE] as number), length)
   const before = cells[at + DEMAND] as number
   const current = ((cells[at + UNITS] as number) * length) / elapsed

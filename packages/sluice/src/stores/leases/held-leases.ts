@@ -112,6 +112,15 @@ export class HeldLeases {
     return undefined
   }
 
+  /** Counts a check that no grant has paid. */
+  count(list: ChargeList, head: number, charges: readonly Charge[], now: number): void {
+    let row = head
+    for (const { cost } of charges) {
+      countCheck(this.table.cells, row * COLUMNS, cost, now, list.length)
+      row = this.table.next(row)
+    }
+  }
+
   /** Whether a lease should be renewed: little of its time or of its units is left. */
   isDue(list: ChargeList, head: number, now: number): boolean {
     const { cells } = this.table
@@ -230,6 +239,13 @@ export class HeldLeases {
       return now >= (this.table.cells[head * COLUMNS + grant.ends] as number)
         ? this.#take(list, head, grant)
         : []
+    })
+  }
+
+  /** Takes what is left of all grants. */
+  takeAll(): Charge[] {
+    return this.table.lists.flatMap((list, head) => {
+      return list === undefined ? [] : this.takeEnded(list, head, Number.POSITIVE_INFINITY)
     })
   }
 

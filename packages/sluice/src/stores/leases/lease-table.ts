@@ -32,8 +32,8 @@ export const NO_LEASE_BEFORE = 15
 export const COLUMNS = 16
 
 const FIRST_ROWS = 64
-/** Rows are added by an eighth, so that at most that much is unused. */
-const GROWTH = 8
+/** Rows are added by a sixteenth, so that at most that much is unused. */
+const GROWTH = 16
 
 export class LeaseTable {
   /** The numbers of row r start at `r * COLUMNS`. */

@@ -23,11 +23,11 @@ import type {
 import { checkInWaves } from "../waves.js"
 import type { ChargeList } from "./charge-lists.js"
 import { nameOf } from "./charge-lists.js"
-import { countCheck, leaseSizes, settleDemand } from "./demand.js"
+import { isCold, leaseSizes } from "./demand.js"
 import { HandBack } from "./hand-back.js"
 import { HeldLeases } from "./held-leases.js"
 import type { LeaseStats } from "./lease-stats.js"
-import { COLUMNS, DEMAND, DENIED_UNTIL, ENDS_AT, SINCE } from "./lease-table.js"
+import { COLUMNS, SINCE } from "./lease-table.js"
 
 export interface LeasingStoreOptions {
   /** How many keys are watched or leased at most. Further keys are checked one by one. Default: 16,384. */
@@ -53,10 +53,7 @@ interface Pending {
 const DEFAULT_MAX_KEYS = 16_384
 /** How often keys that went cold are looked for, in ms. */
 const SWEEP_MS = 20
-/**
- * A call for a lease that fails must not be decided by local counters: they would charge this instance's share of the limit for
- * units that nobody spends. Each check that waits for the lease then fails in its own way.
- */
+/** Local counters must not decide a call for a lease that fails: they would charge units that nobody spends. */
 const FAIL: Degraded = "deny"
 
 /** The time since the process started: a lease needs no date, and every check reads the clock. */
@@ -212,12 +209,7 @@ export class LeasingStore implements Store {
     this.#isClosed = true
     this.#cancelSweep?.()
     this.#cancelSweep = undefined
-    const { table } = this.#leases
-    const left: Charge[] = []
-    table.lists.forEach((list, head) => {
-      if (list !== undefined) left.push(...this.#leases.takeEnded(list, head, Number.POSITIVE_INFINITY))
-    })
-    await this.#handBack.give(left)
+    await this.#handBack.give(this.#leases.takeAll())
   }
 
   #now(): number {
@@ -242,12 +234,12 @@ export class LeasingStore implements Store {
     onStoreFailure: Degraded | undefined,
     now: number,
   ): Promise<Outcome> {
-    const head = this.#leases.table.add(list, name, charges)
-    if (head < 0) return this.#pass(charges, undefined, onStoreFailure)
     const { table } = this.#leases
+    const head = table.add(list, name, charges)
+    if (head < 0) return this.#pass(charges, undefined, onStoreFailure)
     for (let row = head; row >= 0; row = table.next(row)) table.cells[row * COLUMNS + SINCE] = now
     this.#cancelSweep ??= this.#timers.schedule(SWEEP_MS, this.#sweep)
-    this.#count(list, head, charges, now)
+    this.#leases.count(list, head, charges, now)
     return this.#checkOne(list, head, charges, onStoreFailure)
   }
 
@@ -259,7 +251,7 @@ export class LeasingStore implements Store {
     onStoreFailure: Degraded | undefined,
     now: number,
   ): Promise<Outcome> {
-    this.#count(list, head, charges, now)
+    this.#leases.count(list, head, charges, now)
     this.#giveUnspent(list, head, now)
     const pending = this.#pending.get(head)
     if (pending === undefined && this.#sizes(list, head, [charges], now) === undefined)
@@ -275,15 +267,6 @@ export class LeasingStore implements Store {
     if (this.#leases.hasEnded(head, now)) void this.#handBack.give(this.#leases.takeUnspent(list, head, now))
   }
 
-  #count(list: ChargeList, head: number, charges: readonly Charge[], now: number): void {
-    const { table } = this.#leases
-    let row = head
-    for (const { cost } of charges) {
-      countCheck(table.cells, row * COLUMNS, cost, now, list.length)
-      row = table.next(row)
-    }
-  }
-
   /** Asks the store about one check, and remembers what it says. */
   async #checkOne(
     list: ChargeList,
@@ -293,8 +276,8 @@ export class LeasingStore implements Store {
   ): Promise<Outcome> {
     const sentAt = this.#now()
     const outcome = await this.#store.check(charges, undefined, onStoreFailure)
-    // The rows of an idle key may have been dropped while the store was asked.
     this.#handBack.heard(outcome)
+    // The rows of an idle key may have been dropped while the store was asked.
     if (outcome.degraded === undefined && list.rows.get(nameOf(charges)) === head) {
       this.#leases.remember(head, outcome, sentAt)
       if (!outcome.allowed) this.#leases.rememberDenial(list, head, charges, outcome, sentAt)
@@ -318,12 +301,8 @@ export class LeasingStore implements Store {
 
   /** Takes a lease with one call, in the background if nobody waits for it. */
   #takeLease(list: ChargeList, head: number, waiters: Waiter[], now: number): void {
-    const sizes = this.#sizes(
-      list,
-      head,
-      waiters.map(({ charges }) => charges),
-      now,
-    )
+    const asked = waiters.map(({ charges }) => charges)
+    const sizes = this.#sizes(list, head, asked, now)
     if (sizes === undefined) {
       this.#answerAlone(list, head, waiters)
       return
@@ -406,17 +385,11 @@ export class LeasingStore implements Store {
   readonly #sweep = (): void => {
     const now = this.#now()
     const { table } = this.#leases
-    for (let head = 0; head < table.lists.length; head++) {
-      const list = table.lists[head]
-      if (list === undefined || this.#pending.has(head)) continue
-      const { cells } = table
-      const at = head * COLUMNS
+    table.lists.forEach((list, head) => {
+      if (list === undefined || this.#pending.has(head)) return
       this.#giveUnspent(list, head, now)
-      if (now < (cells[at + ENDS_AT] as number) || now < (cells[at + DENIED_UNTIL] as number)) continue
-      if (now - (cells[at + SINCE] as number) < list.length) continue
-      settleDemand(cells, at, now, list.length)
-      if (cells[at + DEMAND] === 0) table.remove(head)
-    }
+      if (isCold(table.cells, head, now, list.length)) table.remove(head)
+    })
     this.#cancelSweep = table.size === 0 ? undefined : this.#timers.schedule(SWEEP_MS, this.#sweep)
   }
 }
