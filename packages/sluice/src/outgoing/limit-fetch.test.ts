@@ -352,7 +352,10 @@ describe("invalid options", () => {
     [{ retries: -1 }, "limitFetch.retries: must be an integer ≥ 0, got -1 [OPTION_TYPE]"],
     [{ maxWaitMs: "1s" }, 'limitFetch.maxWaitMs: must be milliseconds ≥ 0, got "1s" [OPTION_TYPE]'],
     [{ key: "" }, 'limitFetch.key: must be a string or a function, got "" [OPTION_TYPE]'],
-    [{ cost: 0.5 }, "limitFetch.cost: must be an integer ≥ 0 or a function, got 0.5 [OPTION_TYPE]"],
+    [
+      { cost: 0.5 },
+      "limitFetch.cost: must be an integer ≥ 0, a function or an object, got 0.5 [OPTION_TYPE]",
+    ],
     [{ clock: {} }, "limitFetch.clock: must be a clock with now(), got an object [OPTION_TYPE]"],
   ])("are refused: %j", (options, message) => {
     expect(make(options)).toThrow(message)

@@ -6,7 +6,9 @@ import type { Limiter } from "../limiter/limiter.js"
 import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody } from "../middleware/core/problem.js"
 import { sfInteger, wholeSeconds } from "../middleware/headers/structured-field.js"
 import { checkFields, checkType, hasMethods, isFilledText, isFunction } from "../options.js"
+import { problemOfFieldPath } from "../rules/language/field-path.js"
 import { Pauses, requestedPauseMs } from "./api-pauses.js"
+import type { CallCost, CallCosts, SettlingLimiter } from "./call-cost.js"
 
 /** A call that is about to be made. */
 export interface OutgoingCall {
@@ -20,8 +22,11 @@ export interface OutgoingCall {
 export interface LimitFetchOptions {
   /** Calls with the same key share a limit and are paused together. Default: the host of the URL. */
   key?: string | ((call: OutgoingCall) => string)
-  /** Units that a call costs. Default: 1. */
-  cost?: number | ((call: OutgoingCall) => number | Promise<number>)
+  /**
+   * Units that a call costs: a number, a function, or an object that takes the cost from the bodies of the call and of its
+   * response: `{ estimate: { json: "max_tokens" }, responseJson: "usage.total_tokens" }`. Default: 1.
+   */
+  cost?: number | ((call: OutgoingCall) => number | Promise<number>) | CallCost
   /** A call that would wait longer than this gets a 429 at once, without being sent. Default: no limit. */
   maxWaitMs?: number
   /**
@@ -38,6 +43,16 @@ type Fetch = (input: FetchInput, init?: RequestInit) => Promise<Response>
 /** Why a call was not sent. */
 type Denied = Pick<Decision, "retryAfterMs" | "deniedBy" | "limits">
 
+interface ToCharge {
+  readonly cost: number | undefined
+  /** Returns the response for the caller. */
+  settle(response: Response, decision: Decision): Response
+}
+
+function unchanged(response: Response): Response {
+  return response
+}
+
 const FIELDS = ["key", "cost", "maxWaitMs", "retries", "clock"]
 const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 /** The pause after a 429 that names none. It doubles with each try. */
@@ -49,30 +64,48 @@ const DEFAULT_PAUSE_MS = 1_000
  */
 export function limitFetch(
   fetch: Fetch,
-  limiter: Pick<Limiter, "wait" | "refund">,
+  limiter: Pick<Limiter, "wait" | "refund"> & Partial<Pick<Limiter, "reserve">>,
   options: LimitFetchOptions = {},
 ): Fetch {
   checkOptions(fetch, limiter, options)
   const { maxWaitMs = Number.POSITIVE_INFINITY, retries = 0 } = options
   const clock = schedulingClock(options.clock)
   const pauses = new Pauses(clock)
+  let costs: Promise<CallCosts> | undefined
 
   return async (input, init) => {
     const call = callOf(input, init)
     const key = keyOf(options, call)
-    const cost = typeof options.cost === "function" ? await options.cost(call) : options.cost
+    const { cost, settle } = await costOf(key, call)
     const signal = init?.signal ?? (isRequest(input) ? input.signal : undefined)
     const deadline = clock.now() + maxWaitMs
     for (let tries = 1; ; tries++) {
-      const denial = await waitForTurn(key, cost, deadline, signal)
-      if (denial !== undefined) return denialResponse(denial)
+      const decision = await waitForTurn(key, cost, deadline, signal)
+      if (!("allowed" in decision) || !decision.allowed) return denialResponse(decision)
       const response = await fetch(input, init)
       const pauseMs = requestedPauseMs(response.status, response.headers, clock.now())
       pauses.pause(key, pauseMs ?? DEFAULT_PAUSE_MS * 2 ** (tries - 1))
-      if (tries > retries || !mayRepeat(response, pauseMs, input, init, call)) return response
+      if (tries > retries || !mayRepeat(response, pauseMs, input, init, call))
+        return settle(response, decision)
       // Return the API's own response instead of a 429 of ours.
-      if (clock.now() + pauses.leftMs(key) > deadline) return response
+      if (clock.now() + pauses.leftMs(key) > deadline) return settle(response, decision)
       await response.body?.cancel()
+    }
+  }
+
+  /** The cost to charge before a call, and how its response changes it. */
+  async function costOf(key: string, call: OutgoingCall): Promise<ToCharge> {
+    const { cost } = options
+    if (typeof cost === "function") return { cost: await cost(call), settle: unchanged }
+    if (typeof cost !== "object") return { cost, settle: unchanged }
+    costs ??= import("./call-cost.js").then(
+      ({ CallCosts }) => new CallCosts(cost, limiter as SettlingLimiter),
+    )
+    const found = await costs
+    const { estimate, factor } = found.before(call.body)
+    return {
+      cost: estimate,
+      settle: (response, decision) => found.after(response, { key, estimate, factor, decision }),
     }
   }
 
@@ -82,7 +115,7 @@ export function limitFetch(
     cost: number | undefined,
     deadline: number,
     signal: AbortSignal | undefined,
-  ): Promise<Denied | undefined> {
+  ): Promise<Decision | Denied> {
     for (;;) {
       if (!(await pauses.wait(key, deadline, signal))) return { retryAfterMs: pauses.leftMs(key) }
       const decision = await limiter.wait(key, {
@@ -90,8 +123,7 @@ export function limitFetch(
         ...(signal === undefined ? {} : { signal }),
         maxWaitMs: Math.max(0, deadline - clock.now()),
       })
-      if (!decision.allowed) return decision
-      if (pauses.leftMs(key) === 0) return undefined
+      if (!decision.allowed || pauses.leftMs(key) === 0) return decision
       // Meanwhile another response asked for a pause. Refund the charge: the call is not sent now.
       await limiter.refund(key, cost, decision)
     }
@@ -105,14 +137,63 @@ function checkOptions(fetch: unknown, limiter: unknown, options: LimitFetchOptio
   checkType(options.key, "limitFetch.key", "a string or a function", (key) => {
     return isFunction(key) || isFilledText(key)
   })
-  checkType(options.cost, "limitFetch.cost", "an integer ≥ 0 or a function", (cost) => {
-    return isFunction(cost) || isCount(cost)
+  checkType(options.cost, "limitFetch.cost", "an integer ≥ 0, a function or an object", (cost) => {
+    return isFunction(cost) || isCount(cost) || isPlainObject(cost)
   })
+  if (isPlainObject(options.cost)) {
+    checkCallCost(options.cost as CallCost)
+    checkType(limiter, "limitFetch.limiter", "a limiter with reserve()", hasMethods("reserve"))
+  }
   checkType(options.maxWaitMs, "limitFetch.maxWaitMs", "milliseconds ≥ 0", (ms) => {
     return typeof ms === "number" && ms >= 0
   })
   checkType(options.retries, "limitFetch.retries", "an integer ≥ 0", isCount)
   checkType(options.clock, "limitFetch.clock", "a clock with now()", hasMethods("now"))
+}
+
+function checkCallCost(cost: CallCost): void {
+  const place = "limitFetch.cost"
+  const { responseJson, estimate, models, max } = cost
+  checkFields(cost, ["responseJson", "estimate", "models", "max"], place)
+  checkType(responseJson, `${place}.responseJson`, FIELD_WEIGHTS, areFieldWeights)
+  checkType(estimate, `${place}.estimate`, "an integer ≥ 1 or an object", (value) => {
+    return isPlainObject(value) || (isCount(value) && (value as number) >= 1)
+  })
+  if (typeof estimate === "object") {
+    checkFields(estimate, ["json", "bytesPerUnit", "default", "max"], `${place}.estimate`)
+    checkType(estimate.json, `${place}.estimate.json`, FIELD_WEIGHTS, areFieldWeights)
+    checkType(estimate.bytesPerUnit, `${place}.estimate.bytesPerUnit`, "a number > 0", (bytes) => {
+      return isWeight(bytes) && (bytes as number) > 0
+    })
+    checkType(estimate.default, `${place}.estimate.default`, "an integer ≥ 0", isCount)
+    checkType(estimate.max, `${place}.estimate.max`, "an integer ≥ 0", isCount)
+  }
+  checkType(models, `${place}.models`, "factors by name, each a number ≥ 0", (value) => {
+    return isPlainObject(value) && Object.keys(value).length > 0 && Object.values(value).every(isWeight)
+  })
+  checkType(max, `${place}.max`, "an integer ≥ 0", isCount)
+}
+
+const FIELD_WEIGHTS =
+  "names of fields joined by dots, such as usage.total_tokens, or an object with their weights"
+
+function areFieldWeights(fields: unknown): boolean {
+  if (isFilledText(fields)) return problemOfFieldPath(fields as string) === undefined
+  if (!isPlainObject(fields)) return false
+  const paths = Object.keys(fields)
+  return (
+    paths.length > 0 &&
+    paths.every((path) => problemOfFieldPath(path) === undefined) &&
+    Object.values(fields).every(isWeight)
+  )
+}
+
+function isWeight(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && Number.isFinite(value)
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function isCount(value: unknown): boolean {

@@ -15,6 +15,7 @@ import {
   withHeaders,
 } from "./fetch-response.js"
 
+export type { CallCost } from "../../outgoing/call-cost.js"
 export { type LimitFetchOptions, limitFetch, type OutgoingCall } from "../../outgoing/limit-fetch.js"
 export type { DecisionEvent, RateLimitOptions, RequestDecision } from "../core/rate-limit-options.js"
 
