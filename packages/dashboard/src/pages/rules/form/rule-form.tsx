@@ -66,11 +66,16 @@ export function RuleForm(props: RuleFormProps) {
     if (said !== undefined) document.getElementById(said)?.scrollIntoView({ block: "nearest" })
   }, [problems])
   const hasPlainCost = typeof value.cost !== "object"
+  // A cost from the response is edited here if it is one field and one number; weights and estimates from bodies in YAML.
+  const costPaths = (["estimate", "responseHeader", "responseJson"] as const)
+    .map((name) => ["cost", name])
+    .filter((path) => !hasPlainCost && typeof valueAt(value, path) !== "object")
+  const showsCost = (name: string): boolean => costPaths.some((path) => path[1] === name)
   const hasPlainLeases = typeof value.leases !== "object"
   const hasTextBody = typeof valueAt(value, ["response", "body"]) !== "object"
   const shown: readonly Path[] = [
     ...SHOWN,
-    ...(hasPlainCost ? [["cost"]] : []),
+    ...(hasPlainCost ? [["cost"]] : costPaths),
     ...(hasPlainLeases ? [["leases"]] : []),
     ...(hasTextBody ? [["response", "body"]] : []),
   ]
@@ -143,6 +148,29 @@ export function RuleForm(props: RuleFormProps) {
           />
           {hasPlainCost && (
             <NumberInput label={fields.cost} path={["cost"]} hint={fields.costHint} placeholder="1" />
+          )}
+          {showsCost("estimate") && (
+            <NumberInput
+              label={fields.estimate}
+              path={["cost", "estimate"]}
+              hint={fields.estimateHint}
+              placeholder="1"
+            />
+          )}
+          {showsCost("responseHeader") && (
+            <TextInput
+              label={fields.costHeader}
+              path={["cost", "responseHeader"]}
+              hint={fields.costHeaderHint}
+            />
+          )}
+          {showsCost("responseJson") && (
+            <TextInput
+              label={fields.costField}
+              path={["cost", "responseJson"]}
+              hint={fields.costFieldHint}
+              placeholder="usage.total_tokens"
+            />
           )}
           <NumberInput label={fields.status} path={["response", "status"]} placeholder="429" />
           {hasTextBody && (
