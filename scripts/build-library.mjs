@@ -115,12 +115,13 @@ const groups = [
   // notify.ts calls listeners, also those of the middlewares.
   {
     name: "core",
-    test: /[\\/]src[\\/](?!(?:middleware|outgoing|request|rules|stores[\\/]redis)[\\/]|stores[\\/]fallback[\\/](?!notify\.)|stores[\\/](?:hold-id\.|leases[\\/]))/,
+    test: /[\\/]src[\\/](?!(?:middleware|outgoing|request|rules|usage|stores[\\/]redis)[\\/]|stores[\\/]fallback[\\/](?!notify\.)|stores[\\/](?:hold-id\.|leases[\\/]))/,
   },
-  // What limiters load with their first acquire or lease, and other entries at once.
+  // What limiters load with their first acquire or lease, limitFetch with the first call that is charged by its body, and other
+  // entries at once.
   {
     name: "later",
-    test: /[\\/]src[\\/]stores[\\/](?:hold-id\.|leases[\\/])/,
+    test: /[\\/]src[\\/](?:usage[\\/]|stores[\\/](?:hold-id\.|leases[\\/]))/,
   },
   { name: "redis", test: /[\\/]src[\\/]stores[\\/](?:redis|fallback)[\\/]/ },
   { name: "http", test: /[\\/]src[\\/](?:middleware|outgoing|request)[\\/]/ },

@@ -12,6 +12,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       "call-options.ts",
       "clock.ts",
       "duration.ts",
+      "field-path.ts",
       "get-or-add.ts",
       "header-style.ts",
       "notify.ts",

@@ -2,11 +2,11 @@
 
 import { type Clock, schedulingClock } from "../clock.js"
 import type { Decision } from "../decision.js"
+import { problemOfFieldPath } from "../field-path.js"
 import type { Limiter } from "../limiter/limiter.js"
 import { denialProblem, PROBLEM_CONTENT_TYPE, problemBody } from "../middleware/core/problem.js"
 import { sfInteger, wholeSeconds } from "../middleware/headers/structured-field.js"
 import { checkFields, checkType, hasMethods, isFilledText, isFunction } from "../options.js"
-import { problemOfFieldPath } from "../rules/language/field-path.js"
 import { Pauses, requestedPauseMs } from "./api-pauses.js"
 import type { CallCost, CallCosts, SettlingLimiter } from "./call-cost.js"
 

@@ -1,8 +1,8 @@
 // Finds the problems in the cost of a rule that the schema cannot express.
 
+import { MAX_FIELDS, problemOfFieldPath } from "../../field-path.js"
 import { checkHeaderName, checkMatch } from "./check-match.js"
 import type { ApiKeyPlace } from "./credential.js"
-import { MAX_FIELDS, problemOfFieldPath } from "./field-path.js"
 import { asList, asMap, type ProblemList } from "./problem-list.js"
 import type { Path } from "./schema-issues.js"
 import { parseValuePattern } from "./value-pattern.js"
