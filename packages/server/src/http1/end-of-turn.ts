@@ -1,6 +1,5 @@
-// Handles the requests of one turn of the event loop one after the other, and then writes their answers one after the other. The
-// code of each step stays in the caches of the processor, and a client that many answers are for wakes up once: a quarter less
-// processor time than with each request handled as it arrives and each answer written as it is made.
+// Handles the requests of one turn of the event loop one after the other, and then writes their answers one after the other. Under
+// load this takes 20 to 40 % less processor time than to handle each request as it arrives: see docs/internals.md.
 
 /** Something that is done at the end of the turn. It never throws, except on a fault of ours. */
 export interface AtEndOfTurn {

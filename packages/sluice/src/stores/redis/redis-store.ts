@@ -162,10 +162,11 @@ export class RawRedisStore implements Store {
   }
 
   check(charges: readonly Charge[], at?: number): Promise<Outcome> {
+    const denials = this.#denials
     // A penalty counts every denial, so the server must see each of them.
-    const isCounted = charges.some(({ penalizes }) => penalizes !== undefined)
-    const denials = at === undefined && !isCounted ? this.#denials : undefined
-    return denials === undefined ? this.#check(charges, at) : this.#checkCached(denials, charges)
+    if (denials === undefined || at !== undefined || charges.some(({ penalizes }) => penalizes !== undefined))
+      return this.#check(charges, at)
+    return this.#checkCached(denials, charges)
   }
 
   async #checkCached(denials: DenyCache, charges: readonly Charge[]): Promise<Outcome> {
