@@ -20,6 +20,8 @@
  * @property {number} keys      how many it will have to hold
  */
 
+export const HOLDS = "sluice concurrency, acquire and release"
+
 /** @type {readonly Contender[]} */
 export const contenders = [
   sluice("token-bucket"),
@@ -27,6 +29,28 @@ export const contenders = [
   sluice("fixed-window"),
   sluiceAsync("token-bucket"),
   sluiceAsync("sliding-window-counter"),
+  {
+    name: HOLDS,
+    kind: "sluice",
+    call: "await acquire, await release; denied: await acquire",
+    returns: "promises of a new Decision object with a hold, and of the release",
+    cases: ["hot", "10k"],
+    async open({ limit, windowMs }) {
+      const { createLimiter } = await import("sluice")
+      const limiter = createLimiter({ algorithm: "concurrency", limit, hold: windowMs })
+      const acquireAndRelease = async (/** @type {string} */ key) => {
+        const decision = await limiter.acquire(key)
+        await decision.hold?.release()
+        return decision
+      }
+      return {
+        // A limit of 1 is used up by the first hold, which stays.
+        check: limit === 1 ? (key) => limiter.acquire(key) : acquireAndRelease,
+        isAllowed: (decision) => decision.allowed,
+        awaited: true,
+      }
+    },
+  },
   {
     name: "sluice token-bucket, own clock",
     kind: "sluice",

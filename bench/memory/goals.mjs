@@ -2,13 +2,15 @@
 
 import { atLeast, atMost } from "../harness/goals.mjs"
 import { answers, timingCases } from "./cases.mjs"
-import { contenders } from "./contenders.mjs"
+import { contenders, HOLDS } from "./contenders.mjs"
 
 /** @typedef {import("../harness/goals.mjs").Verdict} Verdict */
 /** @typedef {import("./run.mjs").Figures} Figures */
 
 const FLEXIBLE = "rate-limiter-flexible"
 const PROMISED = ["token-bucket", "sliding-window-counter"]
+/** Checks of a token bucket in the time of an acquire and its release. */
+const MAX_HOLDS = 2.5
 const peers = contenders.filter(({ kind }) => kind === "peer").map(({ name }) => name)
 
 /**
@@ -42,6 +44,11 @@ function timingGoals({ timings }) {
         if (Number.isFinite(ratio))
           verdicts.push(atLeast(`${title}, ${answer}: ${who} against ${than}`, ratio, target))
       }
+      const holds = ns(HOLDS) / ns("sluice token-bucket, async")
+      if (answer === "allowed" && Number.isFinite(holds))
+        verdicts.push(
+          atMost(`${title}: acquire and release against a check of a token bucket`, holds, MAX_HOLDS, "×"),
+        )
       for (const algorithm of PROMISED) {
         const own = ns(`sluice ${algorithm}`)
         if (caseName === "hot") add(algorithm, "the fastest peer", fastestPeer / own, 1)

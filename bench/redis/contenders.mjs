@@ -9,9 +9,9 @@ import { onUpstash } from "./upstash-client.mjs"
  * @property {string} call   what is called, as shown in the docs
  * @property {string} state  what is kept of a key in Redis
  * @property {boolean} [isBucket]  keeps a token bucket: as much as the promised row has to
- * @property {string} [command]  the one its checks are sent by. Default: `evalsha`
+ * @property {string} [command]  the one its checks are sent by, or several: `evalsha|zrem`. Default: `evalsha`
  * @property {readonly string[]} [cases]  timed only in these
- * @property {boolean} [isVariant]  keeps the same in Redis as the row it varies
+ * @property {boolean} [isVariant]  keeps the same in Redis as the row it varies, or nothing
  * @property {boolean} [notWhenQuick]  no goal depends on it
  * @property {(terms: Terms, server: Address) => Promise<import("./load.mjs").Subject<any>>} open
  */
@@ -27,6 +27,7 @@ import { onUpstash } from "./upstash-client.mjs"
 /** @typedef {{ port: number, database: number }} Address */
 
 export const PROMISED = "sluice token-bucket"
+export const HOLDS = "sluice concurrency, acquire and release"
 
 export const RESERVING = "sluice token-bucket, reserve and settle"
 
@@ -91,6 +92,30 @@ export const contenders = [
       await client.connect()
       const limiter = await sluiceLimiter("token-bucket", terms, client)
       return { check: (key) => limiter.check(key), isAllowed: isAllowedByStore }
+    },
+  },
+  {
+    name: HOLDS,
+    kind: "sluice",
+    call: "acquire, then release",
+    state: "a sorted set of holds, gone after the release",
+    cases: ["many-1", "many-64", "many-512"],
+    command: "evalsha|zrem",
+    isVariant: true,
+    async open({ limit, windowMs }, server) {
+      const limiter = await sluiceLimiter(
+        "concurrency",
+        { limit, windowMs, refill: 0 },
+        await openIoredis(server),
+      )
+      return {
+        async check(key) {
+          const decision = await limiter.acquire(key)
+          await decision.hold?.release()
+          return decision
+        },
+        isAllowed: isAllowedByStore,
+      }
     },
   },
   {
@@ -226,7 +251,8 @@ async function sluiceLimiter(algorithm, { limit, windowMs, refill }, client) {
   const numbers = algorithm === "token-bucket" ? { limit: refill, burst: limit } : { limit }
   // Peers wait as long as it takes; with the default of 50 ms a busy machine would measure decisions made without Redis.
   const store = redisStore(client, { deadline: "5s" })
-  return createLimiter({ algorithm, ...numbers, window: windowMs, store })
+  const length = algorithm === "concurrency" ? { hold: windowMs } : { window: windowMs }
+  return createLimiter({ algorithm, ...numbers, ...length, store })
 }
 
 /** @param {import("sluice").Decision} decision */

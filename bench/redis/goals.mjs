@@ -2,7 +2,7 @@
 
 import { atLeast, atMost } from "../harness/goals.mjs"
 import { timingCases } from "./cases.mjs"
-import { contenderNamed, contenders, PROMISED, RESERVING } from "./contenders.mjs"
+import { contenderNamed, contenders, HOLDS, PROMISED, RESERVING } from "./contenders.mjs"
 
 /** @typedef {import("../harness/goals.mjs").Verdict} Verdict */
 /** @typedef {import("./run.mjs").Figures} Figures */
@@ -10,6 +10,8 @@ import { contenderNamed, contenders, PROMISED, RESERVING } from "./contenders.mj
 /** At least this many times the checks of the fastest peer, by checks in flight. @type {Record<number, number>} */
 const RATIOS = { 1: 0.8, 64: 2.5, 512: 3 }
 const MAX_SERVER_MICROS = 4
+/** Server time of an acquire and its release, in checks of a token bucket. */
+const MAX_HOLDS = 1.5
 const peers = contenders.filter(({ kind }) => kind === "peer").map(({ name }) => name)
 
 /**
@@ -35,6 +37,16 @@ export function judge({ timings, bytes }) {
         RATIOS[inFlight],
       ),
     )
+    const holds = timingOf(HOLDS)
+    if (holds !== undefined)
+      verdicts.push(
+        atMost(
+          `${title}: server time of acquire and release against a check of a token bucket`,
+          holds.serverMicros / own.serverMicros,
+          MAX_HOLDS,
+          "×",
+        ),
+      )
     if (inFlight === 512)
       verdicts.push(atMost(`${title}: server time per check`, own.serverMicros, MAX_SERVER_MICROS, "µs"))
   }

@@ -27,16 +27,20 @@ export async function startCounting(admin, command) {
 
 /**
  * A script's own commands are counted again under their names, and other clients send a heartbeat now and then: only the
- * one command counts.
+ * one command counts, or the few that a check consists of.
  * @param {string} info
  * @param {string} command
  * @returns {Counters}
  */
 export function parseCounters(info, command) {
-  const [, calls = 0, usec = 0] =
-    new RegExp(`^cmdstat_${command}:calls=(\\d+),usec=(\\d+)`, "m").exec(info) ?? []
+  let calls = 0
+  let usec = 0
+  for (const found of info.matchAll(new RegExp(`^cmdstat_(?:${command}):calls=(\\d+),usec=(\\d+)`, "gm"))) {
+    calls += Number(found[1])
+    usec += Number(found[2])
+  }
   const [user, system] = ["user", "sys"].map((kind) =>
     Number(new RegExp(`^used_cpu_${kind}_main_thread:([\\d.]+)`, "m").exec(info)?.[1] ?? Number.NaN),
   )
-  return { calls: Number(calls), usec: Number(usec), cpuMicros: (user + system) * 1e6 }
+  return { calls, usec, cpuMicros: (user + system) * 1e6 }
 }
