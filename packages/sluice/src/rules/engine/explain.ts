@@ -1,5 +1,6 @@
 // Explains a decision, rule by rule.
 
+import { isConcurrency } from "../../algorithms/concurrency.js"
 import type { LimitDecision } from "../../decision.js"
 import { formatDuration } from "../../duration.js"
 import type { Charge, Outcome } from "../../stores/store.js"
@@ -194,8 +195,15 @@ function exemption(rule: CompiledRule, { set, identity, nowMs }: ExplainContext)
 
 function verdictOf({ set, identity, decision, plan }: ExplainContext): string {
   const { reason, rule, limitName, retryAfterMs } = decision
+  const holds = plan.enforced
+    .filter((step) => step.rule.id === rule)
+    .some(({ limits }) => limits.some(({ name, policy }) => name === limitName && isConcurrency(policy)))
+  // Holders usually release before their holds end by themselves.
+  const passes = holds ? "when a place is free, at the latest in" : "in"
   const wait =
-    retryAfterMs === Number.POSITIVE_INFINITY ? "it can never pass" : `it may pass in ${retryAfterMs} ms`
+    retryAfterMs === Number.POSITIVE_INFINITY
+      ? "it can never pass"
+      : `it may pass ${passes} ${retryAfterMs} ms`
   switch (reason) {
     case "no-rule":
       return "allowed: no rule has anything to say"

@@ -65,6 +65,15 @@ describe("rules with a concurrency limit", () => {
   })
 })
 
+it("a denial is explained with the longest that it can last", async () => {
+  const { engine } = setUp([TWO])
+  await engine.check(REQUEST, { cost: 2 })
+  const { verdict } = await engine.explain(REQUEST)
+  expect(verdict).toBe(
+    'denied by limit "2-at-once" of rule "calls": it may pass when a place is free, at the latest in 60000 ms',
+  )
+})
+
 it("the engine counts what becomes of the holds of each rule", async () => {
   const { clock, engine } = setUp([TWO], { candidate: { limits: [TWO] } })
   expect([...engine.holds]).toEqual([])
