@@ -31,6 +31,8 @@ export const SCRIPT_DIGEST = "${digest(source)}"
 export const SCRIPT = ${template(source)}
 
 export const HEARTBEAT = ${template(read("heartbeat"))}
+
+export const BLOCK_LIST = ${template(read("block-list"))}
 `
   return { "packages/sluice/src/stores/redis/scripts.ts": content, [`${rules}/save-script.ts`]: saveScript() }
 }

@@ -16,6 +16,10 @@ rules:
     match: { path: /log }
     keyBy: ip
     limits: [{ algorithm: sliding-window-log, limit: 9, window: 1m }]
+  - id: strict
+    match: { path: /strict }
+    keyBy: ip
+    limits: [{ name: tries, limit: 1, window: 1h, penalty: { after: 2, within: 1h, block: 2h } }]
   - id: everybody
     match: { path: /all }
     keyBy: global
@@ -73,6 +77,34 @@ describe("the busiest keys", () => {
     await page.getByRole("textbox", { name: "Key" }).fill(KEY)
     await page.keyboard.press("Enter")
     await page.getByText("0 of 5 used").waitFor()
+  })
+})
+
+describe("the blocked keys", () => {
+  it("are listed with the reason, and a button sets them free, by keyboard too", async () => {
+    await server.check({ ...SIGN_IN, path: "/strict" }, 3)
+    await server.ask("POST", "/keys/login/ip%3A192.0.2.7/block", { duration: "1h" })
+    const { page, errors } = await openPage(`${server.url}/#/clients`)
+    const rows = page.getByRole("region", { name: "Blocked" }).getByRole("row")
+    await rows.nth(2).waitFor()
+    const [head, byPenalty, byHand] = await rows.allTextContents()
+    expect(head).toBe("KeyRuleWhySinceFor anotherAction")
+    expect(byPenalty).toMatch(/^ip:192\.0\.2\.1stricttries: 2 denials.+(hours|minutes)End the block$/)
+    expect(byHand).toMatch(/^ip:192\.0\.2\.7loginblocked by hand.+(hour|minutes)End the block$/)
+    expect(await violations(page)).toEqual([])
+    await page.getByRole("button", { name: "End the block of ip:192.0.2.1" }).focus()
+    await page.keyboard.press("Enter")
+    await page.getByText("The key is no longer blocked.").waitFor()
+    await eventually(async () => (await rows.count()) === 2)
+    expect(await server.ask("GET", "/blocks")).toMatchObject({ blocks: [{ key: "ip:192.0.2.7" }] })
+    expect(errors).toEqual([])
+  })
+
+  it("have Chinese texts", async () => {
+    await server.check({ ...SIGN_IN, path: "/strict" }, 3)
+    const { page } = await openPage(`${server.url}/#/clients`, { language: "zh-CN" })
+    await page.getByRole("cell", { name: "tries：被拒绝 2 次" }).waitFor()
+    await page.getByRole("button", { name: "解除对 ip:192.0.2.1 的封禁" }).waitFor()
   })
 })
 

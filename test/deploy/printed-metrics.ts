@@ -23,12 +23,13 @@ const ON_FREE_PORTS: ConfigInput = {
   secret: "for tests",
 }
 
-/** Only rules with leases and holds have the service count what becomes of them. */
+/** Only rules with leases, holds and penalties have the service count what becomes of them. */
 const LEASED_AND_HELD = parseRuleSet(`
 version: 1
 rules:
   - { id: all, leases: true, limits: [{ limit: 100, window: 1m }] }
   - { id: held, limits: [{ algorithm: concurrency, limit: 100000, hold: 1m }] }
+  - { id: strict, limits: [{ limit: 3, window: 1h, penalty: { after: 1, within: 1m, block: 1h } }] }
 `)
 
 export async function printedMetrics(): Promise<PrintedMetrics> {

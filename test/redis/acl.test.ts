@@ -64,7 +64,7 @@ async function openAs(username: string, library: Library = "ioredis"): Promise<O
 /** Does everything that a store can do, once. Rejects with the first failure. */
 async function doEverything(opened: OpenClient): Promise<void> {
   await redis.server.cli("SCRIPT", "FLUSH")
-  await redis.server.cli("DEL", "s1:{fleet}:instances", "s1:{fleet}:blocks")
+  await redis.server.cli("DEL", "s1:{fleet}:instances", "s1:{fleet}:blocks", "s1:{fleet}:blocked")
   const store = redis.later(new RawRedisStore(opened.client, { deadline: "10s", heartbeat: 50 }))
   for (const { limit } of variants) {
     const counter = new Counter(store, limit)

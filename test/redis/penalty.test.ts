@@ -47,6 +47,26 @@ describe("a penalty in Redis", () => {
     expect((await first.peek("user")).allowed).toBe(true)
   })
 
+  it("lists a bounded number of blocked keys, without a scan", async () => {
+    const store = await redis.store()
+    const limiter = createLimiter({ limit: 1, window: "1h", name: "many", prefix: "many", store })
+    const key = "s1:{fleet:many}:blocked"
+    const later = String(Date.now() + 3_600_000)
+    const filled = Array.from({ length: 10_000 }, (_, i) => [later, `["many:block","key ${i}"]`])
+    await redis.server.cli("ZADD", key, ...filled.flat())
+    await redis.server.cli("PEXPIRE", key, "60000")
+    await redis.server.cli("CONFIG", "RESETSTAT")
+    await limiter.block("new", "2h")
+    expect(await redis.server.cli("ZCARD", key)).toBe(10_000)
+    expect(await redis.server.cli("PTTL", key)).toBeGreaterThan(7_100_000)
+    const { keys, isComplete } = await store.blocked("many", 20)
+    expect(keys).toMatchObject([{ namespace: "many:block", key: "new" }])
+    expect(isComplete).toBe(false)
+    const commands = String(await redis.server.cli("INFO", "commandstats"))
+    expect(commands).toContain("cmdstat_zrange")
+    expect(commands).not.toMatch(/cmdstat_(keys|scan)/)
+  })
+
   it("leaves a key of another type alone", async () => {
     const store = await redis.store()
     const limiter = createLimiter({

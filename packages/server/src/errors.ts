@@ -25,6 +25,7 @@ export const serverErrorCodes = {
   ENTRY_UNKNOWN: "The client, list, tier or override does not exist.",
   EVENTS_FULL: "Live events have the maximum number of listeners.",
   EVENTS_CLOSED: "The service is stopping and sends no more live events.",
+  BLOCKS_UNKNOWN: "The store does not answer, so that nobody knows which keys are blocked.",
   AUDIT_IO: "The audit log could not be read or written.",
   LOG_FORMAT_UNKNOWN: "Replay does not know the format of the access log.",
   LOG_FORMAT_INVALID: "The description of a log format cannot be read, or does not fit the log.",

@@ -1,5 +1,5 @@
 import type { Policy, Verdict } from "./algorithms/algorithm.js"
-import { blockPolicy } from "./algorithms/block.js"
+import { type BlockStart, blockPolicy } from "./algorithms/block.js"
 
 /** How a decision was made when the store could not make it: everything allowed, everything denied, or counted locally. */
 export type Degraded = "allow" | "deny" | "local"
@@ -26,6 +26,19 @@ export interface LimitDecision {
   retryAfterMs: number
   resetAfterMs: number
   resetAt: number
+}
+
+/** A block that a request began: a limit with a penalty has denied its key too often. */
+export interface BegunBlock {
+  /** The name of the limit. */
+  limit: string
+  /** How many denials began the block. */
+  denials: number
+  /** How many blocks of the key were before this one and count, so that this one may be longer. */
+  earlier: number
+  blockedForMs: number
+  /** In milliseconds since 1970. */
+  blockedUntil: number
 }
 
 /** The decision about one request. A denial is a value, not an error. */
@@ -55,8 +68,10 @@ export interface Decision {
   resetAt: number
   /** How long to hold the allowed request (leaky bucket with `overflow: "queue"`); else 0. */
   delayMs: number
-  /** The name of the limit that denied; of several, the one with the longest wait. `"block"` for a blocked key. */
+  /** `"block"` if the key is blocked; else the name of the limit that denied: of several, the one with the longest wait. */
   deniedBy?: string | undefined
+  /** The blocks that this request began. Each block is in one decision only. */
+  begunBlocks?: readonly BegunBlock[] | undefined
   /** Set if the store could not decide: how the decision was made instead. */
   degraded?: Degraded | undefined
   /** With leases: who made the decision. */
@@ -111,7 +126,10 @@ export function decisionOfOne(
 export function decisionOfMany(
   limits: readonly NamedPolicy[],
   verdicts: readonly Verdict[],
-  source: VerdictSource & { readonly allowed: boolean },
+  source: VerdictSource & {
+    readonly allowed: boolean
+    readonly begun?: readonly (BlockStart & { readonly limit: number })[] | undefined
+  },
 ): Decision {
   const { allowed, degraded, now } = source
   const entries = limits.map((limit, i) =>
@@ -133,10 +151,24 @@ export function decisionOfMany(
     resetAfterMs: last.resetAfterMs,
     resetAt: last.resetAt,
     delayMs: allowed ? Math.max(...verdicts.map((verdict) => verdict.delay)) / 1000 : 0,
-    deniedBy: allowed ? undefined : slowest.name,
+    deniedBy: allowed ? undefined : isBlocked ? "block" : slowest.name,
     degraded,
+    ...(source.begun === undefined
+      ? {}
+      : { begunBlocks: source.begun.map((block) => begunBlock(block, limits[block.limit]?.name)) }),
     ...(source.source === undefined ? {} : { source: source.source }),
     limits: limits.length > 1 ? entries : undefined,
+  }
+}
+
+/** A block as decisions show it. */
+export function begunBlock({ denials, blocks, length, until }: BlockStart, limit = ""): BegunBlock {
+  return {
+    limit,
+    denials,
+    earlier: blocks - 1,
+    blockedForMs: length / 1000,
+    blockedUntil: until / 1000,
   }
 }
 
@@ -161,6 +193,7 @@ const WAITS: ReadonlySet<string> = /* @__PURE__ */ new Set([
   "resetAt",
   "delayMs",
   "blockedForMs",
+  "blockedUntil",
 ])
 
 /**

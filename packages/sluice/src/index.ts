@@ -21,7 +21,7 @@
 export type { AlgorithmName } from "./algorithms/algorithm.js"
 export type { CheckOptions, CheckRequest } from "./call-options.js"
 export { type Clock, systemClock } from "./clock.js"
-export type { Decision, DecisionSource, LimitDecision } from "./decision.js"
+export type { BegunBlock, Decision, DecisionSource, LimitDecision } from "./decision.js"
 export { type Duration, parseDuration } from "./duration.js"
 export { type ErrorCode, type ErrorCodes, errorCodes, SluiceError } from "./errors.js"
 export type { LeaseOptions } from "./lease-options.js"
@@ -43,6 +43,8 @@ export {
 } from "./stores/memory/memory-store.js"
 export { fileSnapshot, type Snapshot } from "./stores/memory/snapshot.js"
 export type {
+  BlockedKey,
+  BlockedKeys,
   Charge,
   Check,
   Degraded,

@@ -39,6 +39,26 @@ export const top = spec({
   ],
 })
 
+export const blocked = spec({
+  name: "keys blocked",
+  summary: "List the keys that are blocked, by a penalty or by hand",
+  description:
+    "Those that last longest come first. A blocked key may be missing: see docs/control-plane.md, Who is blocked.",
+  options: {
+    limit: {
+      flag: "-n, --limit <count>",
+      kind: "integer",
+      min: 1,
+      max: 1_000,
+      default: "100",
+      description: "The maximum number of keys.",
+    },
+    ...serviceOptions,
+    json: jsonOption,
+  },
+  examples: [{ run: "sluice keys blocked", does: "who is blocked, since when, why and for how long" }],
+})
+
 export const get = spec({
   name: "keys get",
   summary: "Show what a key has used of a rule's limits",
@@ -88,6 +108,7 @@ export const unblock = spec({
   ],
 })
 
+export type BlockedKeys = Invocation<typeof blocked>
 export type TopKeys = Invocation<typeof top>
 export type GetKey = Invocation<typeof get>
 export type ResetKey = Invocation<typeof reset>

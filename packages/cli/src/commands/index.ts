@@ -29,6 +29,7 @@ export const commands: readonly Command[] = [
     (await import("./rules/import.js")).importRules(invocation),
   ),
   command(keys.top, async (invocation) => (await import("./keys.js")).topKeys(invocation)),
+  command(keys.blocked, async (invocation) => (await import("./blocked-keys.js")).blockedKeys(invocation)),
   command(keys.get, async (invocation) => (await import("./keys.js")).getKey(invocation)),
   command(keys.reset, async (invocation) => (await import("./keys.js")).resetKey(invocation)),
   command(keys.block, async (invocation) => (await import("./keys.js")).blockKey(invocation)),

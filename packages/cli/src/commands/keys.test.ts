@@ -17,6 +17,7 @@ const RULES = `version: 1
 rules:
   - { id: login, match: { method: POST, path: /login }, keyBy: ip, limits: [{ algorithm: sliding-window-log, limit: 2, window: 15m }] }
   - { id: search, keyBy: user, match: { path: /search }, limits: [{ algorithm: fixed-window, limit: 20, window: 1h }] }
+  - { id: strict, keyBy: user, match: { path: /strict }, limits: [{ name: tries, limit: 1, window: 1h, penalty: { after: 2, within: 1h, block: 1h } }] }
   - { id: per-user, match: { path: /v1/** }, keyBy: user, limits: [{ algorithm: token-bucket, limit: 100, window: 1m }] }
 `
 
@@ -105,7 +106,7 @@ describe("explain", () => {
         "● per-user: the path matches /v1/**\n  key user:11, cost 1\n  100/1m: 100 of 100 left\n",
       )
       expect(stdout).not.toContain("login")
-      expect(stderr).toContain("2 rules do not apply (shown with --all)")
+      expect(stderr).toContain("3 rules do not apply (shown with --all)")
     }
   })
 
@@ -119,12 +120,40 @@ describe("keys", () => {
   const key = ["login", "ip:198.51.100.9"]
   const charge = () => run("check", key[1] as string, "-X", "POST", "-p", "/login", "-n", "2")
 
+  it("say when the next unit is free, also by a peek of check", async () => {
+    await run("check", "user:next", "--rule", "search", "--cost", "20")
+    const { code, stdout } = await run("check", "user:next", "--rule", "search", "--cost", "0")
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^allowed by search \(20\/1h\): 0 of 20 left, the next unit in [\dhms ]+\n$/)
+  })
+
+  it("are listed with the reason of their block, and shown with it", async () => {
+    for (let i = 0; i < 4; i++) await run("check", "user:bad", "--rule", "strict")
+    await run("keys", "block", "search", "user:worse", "--for", "2h")
+    const { stdout } = await run("keys", "blocked")
+    expect(stdout).toMatch(/^RULE +KEY +BLOCKED +FOR ANOTHER +WHY\n/)
+    expect(stdout).toMatch(/\nsearch +user:worse +[\dms.]+ ago +(2h|1h \d+m) +by hand\n/)
+    expect(stdout).toMatch(/\nstrict +user:bad +[\dms.]+ ago +(1h|\d+m[\ds ]*) +tries: 2 denials\n$/)
+    const shown = await run("keys", "get", "strict", "user:bad")
+    expect(shown.stdout).toMatch(
+      /\ntries: blocked the key [\dms.]+ ago, because it was denied too often \(block 1\)\n$/,
+    )
+    for (const key of [
+      ["strict", "user:bad"],
+      ["search", "user:worse"],
+    ])
+      await run("keys", "unblock", ...key)
+    expect((await run("keys", "blocked")).stderr).toContain("no key is blocked")
+    const list = await sluiceJson<object>(["keys", "blocked"], { env: service.env }, sluiceHere)
+    expect(list).toEqual({ blocks: [], complete: true })
+  })
+
   it("are shown and reset", async () => {
     await charge()
     const used = await run("keys", "get", ...key)
     expect(used.code).toBe(1)
     expect(used.stdout).toMatch(
-      /^key ip:198\.51\.100\.9 of rule login: denied\nLIMIT {2}USED {2}OF {2}LEFT {2}WINDOW {2}RESETS IN\n2\/15m +2 +2 +0 +15m +1[45]m/,
+      /^key ip:198\.51\.100\.9 of rule login: denied\nLIMIT {2}USED {2}OF {2}LEFT {2}WINDOW {2}NEXT IN {2}RESETS IN\n2\/15m +2 +2 +0 +15m +1[45]m.* +1[45]m/,
     )
     expect(used.stdout).toMatch(/\n2\/15m: oldest charge [\d.]+m?s ago, newest [\d.]+m?s ago\n$/)
     const reset = await run("keys", "reset", ...key)
@@ -160,7 +189,7 @@ describe("keys", () => {
     const forged = "ip:198.51.100.7\x1b[2J"
     for (let i = 0; i < 5; i++) await run("check", forged, "--rule", "login")
     const { stdout } = await run("keys", "top")
-    expect(stdout).toMatch(/3 +login {2}ip:198\.51\.100\.7\\x1b\[2J\n/)
+    expect(stdout).toMatch(/3 +login +ip:198\.51\.100\.7\\x1b\[2J\n/)
     expect(stdout).not.toContain("\x1b")
     const keys = await sluiceJson<{ key: string }[]>(
       ["keys", "top", "--by", "used", "-n", "1"],

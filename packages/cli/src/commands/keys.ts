@@ -5,7 +5,7 @@ import type { ExitCode } from "../command.js"
 import { controlPlane } from "../service-client.js"
 import { table } from "../terminal/table.js"
 import type { Terminal } from "../terminal/terminal.js"
-import { durationText, printable } from "../terminal/text.js"
+import { counted, durationText, printable } from "../terminal/text.js"
 
 export interface TopKey {
   readonly rule: string
@@ -47,6 +47,7 @@ interface KeyLimit {
   readonly name: string
   readonly limit: number | null
   readonly remaining: number | null
+  readonly retryAfterMs: number | "never"
   readonly resetAfterMs: number
   readonly resetAt: number
   readonly windowMs: number
@@ -58,6 +59,11 @@ interface KeyLimit {
     readonly lengthMs: number
     readonly units: number
   }[]
+  readonly penalty?: {
+    readonly blockedSince?: number
+    readonly denials: number
+    readonly blocks: number
+  }
 }
 
 interface KeyState {
@@ -127,6 +133,11 @@ function show(
         { title: "LEFT", text: ({ remaining }) => (remaining ?? "∞").toLocaleString("en"), right: true },
         { title: "WINDOW", text: ({ windowMs }) => durationText(windowMs), right: true },
         {
+          title: "NEXT IN",
+          text: ({ retryAfterMs: wait }) => (wait === "never" ? wait : wait === 0 ? "–" : durationText(wait)),
+          right: true,
+        },
+        {
           title: "RESETS IN",
           text: ({ resetAfterMs }) => (resetAfterMs === 0 ? "–" : durationText(resetAfterMs)),
           right: true,
@@ -135,7 +146,8 @@ function show(
       style,
     ),
   )
-  for (const line of state.limits.flatMap(detailOf)) terminal.print(line)
+  for (const line of state.limits.flatMap((limit) => [...detailOf(limit), ...penaltyOf(limit)]))
+    terminal.print(line)
 }
 
 const MAX_BUCKETS = 12
@@ -153,6 +165,18 @@ function detailOf({ name, oldestAt, newestAt, buckets = [], resetAt, resetAfterM
     .map(({ units, startsAt }) => `${units.toLocaleString("en")} (since ${ago(startsAt)})`)
   const more = buckets.length > MAX_BUCKETS ? ` and ${buckets.length - MAX_BUCKETS} more` : ""
   return [`${name}: by bucket of ${durationText(newest.lengthMs)}, newest first: ${shown.join(", ")}${more}`]
+}
+
+/** Why a penalty of the limit blocks the key, or how near it is to that. */
+function penaltyOf({ name, penalty, resetAt, resetAfterMs }: KeyLimit): string[] {
+  if (penalty === undefined) return []
+  const { blockedSince, denials, blocks } = penalty
+  if (blockedSince === undefined)
+    return [
+      `${name}: ${counted(denials, "denial")} count towards a block, ${counted(blocks, "block")} before`,
+    ]
+  const ago = durationText(Math.max(0, resetAt - resetAfterMs - blockedSince))
+  return [`${name}: blocked the key ${ago} ago, because it was denied too often (block ${blocks})`]
 }
 
 function verdict({ allowed, blockedForMs, mode, tier, degraded }: KeyState, { style }: Terminal): string {

@@ -34,17 +34,11 @@ it("printable escapes everything that a terminal would act on, and keeps other c
 })
 
 it("a duration shows its two largest units, rounded up", () => {
-  expect([0.2, 999, 1_000, 1_540, 59_001, 60_000, 899_629, 3_600_000, 90_061_000].map(durationText)).toEqual([
-    "1ms",
-    "999ms",
-    "1s",
-    "1.6s",
-    "1m",
-    "1m",
-    "15m",
-    "1h",
-    "1d 1h",
-  ])
+  expect(
+    [0.2, 999, 1_000, 1_540, 59_001, 60_000, 899_629, 3_600_000, 3_690_000, 86_370_000, 90_061_000].map(
+      durationText,
+    ),
+  ).toEqual(["1ms", "999ms", "1s", "1.6s", "1m", "1m", "15m", "1h", "1h 2m", "1d", "1d 2h"])
 })
 
 it("a sparkline is scaled to its largest value, and blank for zero", () => {

@@ -11,6 +11,10 @@ export function durationText(ms: number): string {
     ["s", 1],
   ] as const
   let left = Math.ceil(ms / 1_000)
+  // Rounded up to the second unit that is shown, because people wait that long.
+  const largest = units.findIndex(([, seconds]) => left >= seconds)
+  const step = units[Math.min(largest + 1, units.length - 1)]?.[1] ?? 1
+  left = Math.ceil(left / step) * step
   const parts = units.flatMap(([unit, seconds]) => {
     const count = Math.floor(left / seconds)
     left -= count * seconds

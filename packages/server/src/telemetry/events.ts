@@ -1,3 +1,4 @@
+import type { BlocksReport } from "./begun-blocks.js"
 import { DURATION_BOUNDS, type Histogram } from "./histogram.js"
 import type { StoreState } from "./store-state.js"
 import type { Tally } from "./tally.js"
@@ -26,6 +27,8 @@ export type WatchEvent =
         readonly p99Ms: number
       }
     }
+  /** Sent for each second in which penalties began blocks. */
+  | ({ readonly type: "blocks"; readonly at: number } & BlocksReport)
   | { readonly type: "rules"; readonly at: number; readonly revision: number }
   /** Sent when a breaker changes its state, and for the first store failure of a second. */
   | {

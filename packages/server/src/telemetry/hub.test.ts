@@ -46,6 +46,36 @@ describe("metrics", () => {
     expect(metric(text, 'sluice_requests_total{protocol="http",decision="denied"}')).toBe(3)
   })
 
+  it("count each block that a penalty began once, by rule and limit, also those of workers", () => {
+    const { decide, clock } = deciding(`
+version: 1
+rules:
+  - { id: api, keyBy: user, limits: [{ name: tries, limit: 1, window: 1h, penalty: { after: 2, within: 1m, block: 1.5s } }] }
+`)
+    const events: WatchEvent[] = []
+    const hub = watch()
+    const worker = watch()
+    worker.reportTo((report) => hub.absorb(1, structuredClone(report)))
+    hub.subscribe((event) => events.push(event))
+    clock.advance(0.25)
+    for (const user of ["ann", "bob"]) for (let i = 0; i < 5; i++) hub.decided(decide({ ...ann, user }))
+    for (let i = 0; i < 5; i++) worker.decided(decide({ ...ann, user: "cid" }))
+    worker.tick()
+    hub.tick()
+    hub.tick()
+    const name = 'sluice_blocks_begun_total{rule="api",limit="tries"}'
+    expect(metric(hub.metrics(), name)).toBe(3)
+    const blocks = events.filter(({ type }) => type === "blocks")
+    const block = { rule: "api", limit: "tries", denials: 2, earlier: 0, blockedForMs: 1_500 }
+    const blockedUntil = Math.ceil(clock.now() + 1_500)
+    expect(blocks).toMatchObject([
+      {
+        total: 3,
+        blocks: ["ann", "bob", "cid"].map((user) => ({ ...block, key: `user:${user}`, blockedUntil })),
+      },
+    ])
+  })
+
   it("count a denial for the rule that denied, not for those that had room", () => {
     const { decide } = deciding(`
 version: 1

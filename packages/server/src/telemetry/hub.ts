@@ -8,6 +8,7 @@ import type { StoreFailureEvent } from "sluice/redis"
 import type { HoldCounts, RuleSource } from "sluice/rules"
 import type { Counted, Decided, SettlementResult, Watch } from "../core.js"
 import { AccuracyMonitor, type AccuracyReport } from "./accuracy.js"
+import { BegunBlocks, type BlocksReport } from "./begun-blocks.js"
 import { Counters, type CountersReport } from "./counters.js"
 import { decisionsEvent, Listeners, type WatchEvent } from "./events.js"
 import type { GatewayState } from "./gateway-metrics.js"
@@ -43,6 +44,7 @@ export interface WatchReport extends CountersReport {
   readonly accuracy: AccuracyReport
   readonly watching: number
   readonly units: WindowUnitsReport
+  readonly blocks: BlocksReport
   readonly denied: readonly TopKey[]
   readonly used: readonly TopKey[]
   readonly breakers: StoreState["breakers"]
@@ -92,6 +94,7 @@ export class WatchHub implements Watch {
   readonly #startedAt: number
   readonly #counters: Counters
   readonly #denials: DenialLog
+  readonly #blocks: BegunBlocks
   readonly #listeners = new Listeners()
   readonly #history = new History()
   readonly #denied = new TopKeys()
@@ -124,6 +127,7 @@ export class WatchHub implements Watch {
     this.#startedAt = clock.now()
     this.#counters = new Counters(options.maxRules ?? 1_000)
     this.#denials = new DenialLog(this.log, options.denialsPerSecond ?? 10)
+    this.#blocks = new BegunBlocks(this.log, options.denialsPerSecond ?? 10)
     this.#accuracy = new AccuracyMonitor({ keys: options.accuracyKeys ?? 100, now: () => clock.now() })
     this.#timer = this.#tickLater()
   }
@@ -172,6 +176,7 @@ export class WatchHub implements Watch {
     const first = decision.rules[0]
     if (!decision.allowed) {
       this.#denials.denied(event)
+      this.#blocks.decided(decision)
       if (decision.rule !== undefined && first !== undefined) {
         const denying = decision.rules.find(({ rule }) => rule === decision.rule) ?? first
         this.#denied.add(denying.rule, denying.key)
@@ -218,6 +223,8 @@ export class WatchHub implements Watch {
     const units = this.#units.take()
     this.#denials.tick()
     if (tally.rules.size > 0) this.#notifyDecisions(tally)
+    const blocks = this.#blocks.take()
+    if (blocks.total > 0) this.#listeners.notify({ type: "blocks", at: this.#clock.now(), ...blocks })
     const { breakers } = this.#storeState()
     this.#notifyStore(breakers, report.failures)
     if (++this.#ticks % DECAY_EVERY_TICKS === 0) {
@@ -234,6 +241,7 @@ export class WatchHub implements Watch {
       accuracy,
       watching,
       units,
+      blocks,
       breakers,
       leases: this.#leases?.(),
       holds: [...(this.#holds?.() ?? [])],
@@ -252,6 +260,7 @@ export class WatchHub implements Watch {
     this.#counters.merge(report)
     this.#addAccuracy(report.accuracy)
     this.#units.merge(report.units)
+    this.#blocks.merge(report.blocks)
     this.#workers.set(worker, report)
     if (report.leases !== undefined) this.#leaseTotals.set(worker, report.leases)
     this.#holdTotals.set(worker, new Map(report.holds))

@@ -116,7 +116,8 @@ export class DenialLog {
         method: short(request?.method),
         // Without the query, which may hold an API key.
         path: short(request?.path?.replace(/[?#].*/s, "")),
-        retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : "never",
+        // Rounded up, so that waiting that long is enough.
+        retryAfterMs: Number.isFinite(retryAfterMs) ? Math.ceil(retryAfterMs) : "never",
         degraded,
       },
       "denied",

@@ -71,6 +71,9 @@ export function metricsText(input: MetricsInput): string {
     text.metric(name, "counter", help)
     for (const [rule, tally] of totals.rules) text.sample(name, tally[field], { rule })
   }
+  text.metric("sluice_blocks_begun_total", "counter", "Blocks that the penalty of a limit began.")
+  for (const { rule, limit, count } of totals.blocks)
+    text.sample("sluice_blocks_begun_total", count, { rule, limit })
   text.metric("sluice_requests_total", "counter", "Checks by protocol and decision.")
   for (const [protocol, { allowed, denied }] of totals.requests) {
     text.sample("sluice_requests_total", allowed, { protocol, decision: "allowed" })

@@ -19,10 +19,18 @@ export interface RuleTally {
   nearLimit: number
 }
 
+/** How many blocks a limit with a penalty began. */
+export interface BlockCount {
+  readonly rule: string
+  readonly limit: string
+  readonly count: number
+}
+
 /** A tally in the form that workers send to the primary. */
 export interface TallyReport {
   readonly rules: readonly (readonly [id: string, tally: RuleTally])[]
   readonly requests: readonly (readonly [protocol: Protocol, allowed: number, denied: number])[]
+  readonly blocks: readonly BlockCount[]
   readonly durations: readonly number[]
   readonly durationSumMs: number
 }
@@ -33,6 +41,7 @@ export class Tally {
   readonly rules = new Map<string, RuleTally>()
   readonly requests = new Map<Protocol, { allowed: number; denied: number }>()
   readonly durations = new Histogram()
+  readonly #blocks = new Map<string, BlockCount>()
   readonly #maxRules: number
 
   constructor(maxRules: number) {
@@ -51,6 +60,21 @@ export class Tally {
     // For lists, missing keys and blocks, only the decision itself names the rule that denied.
     else this.of(decision.rule ?? NO_RULE).denied++
     for (const id of decision.shadowDenied) this.of(id).shadowDenied++
+    if (decision.begunBlocks !== undefined)
+      for (const { rule, limit } of decision.begunBlocks) this.#addBlocks({ rule, limit, count: 1 })
+  }
+
+  /** The blocks that penalties began, by rule and limit. */
+  get blocks(): readonly BlockCount[] {
+    return [...this.#blocks.values()]
+  }
+
+  #addBlocks({ rule, limit, count }: BlockCount): void {
+    // Rules beyond the most that have metrics of their own are counted together, and so are their limits.
+    const isKnown = this.of(rule) === this.rules.get(rule)
+    const names = isKnown ? { rule, limit } : { rule: OTHER_RULES, limit: OTHER_RULES }
+    const id = `${names.rule}\n${names.limit}`
+    this.#blocks.set(id, { ...names, count: count + (this.#blocks.get(id)?.count ?? 0) })
   }
 
   /** Adds decisions without a rule, of which only the number is known. */
@@ -123,6 +147,7 @@ export class Tally {
       requests.denied += denied
       this.requests.set(protocol, requests)
     }
+    for (const blocks of report.blocks) this.#addBlocks(blocks)
     this.durations.merge(report.durations, report.durationSumMs)
   }
 
@@ -132,6 +157,7 @@ export class Tally {
       requests: [...this.requests].map(
         ([protocol, { allowed, denied }]) => [protocol, allowed, denied] as const,
       ),
+      blocks: this.blocks,
       durations: [...this.durations.counts],
       durationSumMs: this.durations.sum,
     }

@@ -54,10 +54,28 @@ export const block: Algorithm = {
   },
 }
 
-/** Counts a denial of a limit, and blocks the key if it was one too many. A key that is blocked counts none. */
-export function penalize(penalty: Penalty, cells: Float64Array, at: number, now: number): void {
+/** A block that a penalty began. Times and lengths are in microseconds. */
+export interface BlockStart {
+  /** How many denials began it. */
+  readonly denials: number
+  /** Blocks of the key that count, this one included. */
+  readonly blocks: number
+  readonly length: number
+  readonly until: number
+}
+
+/**
+ * Counts a denial of a limit, and blocks the key if it was one too many. A key that is blocked counts none. Returns the block
+ * that the denial began.
+ */
+export function penalize(
+  penalty: Penalty,
+  cells: Float64Array,
+  at: number,
+  now: number,
+): BlockStart | undefined {
   const until = cells[at + UNTIL] as number
-  if (until > now) return
+  if (until > now) return undefined
   let since = cells[at + SINCE] as number
   let denials = cells[at + DENIALS] as number
   if (denials === 0 || now - since >= penalty.within) {
@@ -67,6 +85,7 @@ export function penalize(penalty: Penalty, cells: Float64Array, at: number, now:
   // Written by a clock that was wrong: as if counted now.
   if (since - now > penalty.within) since = now
   denials++
+  let started: BlockStart | undefined
   if (denials >= penalty.after) {
     const isForgotten = now - until >= penalty.forget
     const blocks = isForgotten ? 0 : (cells[at + BLOCKS] as number)
@@ -74,11 +93,19 @@ export function penalize(penalty: Penalty, cells: Float64Array, at: number, now:
     cells[at + UNTIL] = now + length
     cells[at + LENGTH] = length
     cells[at + BLOCKS] = blocks + 1
+    started = { denials, blocks: blocks + 1, length, until: now + length }
     since = 0
     denials = 0
   }
   cells[at + SINCE] = since
   cells[at + DENIALS] = denials
+  return started
+}
+
+/** The block that a check in Redis began, from the state that the script replied: it then has minus the denials in place of a time. */
+export function startIn(cells: Float64Array): BlockStart | undefined {
+  const [until = 0, length = 0, since = 0, , blocks = 0] = cells
+  return since < 0 ? { denials: -since, blocks, length, until } : undefined
 }
 
 /** How long to block a key that was blocked so many times before. */

@@ -30,6 +30,20 @@ describe("a penalty", () => {
     expect(api.checkSync("user", { cost: 0 }).allowed).toBe(true)
   })
 
+  it("says block for a blocked key, also if a full limit takes longer", async () => {
+    const clock = new ManualClock()
+    const limiter = createLimiter({
+      limits: [{ limit: 1, window: "1h", algorithm: "fixed-window", anchor: "first-request" }],
+      clock,
+    })
+    await limiter.check("ann")
+    await limiter.block("ann", "1m")
+    const denied = { allowed: false, deniedBy: "block", remaining: 0, retryAfterMs: 3_600_000 }
+    expect(await limiter.check("ann")).toMatchObject(denied)
+    clock.advance(60_000)
+    expect(await limiter.check("ann")).toMatchObject({ deniedBy: "1/1h", retryAfterMs: 3_540_000 })
+  })
+
   it("leaves nothing in the store when it is forgotten", () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock, maxKeys: 4 })

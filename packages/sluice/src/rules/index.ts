@@ -27,6 +27,7 @@
 export type { HeaderStyle } from "../header-style.js"
 export type { HeaderSource } from "../request/header-source.js"
 export type { ResponseReader, ResponseUsage } from "../usage/response-reader.js"
+export type { BlockedRuleKey, BlockedRuleKeys } from "./engine/blocked-keys.js"
 export { createRuleEngine, type RuleEngine } from "./engine/engine.js"
 export type {
   DecisionEvent,
@@ -42,7 +43,7 @@ export type { RequestHold } from "./engine/holding.js"
 export type { LimitUsage } from "./engine/key-usage.js"
 export type { ReservedRuleDecision, RuleReserveOptions, SettledReservation } from "./engine/reservations.js"
 export type { AnsweredRequest } from "./engine/response-charge.js"
-export type { Mode, Reason, RuleDecision, RuleOutcome } from "./engine/rule-decision.js"
+export type { BegunRuleBlock, Mode, Reason, RuleDecision, RuleOutcome } from "./engine/rule-decision.js"
 export { hashApiKey } from "./identity/api-key.js"
 export type { RuleRequest } from "./identity/rule-request.js"
 export { type EnvoyImport, type EnvoyImportOptions, importEnvoyConfig } from "./import/envoy.js"

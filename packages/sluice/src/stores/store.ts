@@ -2,6 +2,7 @@
 // Several limits, several rules, batches and every protocol are built on that.
 
 import type { Policy, Verdict } from "../algorithms/algorithm.js"
+import type { BlockStart } from "../algorithms/block.js"
 import type { DecisionSource, Degraded } from "../decision.js"
 import type { HoldId } from "./hold-id.js"
 
@@ -91,6 +92,14 @@ export function penalizedIndex(charges: readonly Charge[], { key, penalizes }: C
   return charges.findIndex((limit) => limit.namespace.name === penalizes?.name && limit.key === key)
 }
 
+/** Charges on the same key are decided by their sum: each alone might fit where both together do not. */
+export function costOnSameKey(charges: readonly Charge[], { key, namespace }: Charge): number {
+  let cost = 0
+  for (const other of charges)
+    if (other.key === key && other.namespace.name === namespace.name) cost += other.cost
+  return cost
+}
+
 /** The namespace of the blocks that denials of a limit begin. */
 export function penaltyNamespace({ name, prefix }: Namespace): Namespace {
   return new Namespace(`${name}:penalty`, prefix)
@@ -113,10 +122,39 @@ export interface Outcome {
   degraded: Degraded | undefined
   /** Set for limits with leases. */
   source?: DecisionSource | undefined
+  /** The blocks that penalties began with this check. `limit` is the index of the charge whose denials began it. */
+  begun?: readonly BegunBlock[] | undefined
   /** When each charge was decided, if several servers with clocks of their own decided together. */
   times?: readonly number[] | undefined
   /** Set if a lease paid: when its units were charged. */
   chargedAt?: number | undefined
+}
+
+export interface BegunBlock extends BlockStart {
+  readonly limit: number
+}
+
+/** A key that is blocked. Times are in microseconds since 1970. */
+export interface BlockedKey {
+  /** The name of the namespace of the block. */
+  readonly namespace: string
+  readonly key: string
+  readonly since: number
+  readonly until: number
+  /** Blocks by a penalty that count, this one included. 0 for a block that a user has set. */
+  readonly blocks: number
+}
+
+/** How many blocked keys a store lists for each prefix; in memory, in all. When there are more, those that end first are left out. */
+export const MAX_LISTED = 10_000
+/** A longer key is not listed, because clients choose keys. */
+export const MAX_LISTED_KEY = 1_024
+
+export interface BlockedKeys {
+  /** Those that last longest come first. */
+  readonly keys: readonly BlockedKey[]
+  /** False if there may be more: the list is cut, or a server did not answer. */
+  readonly isComplete: boolean
 }
 
 /** What a key is charged under one limit. Times and lengths are in microseconds. */
@@ -177,6 +215,11 @@ export interface Store {
   mayBlock(namespace: Namespace): boolean
   /** What the key of each charge is charged now, for people to read. Undefined if the store cannot tell. Charges nothing. */
   usage?(charges: readonly Charge[], at?: number): Promise<readonly Usage[] | undefined>
+  /**
+   * The keys of limiters with this prefix that are blocked now, at most `max` of them. Undefined if the store cannot tell. The list
+   * is for people: a key that it lacks is blocked all the same.
+   */
+  blocked?(prefix: string, max: number, at?: number): Promise<BlockedKeys | undefined>
   /** How many instances share the store, as last known. Undefined if only this process uses it. */
   readonly instances?: number
   /** Releases timers, connections and files. Later calls fail with STORE_CLOSED. */

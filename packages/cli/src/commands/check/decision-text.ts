@@ -32,8 +32,11 @@ export function decisionText(decision: ShownDecision, style: Style): string {
   const parts = [
     ...(REASONS[reason] === undefined ? [] : [REASONS[reason]]),
     ...(limit === null || remaining === null ? [] : [`${remaining} of ${limit} left`]),
+    // A peek is allowed although nothing is left.
     ...(allowed
-      ? []
+      ? retryAfterMs === "never" || retryAfterMs === 0
+        ? []
+        : [`the next unit in ${durationText(retryAfterMs)}`]
       : [retryAfterMs === "never" ? "never allowed" : `retry in ${durationText(retryAfterMs)}`]),
     ...(delayMs > 0 ? [`after a delay of ${durationText(delayMs)}`] : []),
     ...(decision.shadowDenied ?? []).map((id) => `rule ${id} (shadow mode) would deny it`),

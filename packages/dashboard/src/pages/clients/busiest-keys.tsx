@@ -10,6 +10,7 @@ import { Field } from "../../parts/field.js"
 import { PageHead, Panel } from "../../parts/panel.js"
 import { type Column, Table } from "../../parts/table.js"
 import { useAsked, useAskedAgain } from "../../service/use-asked.js"
+import { BlockedKeys } from "./blocked-keys.js"
 import { texts } from "./texts.js"
 
 interface TopKey {
@@ -34,6 +35,9 @@ export function BusiestKeys() {
         <Panel title={text.used} note={text.recent}>
           <TopTable by="used" empty={text.emptyUsed} caption={text.used} />
         </Panel>
+      </div>
+      <div class="clients-blocked">
+        <BlockedKeys />
       </div>
       <FindKey />
     </>

@@ -39,6 +39,7 @@ export function KeyPage({ rule, name }: { readonly rule: string; readonly name: 
       ) : (
         <div class="clients-key">
           <Panel title={text.state} note={<Verdict state={state} />}>
+            <BlockByHand state={state} />
             <Limits state={state} />
           </Panel>
           {state.limits.length > 0 && (
@@ -92,6 +93,18 @@ function Verdict({ state }: { readonly state: KeyState }) {
       {mode === "shadow" && <Badge kind="shadow">{text.shadow}</Badge>}
       {degraded !== undefined && <Badge kind="degraded">{text.degraded}</Badge>}
     </span>
+  )
+}
+
+/** Since when and for how long somebody has blocked the key. */
+function BlockByHand({ state: { block, limits } }: { readonly state: KeyState }) {
+  const [limit] = limits
+  if (block === undefined || limit === undefined || limit.resetAfterMs === "never") return null
+  // By the clock of the service, which may differ from that of the browser.
+  const now = limit.resetAt - limit.resetAfterMs
+  const since = ago(Math.max(0, now - block.blockedSince))
+  return (
+    <p class="soft">{t(texts).blockedByHand(since, span(Math.max(0, block.blockedUntil - now), "up"))}</p>
   )
 }
 

@@ -35,7 +35,10 @@ export interface KeyState {
   readonly key: string
   readonly mode: "enforce" | "shadow" | "off"
   readonly allowed: boolean
+  /** By hand or by a penalty, whichever lasts longer. */
   readonly blockedForMs?: number
+  /** The block by hand. */
+  readonly block?: { readonly blockedSince: number; readonly blockedUntil: number }
   readonly degraded?: "allow" | "deny" | "local"
   readonly limits: readonly LimitState[]
 }

@@ -11,6 +11,21 @@ const en = {
   emptyDenied: "Nobody was denied recently",
   emptyUsed: "No recent requests",
   emptyText: "A key appears here once a rule counts it.",
+  blockedKeys: "Blocked",
+  emptyBlocked: "No key is blocked",
+  emptyBlockedText: "Keys appear here when a penalty or a person blocks them.",
+  moreBlocked: (shown: string) => `the ${shown} that last longest; there may be more`,
+  why: "Why",
+  since: "Since",
+  lasts: "For another",
+  action: "Action",
+  byHand: "blocked by hand",
+  byPenalty: (limit: string, denials: number | undefined, earlier: number) => {
+    const why =
+      denials === undefined ? "denied too often" : `${denials} ${denials === 1 ? "denial" : "denials"}`
+    return `${limit}: ${why}${earlier === 0 ? "" : `, ${earlier} ${earlier === 1 ? "block" : "blocks"} before`}`
+  },
+  unblockKey: (key: string) => `End the block of ${key}`,
   find: "Find a key",
   keyHint: "As decisions name it: user:42, ip:203.0.113.7",
   show: "Show",
@@ -30,6 +45,7 @@ const en = {
   window: (time: string) => `window ${time}`,
   charges: (oldest: string, newest: string) => `oldest charge: ${oldest}; newest: ${newest}`,
   buckets: (length: string, counts: string) => `units by bucket of ${length}, newest first: ${counts}`,
+  blockedByHand: (since: string, time: string) => `blocked by hand ${since}, for another ${time}`,
   penalized: (since: string, blocks: number) =>
     `blocked ${since}, because this limit denied it too often (block ${blocks})`,
   denials: (denials: number, blocks: number) => `penalty: ${denials} denials count, ${blocks} blocks so far`,
@@ -88,6 +104,20 @@ const zh: typeof en = {
   emptyDenied: "近期没有被拒绝的客户端",
   emptyUsed: "近期没有请求",
   emptyText: "规则对键计数后，键会出现在这里。",
+  blockedKeys: "已封禁",
+  emptyBlocked: "没有被封禁的键",
+  emptyBlockedText: "键被惩罚或被人工封禁后，会出现在这里。",
+  moreBlocked: (shown: string) => `仅显示剩余时间最长的 ${shown} 个，可能还有更多`,
+  why: "原因",
+  since: "开始",
+  lasts: "剩余时间",
+  action: "操作",
+  byHand: "人工封禁",
+  byPenalty: (limit: string, denials: number | undefined, earlier: number) => {
+    const why = denials === undefined ? "被拒绝过于频繁" : `被拒绝 ${denials} 次`
+    return `${limit}：${why}${earlier === 0 ? "" : `，此前封禁 ${earlier} 次`}`
+  },
+  unblockKey: (key: string) => `解除对 ${key} 的封禁`,
   find: "查找键",
   keyHint: "与决策中显示的一致：user:42、ip:203.0.113.7",
   show: "查看",
@@ -107,6 +137,7 @@ const zh: typeof en = {
   window: (time: string) => `窗口 ${time}`,
   charges: (oldest: string, newest: string) => `最早计入：${oldest}；最近：${newest}`,
   buckets: (length: string, counts: string) => `每 ${length}一桶的用量（从新到旧）：${counts}`,
+  blockedByHand: (since: string, time: string) => `${since}被人工封禁，还有 ${time}`,
   penalized: (since: string, blocks: number) => `${since}因被此限额频繁拒绝而封禁（第 ${blocks} 次）`,
   denials: (denials: number, blocks: number) => `惩罚：已计 ${denials} 次拒绝，已封禁 ${blocks} 次`,
   noLimits: "此键不受限制。",

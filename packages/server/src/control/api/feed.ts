@@ -16,7 +16,7 @@ export interface EventSource {
 export interface FeedOptions {
   /** Default: 100. */
   readonly maxListeners?: number
-  /** How many events are kept for listeners that reconnect. Default: 300, which is at least five minutes. */
+  /** How many events are kept for listeners that reconnect. Default: 600, which is usually five minutes or more. */
   readonly kept?: number
   /** How often a comment is sent to keep connections through proxies open, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number
@@ -49,7 +49,7 @@ export class Feed {
 
   constructor(source: EventSource, options: FeedOptions = {}) {
     this.#maxListeners = options.maxListeners ?? 100
-    this.#maxKept = options.kept ?? 300
+    this.#maxKept = options.kept ?? 600
     this.#heartbeatMs = options.heartbeatMs ?? 15_000
     this.#maxWaitingBytes = options.maxWaitingBytes ?? 1_048_576
     this.#unsubscribe = source.subscribe((event) => this.#publish(event))

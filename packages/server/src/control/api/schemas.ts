@@ -63,6 +63,34 @@ export const topQuery = z.strictObject({
   limit: count(1_000, 20),
 })
 
+export const blocksQuery = z.strictObject({ limit: count(1_000, 100) })
+
+const times = {
+  blockedSince: z.number(),
+  blockedUntil: z.number(),
+}
+
+export const blockedList = z
+  .object({
+    blocks: z.array(
+      z.object({
+        rule: z.string(),
+        key: z.string(),
+        ...times,
+        blockedForMs: z.number().describe("How long the block still lasts."),
+        limit: z
+          .string()
+          .optional()
+          .describe("The limit whose penalty blocks the key. Left out if somebody has blocked it by hand."),
+        denials: z.int().optional().describe("How many denials begin a block of that limit."),
+        earlier: z.int().optional().describe("How many blocks of the key were before this one and count."),
+      }),
+    ),
+    complete: z.boolean().describe("False if there may be more."),
+  })
+  .describe("The keys that are blocked now.")
+export type BlockedList = z.output<typeof blockedList>
+
 export const auditQuery = z.strictObject({ limit: count(1_000, 100) })
 
 const limit = z.object({
@@ -97,7 +125,11 @@ export const keyState = z
     key: z.string(),
     mode: z.enum(["enforce", "shadow", "off"]),
     allowed: z.boolean().describe("Whether a request of cost 1 would be allowed now."),
-    blockedForMs: z.number().optional().describe("How long the block of the key still lasts."),
+    blockedForMs: z
+      .number()
+      .optional()
+      .describe("How long the key stays blocked: by hand or by a penalty, whichever lasts longer."),
+    block: z.object(times).optional().describe("The block by hand, if there is one."),
     tier: z.string().optional(),
     degraded: z
       .enum(["allow", "deny", "local"])

@@ -189,3 +189,76 @@ describe("a block", () => {
     expect((await request()).allowed).toBe(true)
   })
 })
+
+describe("the list of blocked keys", () => {
+  const RULES = `
+version: 1
+rules:
+  - id: login
+    limits: [{ name: tries, limit: 1, window: 1h, algorithm: fixed-window, anchor: first-request, penalty: { after: 2, within: 1m, block: 10m, factor: 2 } }]
+`
+
+  it("tells who is blocked, since when, why and until when, and forgets whom unblock sets free", async () => {
+    const plane = await startControl({}, testCore(RULES))
+    const { engine, clock } = plane.core
+    const since = clock.now()
+    for (let i = 0; i < 3; i++) await engine.check({ ip: "192.0.2.1" })
+    clock.advance(1_000)
+    await plane.ask("POST", "/keys/login/ip%3A192.0.2.2/block", { body: { duration: "1h" } })
+    expect((await plane.ask("GET", "/blocks")).json).toEqual({
+      blocks: [
+        {
+          rule: "login",
+          key: "ip:192.0.2.2",
+          blockedSince: since + 1_000,
+          blockedUntil: since + 3_601_000,
+          blockedForMs: 3_600_000,
+        },
+        {
+          rule: "login",
+          key: "ip:192.0.2.1",
+          blockedSince: since,
+          blockedUntil: since + 600_000,
+          blockedForMs: 599_000,
+          limit: "tries",
+          denials: 2,
+          earlier: 0,
+        },
+      ],
+      complete: true,
+    })
+    expect((await plane.ask("GET", "/blocks?limit=1")).json).toMatchObject({
+      blocks: [{ key: "ip:192.0.2.2" }],
+      complete: false,
+    })
+    for (const address of ["192.0.2.1", "192.0.2.2"])
+      await plane.ask("DELETE", `/keys/login/ip%3A${address}/block`)
+    expect((await plane.ask("GET", "/blocks")).json).toEqual({ blocks: [], complete: true })
+    await plane.close()
+  })
+
+  it("shows the time of the block, not that of a full limit which lasts longer", async () => {
+    const plane = await startControl({}, testCore(RULES))
+    await plane.core.engine.check({ ip: "192.0.2.3" })
+    const since = plane.core.clock.now()
+    const blocked = await plane.ask("POST", "/keys/login/ip%3A192.0.2.3/block", { body: { duration: "5m" } })
+    expect(blocked.json).toMatchObject({
+      blockedForMs: 300_000,
+      block: { blockedSince: since, blockedUntil: since + 300_000 },
+      limits: [{ retryAfterMs: 3_600_000 }],
+    })
+    await plane.close()
+  })
+
+  it("answers 503 while the store does not answer", async () => {
+    const core = testCore(RULES)
+    const away = async () => undefined
+    const plane = await startControl(
+      {},
+      { ...core, engine: Object.assign(Object.create(core.engine), { blockedKeys: away }) },
+    )
+    const answer = await plane.ask("GET", "/blocks")
+    expect([answer.status, answer.json.code]).toEqual([503, "BLOCKS_UNKNOWN"])
+    await plane.close()
+  })
+})

@@ -1,12 +1,21 @@
-// Keys: reading their usage, resetting and blocking them.
+// Keys: reading their usage, resetting and blocking them, and who is blocked.
 
+import { SluiceError } from "sluice"
 import type { LimitUsage, Mode, RuleDecision } from "sluice/rules"
 import type { z } from "zod"
 import type { Core } from "../../core.js"
 import { jsonBody } from "../api/body.js"
 import type { Editor } from "../api/editor.js"
 import { type Asked, type Route, route } from "../api/route.js"
-import { blockBody, type KeyState, keyState, tierQuery } from "../api/schemas.js"
+import {
+  type BlockedList,
+  blockBody,
+  blockedList,
+  blocksQuery,
+  type KeyState,
+  keyState,
+  tierQuery,
+} from "../api/schemas.js"
 
 const tag = "Keys"
 const path = "/keys/:rule/:key"
@@ -23,8 +32,9 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
     const decision = await engine.checkKey(rule, key, { cost: 0, ...tier })
     // The counters of this instance alone would be misread as those of the fleet.
     const usage = decision.degraded === undefined ? await engine.keyUsage(rule, key, tier) : undefined
+    const block = decision.reason === "block" ? await engine.keyBlock(rule, key) : undefined
     const mode = engine.rules.rules.find(({ id }) => id === rule)?.mode ?? "enforce"
-    return { json: shown({ rule, key, mode }, decision, usage) }
+    return { json: shown({ rule, key, mode }, decision, usage, block) }
   }
   const target = ({ params }: Pick<Asked, "params">) => `${params.rule}/${params.key}`
   const answer = { description: "The usage of the key.", schema: keyState }
@@ -39,6 +49,18 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
       query: tierQuery,
       answer,
       run: stateOf,
+    }),
+    route({
+      method: "GET",
+      path: "/blocks",
+      role: "reader",
+      tag,
+      summary: "The blocked keys",
+      description:
+        "The keys that are blocked now, by hand or by a penalty, those that last longest first. A key that is blocked may be missing: the list is kept beside the blocks.",
+      query: blocksQuery,
+      answer: { description: "The keys, and whether these are all.", schema: blockedList },
+      run: async ({ query }) => ({ json: await blocks(engine, query.limit) }),
     }),
     route({
       method: "POST",
@@ -92,12 +114,30 @@ export function keyRoutes({ engine }: Core, editor: Editor): Route[] {
   ]
 }
 
+async function blocks(engine: Core["engine"], limit: number): Promise<BlockedList> {
+  const list = await engine.blockedKeys(limit)
+  if (list === undefined)
+    throw new SluiceError("BLOCKS_UNKNOWN", {
+      place: "blocks",
+      expected: "cannot be listed: the store does not answer",
+    })
+  return {
+    blocks: list.keys.map(({ blockedSince, blockedUntil, blockedForMs, ...block }) => ({
+      ...block,
+      blockedSince: Math.ceil(blockedSince),
+      blockedUntil: Math.ceil(blockedUntil),
+      blockedForMs: Math.ceil(blockedForMs),
+    })),
+    complete: list.isComplete,
+  }
+}
+
 function inWholeMs(usage: LimitUsage | undefined): Partial<KeyState["limits"][number]> {
   if (usage === undefined) return {}
   const { used, oldestAt, newestAt, buckets, penalty } = usage
   return {
     used,
-    ...(penalty === undefined ? {} : { penalty }),
+    ...(penalty === undefined ? {} : { penalty: { ...penalty, ...inWholeTimes(penalty) } }),
     ...(oldestAt === undefined ? {} : { oldestAt: Math.ceil(oldestAt) }),
     ...(newestAt === undefined ? {} : { newestAt: Math.ceil(newestAt) }),
     ...(buckets === undefined
@@ -106,9 +146,20 @@ function inWholeMs(usage: LimitUsage | undefined): Partial<KeyState["limits"][nu
   }
 }
 
-/** How long a blocked key stays so. A limit that is used up for longer than the block does not count, if a penalty blocks it. */
-function blockedForMs(decision: RuleDecision, usage: readonly LimitUsage[]): number {
-  const until = usage.flatMap(({ penalty }) => penalty?.blockedUntil ?? [])
+type Times = NonNullable<KeyState["block"]>
+
+function inWholeTimes({ blockedSince, blockedUntil }: Partial<Times>): Partial<Times> {
+  if (blockedSince === undefined || blockedUntil === undefined) return {}
+  return { blockedSince: Math.ceil(blockedSince), blockedUntil: Math.ceil(blockedUntil) }
+}
+
+/** How long a blocked key stays so. A limit that is used up for longer than the block does not count, unless no block is known. */
+function blockedForMs(
+  decision: RuleDecision,
+  usage: readonly LimitUsage[],
+  block: Times | undefined,
+): number {
+  const until = [block, ...usage.map(({ penalty }) => penalty)].flatMap((one) => one?.blockedUntil ?? [])
   if (until.length === 0) return decision.retryAfterMs
   return Math.max(0, Math.max(...until) - (decision.resetAt - decision.resetAfterMs))
 }
@@ -127,6 +178,7 @@ function shown(
   { rule, key, mode }: Shown,
   decision: RuleDecision,
   usage: readonly LimitUsage[] = [],
+  block?: Times,
 ): KeyState {
   const { reason, allowed, degraded, revision } = decision
   const outcome = decision.rules.find((found) => found.rule === rule && found.candidate !== true)
@@ -143,7 +195,8 @@ function shown(
     key,
     mode,
     allowed: allowed && hasRoom,
-    ...(reason === "block" ? { blockedForMs: Math.ceil(blockedForMs(decision, usage)) } : {}),
+    ...(reason === "block" ? { blockedForMs: Math.ceil(blockedForMs(decision, usage, block)) } : {}),
+    ...(block === undefined ? {} : { block: inWholeTimes(block) as Times }),
     ...(outcome?.tier === undefined ? {} : { tier: outcome.tier }),
     ...(degraded === undefined ? {} : { degraded }),
     limits,

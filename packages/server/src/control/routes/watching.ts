@@ -46,7 +46,7 @@ export function watchingRoutes(watch: Watching, feed: Feed, audit: AuditLog): Ro
       tag,
       summary: "Live events",
       description:
-        "Server-sent events: `decisions` each second with counts per rule, `rules` when the rules change, `store` when a breaker changes. With `Last-Event-ID`, what was missed comes first; an event `missed` says that some of it is no longer kept.",
+        "Server-sent events: `decisions` each second with counts per rule, `blocks` for each second in which penalties began blocks, with at most 100 of them and their `total`, `rules` when the rules change, `store` when a breaker changes. With `Last-Event-ID`, what was missed comes first; an event `missed` says that some of it is no longer kept.",
       answer: {
         description: "Events, for as long as the connection is open.",
         schema: { type: "string" },

@@ -1,13 +1,13 @@
 // Builds the decision of the engine from what the store answered.
 
 import type { Verdict } from "../../algorithms/algorithm.js"
-import type { LimitDecision } from "../../decision.js"
+import { begunBlock, type LimitDecision } from "../../decision.js"
 import type { HeaderPolicy } from "../../header-style.js"
 import type { Charge, Outcome } from "../../stores/store.js"
 import type { CompiledRule } from "./compile-rule.js"
 import type { Held, Plan, PlanCharges, Step } from "./plan.js"
 import { type PendingCharge, pendingCharge } from "./response-charge.js"
-import type { RuleDecision, RuleOutcome } from "./rule-decision.js"
+import type { BegunRuleBlock, RuleDecision, RuleOutcome } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
 
 const NO_POLICIES: readonly HeaderPolicy[] = []
@@ -89,7 +89,8 @@ export function buildDecision(
   const { retryAfterMs } = limits[slowest] as LimitDecision
   const { resetAfterMs, resetAt } = limits[last] as LimitDecision
   const step = stepOfLimit(plan.enforced, shown)
-  const block = blockOf(blocked, verdicts, count)
+  const block = longestBlock(blocked, verdicts, count)
+  const blockMs = (block?.verdict.retryAfter ?? 0) / 1000
   const rule = block === undefined ? step.rule : block.rule
   const decision: ChargedDecision = {
     allowed,
@@ -97,11 +98,12 @@ export function buildDecision(
     remaining: block === undefined ? remaining : 0,
     used,
     windowMs,
-    retryAfterMs: allowed && !isPeek ? 0 : Math.max(retryAfterMs, (block?.verdict.retryAfter ?? 0) / 1000),
-    resetAfterMs,
-    resetAt,
+    retryAfterMs: allowed && !isPeek ? 0 : Math.max(retryAfterMs, blockMs),
+    resetAfterMs: Math.max(resetAfterMs, blockMs),
+    resetAt: blockMs > resetAfterMs ? now / 1000 + blockMs : resetAt,
     delayMs: allowed ? delayOf(verdicts, count) : 0,
     deniedBy: allowed ? undefined : block === undefined ? policies[shown]?.name : "block",
+    begunBlocks: outcome.begun && begunIn(plan.enforced, outcome.begun),
     degraded,
     source: outcome.source,
     limits: count > 1 ? limits.map((own, i) => ({ ...own, name: policies[i]?.name ?? own.name })) : undefined,
@@ -227,13 +229,24 @@ function stepOfLimit(steps: readonly Step[], index: number): Step {
   return steps.at(-1) as Step
 }
 
-/** The first rule whose key is blocked. The verdicts on blocks start at `at`. */
-function blockOf(rules: readonly CompiledRule[], verdicts: readonly Verdict[], at: number) {
+/** The block in force that lasts longest, and its rule. The verdicts on blocks start at `at`. */
+function longestBlock(rules: readonly CompiledRule[], verdicts: readonly Verdict[], at: number) {
+  let longest: { readonly rule: CompiledRule; readonly verdict: Verdict } | undefined
   for (let i = 0; i < rules.length; i++) {
     const verdict = verdicts[at + i] as Verdict
-    if (!verdict.allowed) return { rule: rules[i] as CompiledRule, verdict }
+    if (!verdict.allowed && verdict.retryAfter > (longest?.verdict.retryAfter ?? -1))
+      longest = { rule: rules[i] as CompiledRule, verdict }
   }
-  return undefined
+  return longest
+}
+
+function begunIn(steps: readonly Step[], begun: NonNullable<Outcome["begun"]>): BegunRuleBlock[] {
+  const limits = steps.flatMap(({ rule, key, limits }) => limits.map(({ name }) => ({ rule, key, name })))
+  return begun.flatMap((block) => {
+    const { rule, key, name } = limits[block.limit] ?? {}
+    if (rule === undefined || key === undefined) return []
+    return [{ rule: rule.id, key, ...begunBlock(block, name) }]
+  })
 }
 
 function delayOf(verdicts: readonly Verdict[], count: number): number {

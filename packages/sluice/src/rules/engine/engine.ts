@@ -17,6 +17,7 @@ import type { RuleRequest } from "../identity/rule-request.js"
 import { checkRuleSet, parseRuleSet } from "../language/parse.js"
 import type { RuleSetDocument } from "../language/schema.js"
 import { finish, type Steps } from "../language/steps.js"
+import { type BlockedRuleKeys, blockByHand, blockedKeys, blocksOfKey } from "./blocked-keys.js"
 import { CHARGED, type ChargedDecision, HELD, PENDING } from "./build-decision.js"
 import { Decider, type PlannedCheck } from "./decider.js"
 import {
@@ -404,6 +405,12 @@ export class RuleEngine {
     return step === undefined ? [] : await usageOfStep(step, this.#decider.store, this.#decider.at(undefined))
   }
 
+  /** Since when and until when `blockKey` denies a key. Undefined if it does not, or the store cannot tell. */
+  async keyBlock(rule: string, key: string): Promise<ReturnType<typeof blockByHand>> {
+    checkKey(key)
+    return await blockByHand(ruleOf(this.#set, rule), key, this.#decider.store, this.#decider.at(undefined))
+  }
+
   /** Forgets what a rule has charged a key. A block of the key stays. */
   async resetKey(rule: string, key: string, options?: { tier?: string }): Promise<void> {
     const charges = this.#chargesOfKey(rule, key, { ...options, cost: 0 })
@@ -420,13 +427,21 @@ export class RuleEngine {
   }
 
   /** Ends the block of a key under one rule, and forgets the denials and blocks that penalties have counted. */
-  async unblockKey(rule: string, key: string, options?: { tier?: string }): Promise<void> {
+  async unblockKey(rule: string, key: string): Promise<void> {
     checkKey(key)
-    const { blocks } = ruleOf(this.#set, rule)
-    const { enforced } = this.#planKey(rule, key, { ...options, cost: 0 }).plan
-    const penalties = enforced.flatMap(({ limits }) => limits.flatMap(({ penalty }) => penalty ?? []))
-    const own = { namespace: blocks, policy: blockPolicy }
-    await this.#decider.store.reset([own, ...penalties].map((block) => ({ ...block, key, cost: 0 })))
+    const { enforced } = this.#planKey(rule, key, { cost: 0 }).plan
+    const applying = enforced.flatMap(({ limits }) => limits)
+    await this.#decider.store.reset(blocksOfKey(ruleOf(this.#set, rule), key, applying))
+  }
+
+  /**
+   * The keys that are blocked now, by penalties or by `blockKey`: at most `max`, those that last longest first. Undefined if the
+   * store cannot tell, as while Redis is away. A key that the list lacks may still be blocked: see docs/control-plane.md.
+   */
+  async blockedKeys(max = 100): Promise<BlockedRuleKeys | undefined> {
+    const { store } = this.#decider
+    const at = this.#decider.at(undefined)
+    return await blockedKeys(this.#set, store, this.#prefix, max, at, this.#decider.nowMs(undefined))
   }
 
   /** Stops following the rules, and closes the store if the engine created it. */

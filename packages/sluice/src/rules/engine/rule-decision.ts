@@ -1,4 +1,4 @@
-import type { Decision, LimitDecision } from "../../decision.js"
+import type { BegunBlock, Decision, LimitDecision } from "../../decision.js"
 import type { HeaderPolicy, HeaderStyle } from "../../header-style.js"
 import type { ResponseSpec } from "../language/schema.js"
 
@@ -35,9 +35,16 @@ export interface RuleOutcome {
   readonly limits: readonly LimitDecision[]
 }
 
+/** A block that a request began under a rule. */
+export interface BegunRuleBlock extends BegunBlock {
+  readonly rule: string
+  readonly key: string
+}
+
 /** The decision of a rule engine. Its numbers are those of the most constraining limit, or Infinity if no limit applies. */
 export interface RuleDecision extends Decision {
   readonly reason: Reason
+  readonly begunBlocks?: readonly BegunRuleBlock[] | undefined
   /** The rule that the numbers belong to, or that denied the request. */
   readonly rule?: string | undefined
   /** The name of its limit. */

@@ -8,6 +8,7 @@ import type { Verdict } from "../../algorithms/algorithm.js"
 import { SluiceError } from "../../errors.js"
 import { messageOf, notify } from "../../notify.js"
 import type {
+  BlockedKeys,
   Charge,
   Check,
   Degraded,
@@ -258,6 +259,16 @@ export class StoreGuard implements Store {
   async usage(charges: readonly Charge[], at?: number): Promise<readonly Usage[] | undefined> {
     try {
       return await this.#store.usage?.(charges, at)
+    } catch (error) {
+      if (error instanceof StoreFailure) return undefined
+      throw error
+    }
+  }
+
+  /** Undefined while the store fails. */
+  async blocked(prefix: string, max: number, at?: number): Promise<BlockedKeys | undefined> {
+    try {
+      return await this.#store.blocked?.(prefix, max, at)
     } catch (error) {
       if (error instanceof StoreFailure) return undefined
       throw error

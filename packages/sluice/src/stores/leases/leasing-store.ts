@@ -9,6 +9,7 @@ import { isBlock } from "../../algorithms/block.js"
 import type { Timers } from "../fallback/timers.js"
 import { backgroundTimers } from "../fallback/timers.js"
 import type {
+  BlockedKeys,
   Charge,
   Check,
   Degraded,
@@ -194,6 +195,10 @@ export class LeasingStore implements Store {
 
   async usage(charges: readonly Charge[], at?: number): Promise<readonly Usage[] | undefined> {
     return await this.#store.usage?.(charges, at)
+  }
+
+  async blocked(prefix: string, max: number, at?: number): Promise<BlockedKeys | undefined> {
+    return await this.#store.blocked?.(prefix, max, at)
   }
 
   mayBlock(namespace: Namespace): boolean {

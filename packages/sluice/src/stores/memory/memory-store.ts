@@ -7,6 +7,8 @@ import { SluiceError } from "../../errors.js"
 import { warn } from "../../notify.js"
 import type { HoldId } from "../hold-id.js"
 import type {
+  BegunBlock,
+  BlockedKeys,
   Charge,
   Check,
   Degraded,
@@ -18,7 +20,8 @@ import type {
   SyncStore,
   Usage,
 } from "../store.js"
-import { penalizedIndex } from "../store.js"
+import { costOnSameKey, penalizedIndex } from "../store.js"
+import type { BlockList } from "./block-list.js"
 import { KeyHash } from "./key-hash.js"
 import { checkMemoryStoreOptions, type MemoryStoreOptions, type MemoryStoreStats } from "./memory-options.js"
 import { settleAll } from "./settle.js"
@@ -44,6 +47,8 @@ export class MemoryStore implements SyncStore {
   #timer: ReturnType<typeof setInterval> | undefined
   #closed = false
   #refused = 0
+  /** Loaded with the first block. */
+  #blocks: Promise<BlockList> | undefined
   readonly #verdict: SingleVerdict = { ...newVerdict(), now: 0, degraded: undefined }
 
   constructor(options: MemoryStoreOptions) {
@@ -162,7 +167,6 @@ export class MemoryStore implements SyncStore {
     this.#assertOpen()
     const now = at ?? this.#now()
     const verdicts = charges.map((charge) => {
-      // Charges on the same key are decided by their sum: each alone might fit where both together do not.
       const cost = charge.cost === 0 ? 0 : costOnSameKey(charges, charge)
       return this.#judge(charge, cost, now, newVerdict())
     })
@@ -186,7 +190,9 @@ export class MemoryStore implements SyncStore {
   }
 
   /** Counts the denials of limits whose keys have a penalty. The verdict then shows the block that it may have begun. */
-  #penalize(charges: readonly Charge[], { now, verdicts }: Outcome): void {
+  #penalize(charges: readonly Charge[], outcome: Outcome): void {
+    const { now, verdicts } = outcome
+    const begun: BegunBlock[] = []
     charges.forEach((charge, i) => {
       const { penalty } = charge.policy
       const limit = penalty === undefined ? -1 : penalizedIndex(charges, charge)
@@ -194,9 +200,14 @@ export class MemoryStore implements SyncStore {
       if (penalty === undefined || !isDenied) return
       if (this.#find(charge) === undefined && !this.#roomFor(1, now)) return
       const table = this.#find(charge) ?? this.#insert(charge, now)
-      penalize(penalty, table.cells, table.at, now)
+      const started = penalize(penalty, table.cells, table.at, now)
+      if (started !== undefined) {
+        begun.push({ ...started, limit })
+        this.#listBlock(charge, started.until)
+      }
       this.#judge(charge, 0, now, verdicts[i] as Verdict)
     })
+    if (begun.length > 0) outcome.begun = begun
   }
 
   async check(charges: readonly Charge[], at?: number): Promise<Outcome> {
@@ -222,6 +233,7 @@ export class MemoryStore implements SyncStore {
       // A block is always stored, because an operator asked for it.
       if (this.#find(charge) !== undefined || this.#roomFor(1, now) || isBlock(charge.policy)) {
         this.#chargeOne(charge, now)
+        if (isBlock(charge.policy)) this.#listBlock(charge, now + charge.cost)
       } else {
         this.#refused++
       }
@@ -298,6 +310,20 @@ export class MemoryStore implements SyncStore {
     this.#assertOpen()
     const now = at ?? this.#now()
     return charges.map((charge) => usageIn(this.#find(charge), charge.policy, now))
+  }
+
+  async blocked(prefix: string, max: number, at?: number): Promise<BlockedKeys> {
+    const list = await this.#blocks
+    this.#assertOpen()
+    const now = at ?? this.#now()
+    if (list === undefined) return { keys: [], isComplete: true }
+    return await list.blocked(prefix, max, now, (charges) => this.usage(charges, now))
+  }
+
+  /** The tables know keys by their hash, so blocked keys are listed apart. */
+  #listBlock(charge: Charge, until: number): void {
+    this.#blocks ??= import("./block-list.js").then(({ BlockList }) => new BlockList())
+    void this.#blocks.then((list) => list.add(charge, until))
   }
 
   mayBlock(namespace: Namespace): boolean {
@@ -405,11 +431,4 @@ export class MemoryStore implements SyncStore {
       return undefined
     }
   }
-}
-
-function costOnSameKey(charges: readonly Charge[], { key, namespace }: Charge): number {
-  let cost = 0
-  for (const other of charges)
-    if (other.key === key && other.namespace.name === namespace.name) cost += other.cost
-  return cost
 }

@@ -3,10 +3,11 @@
 
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { newVerdict } from "../../algorithms/algorithm.js"
+import { startIn } from "../../algorithms/block.js"
 import { isConcurrency, judgeHolds } from "../../algorithms/concurrency.js"
 import { judgeLog } from "../../algorithms/sliding-window-log.js"
 import { holdIdText, newHoldId } from "../hold-id.js"
-import { type Charge, type Outcome, penalizedIndex, type Settlement } from "../store.js"
+import { type BegunBlock, type Charge, type Outcome, penalizedIndex, type Settlement } from "../store.js"
 
 export const CHECK = 0
 export const DECIDE = 1
@@ -241,7 +242,9 @@ function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcom
     const result = next()
     if (result < 0) return undefined
     const isCharged = result === 1 && request.operation === CHECK
-    const verdicts = request.charges.map(({ policy }, i) => {
+    let begun: BegunBlock[] | undefined
+    const verdicts = request.charges.map((charge, i) => {
+      const { policy } = charge
       const verdict = newVerdict()
       const cost = costOnSameKey(request, i)
       const { growing } = policy.algorithm
@@ -249,13 +252,17 @@ function decodeGeneral(requests: readonly Request[], numbers: DataView): (Outcom
       if (cells.length < count) cells = new Float64Array(count * 2)
       for (let c = 0; c < count; c++) cells[c] = next()
       request.onState?.(cells.slice(0, count), now)
+      const started = charge.penalizes === undefined ? undefined : startIn(cells)
+      if (started !== undefined)
+        begun = [...(begun ?? []), { ...started, limit: penalizedIndex(request.charges, charge) }]
       judge(policy, cost, now, verdict)
       // Another charge of the check was denied, so this one was not charged either: show the state as it is.
       if (!isCharged && verdict.allowed && cost > 0) judge(policy, 0, now, verdict)
       verdict.stale = result === 2
       return verdict
     })
-    return { allowed: result === 1, now, verdicts, degraded: undefined }
+    const outcome = { allowed: result === 1, now, verdicts, degraded: undefined }
+    return begun === undefined ? outcome : { ...outcome, begun }
   })
 }
 

@@ -152,9 +152,14 @@ export class Fleet {
   }
 }
 
+/** The hash tag of the keys that belong to a fleet as a whole. */
+export function tagOf(prefix: string = DEFAULT_PREFIX): string {
+  return prefix === DEFAULT_PREFIX ? "fleet" : `fleet:${encodeKey(prefix)}`
+}
+
 /** The key that counts the instances, and the key that exists while a key is blocked. They share a hash tag: one script uses both. */
 function keysOf(prefix: string): [string, string] {
-  const tag = prefix === DEFAULT_PREFIX ? "fleet" : `fleet:${encodeKey(prefix)}`
+  const tag = tagOf(prefix)
   return [`s1:{${tag}}:instances`, `s1:{${tag}}:blocks`]
 }
 

@@ -11,10 +11,21 @@ import { StoreGuard } from "../fallback/store-guard.js"
 import { type HoldId, holdIdText } from "../hold-id.js"
 import type { Group, Place } from "../sharded/across.js"
 import { allDone, checkAcross, decideAcross, groupCharges, settleAcross } from "../sharded/across.js"
-import type { Charge, Check, Namespace, Outcome, Settled, Settlement, Store, Usage } from "../store.js"
+import type {
+  BlockedKeys,
+  Charge,
+  Check,
+  Namespace,
+  Outcome,
+  Settled,
+  Settlement,
+  Store,
+  Usage,
+} from "../store.js"
 import { outcomeOfNothing } from "../store.js"
 import { checkInWaves, indexWaves } from "../waves.js"
 import { Batcher } from "./batcher.js"
+import { blockedInRedis, listBegun, listBlock, unlistBlock } from "./block-list.js"
 import type { UserClient } from "./client.js"
 import { connectionOf } from "./client.js"
 import type { Operation, Request } from "./codec.js"
@@ -164,9 +175,17 @@ export class RawRedisStore implements Store {
   check(charges: readonly Charge[], at?: number): Promise<Outcome> {
     const denials = this.#denials
     // A penalty counts every denial, so the server must see each of them.
-    if (denials === undefined || at !== undefined || charges.some(({ penalizes }) => penalizes !== undefined))
-      return this.#check(charges, at)
+    if (charges.length > 1 && charges.some(({ penalizes }) => penalizes !== undefined))
+      return this.#checkPenalized(charges, at)
+    if (denials === undefined || at !== undefined) return this.#check(charges, at)
     return this.#checkCached(denials, charges)
+  }
+
+  async #checkPenalized(charges: readonly Charge[], at: number | undefined): Promise<Outcome> {
+    const outcome = await this.#check(charges, at)
+    // Nobody waits for the list.
+    if (outcome.begun !== undefined) listBegun(this.#batcher, charges, outcome)
+    return outcome
   }
 
   async #checkCached(denials: DenyCache, charges: readonly Charge[]): Promise<Outcome> {
@@ -203,7 +222,10 @@ export class RawRedisStore implements Store {
     await this.#each(CHARGE, charges, at)
     const blocks = charges.filter(({ policy, cost }) => isBlock(policy) && cost > 0)
     await Promise.all(
-      blocks.map(({ namespace, cost }) => this.#fleets.of(namespace).announceBlock(cost / 1000)),
+      blocks.flatMap((block) => [
+        this.#fleets.of(block.namespace).announceBlock(block.cost / 1000),
+        listBlock(this.#batcher, block, block.cost / 1000),
+      ]),
     )
   }
 
@@ -238,7 +260,11 @@ export class RawRedisStore implements Store {
   async reset(charges: readonly Charge[]): Promise<void> {
     this.#start(charges)
     const keys = charges.map(storageKey)
-    await Promise.all(keys.map((key) => this.#batcher.command(key, ["UNLINK", key])))
+    const blocks = charges.filter(({ policy }) => isBlock(policy))
+    await Promise.all([
+      ...keys.map((key) => this.#batcher.command(key, ["UNLINK", key])),
+      ...blocks.map((block) => unlistBlock(this.#batcher, block)),
+    ])
     this.#denials?.clear()
   }
 
@@ -252,6 +278,11 @@ export class RawRedisStore implements Store {
       return { state, now }
     }
     return await Promise.all(charges.map((charge) => usageInRedis(charge, read)))
+  }
+
+  async blocked(prefix: string, max: number, at?: number): Promise<BlockedKeys> {
+    this.#start([])
+    return await blockedInRedis(this.#batcher, prefix, max, (charges) => this.usage(charges, at))
   }
 
   mayBlock(namespace: Namespace): boolean {

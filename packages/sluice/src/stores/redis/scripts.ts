@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "de56564562ffb41c1a261583c0f9f9bfc45fa9cb"
+export const SCRIPT_DIGEST = "29c3e7bbde76016b3e1c6821a07439306f66b9e5"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -604,13 +604,16 @@ local function block()
     if denials == 0 or now - since >= policy.window then since, denials = now, 0 end
     if since - now > policy.window then since = now end
     denials = denials + 1
+    local begun_by
     if denials >= policy.limit then
       local blocks = now - state[1] >= policy.forget and 0 or state[5]
       local length = length_of(policy, blocks)
       state[1], state[2], state[5] = now + length, length, blocks + 1
+      begun_by = denials
       since, denials = 0, 0
     end
     state[3], state[4] = since, denials
+    return begun_by
   end
   return {
     is_block = true, cells = 5,
@@ -795,9 +798,10 @@ local function penalize(now, charge_count)
     local limit = penalized_of[i]
     if limit and cost_of[limit] > 0 and is_denied[limit] and not is_denied[i] and not is_other_type(index_of[i]) then
       local policy, state = policy_of[i], settled[i]
-      policy.algorithm.penalize(policy, state, now)
+      local begun_by = policy.algorithm.penalize(policy, state, now)
       keep(index_of[i], policy, state, now)
       for c = 1, policy.cells do reply[reply_at[i] + c] = state[c] end
+      if begun_by then reply[reply_at[i] + 3] = -begun_by end
     end
   end
 end
@@ -903,4 +907,19 @@ if blocked_for > redis.call("PTTL", KEYS[2]) and blocked_for > 0 then
   redis.call("SET", KEYS[2], "1", "PX", blocked_for)
 end
 return { redis.call("ZCARD", KEYS[1]), redis.call("EXISTS", KEYS[2]) }
+`
+
+export const BLOCK_LIST = `local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local length, most = tonumber(ARGV[1]), tonumber(ARGV[3])
+redis.call("ZREMRANGEBYSCORE", KEYS[1], "-inf", now)
+if length == 0 then return redis.call("ZRANGE", KEYS[1], -most, -1) end
+local ttl = math.max(length, redis.call("PTTL", KEYS[1]))
+redis.call("ZADD", KEYS[1], "XX", now, ARGV[2])
+redis.call("PEXPIRE", KEYS[1], ttl)
+redis.call("ZADD", KEYS[1], now + length, ARGV[2])
+redis.call("PEXPIRE", KEYS[1], ttl)
+local excess = redis.call("ZCARD", KEYS[1]) - most
+if excess > 0 then redis.call("ZREM", KEYS[1], unpack(redis.call("ZRANGE", KEYS[1], 0, excess - 1))) end
+return 0
 `

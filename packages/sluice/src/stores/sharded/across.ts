@@ -26,7 +26,7 @@
 
 import type { Verdict } from "../../algorithms/algorithm.js"
 import { StoreFailure } from "../fallback/store-failure.js"
-import type { Charge, Degraded, Outcome, Settled, Settlement, Store } from "../store.js"
+import type { BegunBlock, Charge, Degraded, Outcome, Settled, Settlement, Store } from "../store.js"
 
 /** Decides charges together: a store, or one slot of a Cluster. */
 export type Place = Pick<Store, "decide" | "check" | "refund">
@@ -225,5 +225,12 @@ function merge(groups: readonly Group[], outcomes: readonly Outcome[]): Outcome 
     verdicts,
     degraded: GRAVEST_FIRST.find((way) => deciding.some((outcome) => outcome.degraded === way)),
     ...(times.every((time) => time === now) ? {} : { times }),
+    ...(outcomes.some((outcome) => outcome.begun !== undefined) ? { begun: begunIn(groups, outcomes) } : {}),
   }
+}
+
+function begunIn(groups: readonly Group[], outcomes: readonly Outcome[]): BegunBlock[] {
+  return groups.flatMap(({ positions }, i) =>
+    (outcomes[i]?.begun ?? []).map((block) => ({ ...block, limit: positions[block.limit] as number })),
+  )
 }

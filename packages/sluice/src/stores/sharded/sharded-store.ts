@@ -2,6 +2,7 @@ import { SluiceError } from "../../errors.js"
 import { checkFields, checkType, hasMethods } from "../../options.js"
 import type { BreakerState } from "../fallback/breaker.js"
 import type {
+  BlockedKeys,
   Charge,
   Check,
   Degraded,
@@ -167,6 +168,14 @@ export class ShardedStore implements Store {
       }),
     )
     return found.every((usage) => usage !== undefined) ? found : undefined
+  }
+
+  async blocked(prefix: string, max: number, at?: number): Promise<BlockedKeys | undefined> {
+    const lists = await Promise.all(this.#nodes.map(({ store }) => store.blocked?.(prefix, max, at)))
+    if (lists.every((list) => list === undefined)) return undefined
+    const keys = lists.flatMap((list) => list?.keys ?? []).sort((a, b) => b.until - a.until)
+    const isComplete = lists.every((list) => list?.isComplete === true) && keys.length <= max
+    return { keys: keys.slice(0, max), isComplete }
   }
 
   mayBlock(namespace: Namespace): boolean {

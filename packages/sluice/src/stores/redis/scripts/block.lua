@@ -48,20 +48,24 @@ local function block()
     return length
   end
 
-  -- Counts a denial of a limit, and blocks the key if it was one too many. A key that is blocked counts none.
+  -- Counts a denial of a limit, and blocks the key if it was one too many. A key that is blocked counts none. Returns how many
+  -- denials began a block; nil if none began.
   local function penalize(policy, state, now)
     if state[1] > now then return end
     local since, denials = state[3], state[4]
     if denials == 0 or now - since >= policy.window then since, denials = now, 0 end
     if since - now > policy.window then since = now end
     denials = denials + 1
+    local begun_by
     if denials >= policy.limit then
       local blocks = now - state[1] >= policy.forget and 0 or state[5]
       local length = length_of(policy, blocks)
       state[1], state[2], state[5] = now + length, length, blocks + 1
+      begun_by = denials
       since, denials = 0, 0
     end
     state[3], state[4] = since, denials
+    return begun_by
   end
 
   return {

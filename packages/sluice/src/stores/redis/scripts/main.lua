@@ -23,7 +23,8 @@
 --   time in µs
 --   result: 1 allowed, 0 denied, 2 denied by `decide` on a stale state that a check would have rewritten, -1 when a key holds
 --     something that Sluice did not write. Of 4 and 5: 1 if no hold had ended, else 0. Of 6: 1, or 0 if nothing was settled
---   unless the result is -1, for each charge the numbers of the state that it was decided on
+--   unless the result is -1, for each charge the numbers of the state that it was decided on. If the check began a block by a
+--     penalty, the third number of its state is minus the denials that began it
 --
 -- An algorithm is a table of these functions. `state` is a list of numbers; sliding window log and concurrency have their own.
 --   settle(policy, state, now)        brings the state to `now` in place; true when it was stale: written by a clock more than
@@ -251,9 +252,11 @@ local function penalize(now, charge_count)
     local limit = penalized_of[i]
     if limit and cost_of[limit] > 0 and is_denied[limit] and not is_denied[i] and not is_other_type(index_of[i]) then
       local policy, state = policy_of[i], settled[i]
-      policy.algorithm.penalize(policy, state, now)
+      local begun_by = policy.algorithm.penalize(policy, state, now)
       keep(index_of[i], policy, state, now)
       for c = 1, policy.cells do reply[reply_at[i] + c] = state[c] end
+      -- Only the check that began the block must say so. A later one in the same microsecond sees the same state.
+      if begun_by then reply[reply_at[i] + 3] = -begun_by end
     end
   end
 end
