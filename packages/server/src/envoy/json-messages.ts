@@ -128,12 +128,10 @@ function statusOf({ code, currentLimit, limitRemaining, resetAfterMs }: Descript
   }
 }
 
-/** Seconds with 0, 3, 6 or 9 decimals, as protobuf writes them: `1s`, `0.500s`, `0.000001s`. */
+/** Seconds with 0 or 3 decimals, as protobuf writes them: `1s`, `0.500s`. */
 function durationText(ms: number): string {
   const { seconds, nanos } = durationOf(ms)
   if (nanos === 0) return `${seconds}s`
-  const digits = String(nanos)
-    .padStart(9, "0")
-    .replace(/(000){1,2}$/, "")
+  const digits = String(nanos / 1_000_000).padStart(3, "0")
   return `${seconds}.${digits}s`
 }

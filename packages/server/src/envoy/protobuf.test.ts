@@ -154,7 +154,7 @@ describe("a RateLimitResponse", () => {
         expect(read.overall_code ?? read.overallCode).toBe(message.overallCode)
         expect(read.statuses.length).toBe(message.statuses.length)
         message.statuses.forEach(({ code, currentLimit, limitRemaining, resetAfterMs }, i) => {
-          const micros = Math.round((resetAfterMs ?? 0) * 1000)
+          const ms = Math.ceil(resetAfterMs ?? 0)
           expect(read.statuses[i]).toEqual({
             code,
             currentLimit: currentLimit ?? null,
@@ -162,7 +162,7 @@ describe("a RateLimitResponse", () => {
             durationUntilReset:
               resetAfterMs === undefined
                 ? null
-                : { seconds: Math.floor(micros / 1e6), nanos: (micros % 1e6) * 1000 },
+                : { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1e6 },
           })
         })
         const headers = read.responseHeadersToAdd.flatMap(({ key, value }: Record<string, string>) => [

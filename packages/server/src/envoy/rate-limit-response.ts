@@ -68,9 +68,9 @@ function writeStatus(writer: ProtobufWriter, status: DescriptorStatus): void {
   }
 }
 
-/** A google.protobuf.Duration. */
+/** A google.protobuf.Duration in whole milliseconds, rounded up so that waiting that long is enough. */
 export function durationOf(ms: number): { readonly seconds: number; readonly nanos: number } {
-  const micros = Math.round(ms * 1000)
-  const seconds = Math.floor(micros / 1_000_000)
-  return { seconds, nanos: (micros - seconds * 1_000_000) * 1000 }
+  const whole = Math.ceil(ms)
+  const seconds = Math.floor(whole / 1000)
+  return { seconds, nanos: (whole - seconds * 1000) * 1_000_000 }
 }

@@ -77,7 +77,7 @@ describe("ShouldRateLimit, asked by @grpc/grpc-js", () => {
           code: "OK",
           currentLimit: { requestsPerUnit: 2, unit: "MINUTE", name: "2/1m" },
           limitRemaining: 1,
-          durationUntilReset: { seconds: "39", nanos: 999_500_000 },
+          durationUntilReset: { seconds: "40", nanos: 0 },
         },
       ],
       responseHeadersToAdd: [],

@@ -32,6 +32,17 @@ it("logs a limited number of denials each second, and then how many it left out"
   hub.close()
 })
 
+it("logs waits in whole milliseconds, rounded up", () => {
+  const { lines, log } = logged()
+  const { decide } = deciding(
+    "version: 1\nrules: [{ id: api, limits: [{ limit: 3, window: 1s, algorithm: gcra }] }]",
+  )
+  const hub = createWatch({ log })
+  for (let i = 0; i < 4; i++) hub.decided(decide({ ip: "203.0.113.1" }))
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ msg: "denied", retryAfterMs: 334 }])
+  hub.close()
+})
+
 it("writes no API key, no query and no second line, whatever a client sends", () => {
   const { lines, log } = logged()
   const { decide } = deciding(RULES)

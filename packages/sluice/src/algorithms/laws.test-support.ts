@@ -24,6 +24,19 @@ export const laws: Readonly<Record<string, Law>> = {
     equal(settled.decide(cost, now + retryAfter).allowed, true, "allowed at retryAfter")
   },
 
+  "allows after the wait in whole milliseconds or seconds, rounded up, as every wire shows it": (
+    key,
+    { asked: cost, now, verdict: { retryAfter } },
+  ) => {
+    if (retryAfter === 0 || cost === 0) return
+    const settled = key.settled(now)
+    for (const unit of [1_000, 1_000_000]) {
+      const later = now + Math.ceil(retryAfter / unit) * unit
+      if (later > END_OF_TIME) return
+      equal(settled.decide(cost, later).allowed, true, `allowed after whole units of ${unit} µs`)
+    }
+  },
+
   "tells a peek when one unit passes: denied one µs before, allowed at it": (key, { now }) => {
     const { remaining, retryAfter } = key.decide(0, now)
     equal(retryAfter === 0, remaining > 0, "no wait while a unit is left")

@@ -23,7 +23,7 @@ for (const [name, create] of [["express 5", express] as const, ["express 4", exp
     })
     return listen(app)
   }
-  describeAdapter({ name, start })
+  describeAdapter({ name, start, trustSetting: 'app.set("trust proxy", 1) for one proxy' })
 }
 
 /** Without the stack traces that express prints outside tests. */

@@ -38,6 +38,7 @@ export const expressRequestReader: RequestReader<Request> = {
     return request.app.get("trust proxy") ? request.ip : request.socket.remoteAddress
   },
   trustsProxy: ({ app }) => Boolean(app.get("trust proxy")),
+  trustSetting: () => 'app.set("trust proxy", 1) for one proxy',
   // The application's setting applies all the same, but with it any client can evade the limit.
   trustMistake: ({ app }) => (app.get("trust proxy") === true ? 'app.set("trust proxy")' : undefined),
   route(request) {

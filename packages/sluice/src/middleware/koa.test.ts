@@ -14,7 +14,11 @@ const start: AdapterCase["start"] = (limits, handler) => {
   })
   return listenOnLoopback(app.callback())
 }
-describeAdapter({ name: "koa", start })
+describeAdapter({
+  name: "koa",
+  start,
+  trustSetting: "app.proxy = true with app.maxIpsCount = 1 for one proxy",
+})
 
 /** Without the stack traces that koa prints. */
 function quiet(app: Koa): Koa {

@@ -77,6 +77,7 @@ const koaRequestReader: RequestReader<Context> = {
   // `app.proxy` is koa's setting for an application behind a proxy.
   ip: (context) => (context.app.proxy ? context.ip : context.socket.remoteAddress),
   trustsProxy: (context) => context.app.proxy,
+  trustSetting: () => "app.proxy = true with app.maxIpsCount = 1 for one proxy",
   // Part of the API of @koa/router, despite its name: it is in its types, and nothing else there tells the pattern.
   body: (context) => (context.request as { body?: unknown }).body,
   route: (context) => (typeof context._matchedRoute === "string" ? context._matchedRoute : undefined),

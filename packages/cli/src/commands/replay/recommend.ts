@@ -31,8 +31,9 @@ export async function recommendLimit({ args, options, terminal }: RecommendInvoc
     ...logOptionsOf(options),
     keyBy: key.length > 1 ? [...key] : (key[0] ?? "ip"),
     window: options.window,
+    timeZone: options.timeZone,
     share: options.share,
-    algorithm: options.algorithm as RecommendedAlgorithm,
+    algorithm: options.algorithm as RecommendedAlgorithm | undefined,
     id: options.id,
     match: Object.keys(match).length > 0 ? match : undefined,
     onProgress: ({ lines }) => progress.update(lines),
@@ -45,14 +46,14 @@ export async function recommendLimit({ args, options, terminal }: RecommendInvoc
 }
 
 function recommendText(found: Recommendation, style: Style, width: number): string {
-  const { requests, clients, from, to, windowMs, limit, denied, notCounted, unreadable, yaml } = found
+  const { requests, clients, from, to, limit, denied, notCounted, unreadable, yaml } = found
   const all = clients.exact ? count(clients.count) : `about ${count(clients.count)}`
   const about = [
     `${count(requests)} requests from ${all} clients, ${time(from)} to ${time(to)} UTC`,
     ...(notCounted > 0 ? [`${counted(notCounted, "request")} not counted: no match, or no key`] : []),
     ...(unreadable.count > 0 ? [style.yellow(`${counted(unreadable.count, "line")} could not be read`)] : []),
   ]
-  const verdict = `${style.bold(`A limit of ${count(limit)} per ${duration(windowMs)}`)} would have denied ${counted(denied.clients, "client")} (${percent(denied.share)}) at least once.`
+  const verdict = `${style.bold(`A limit of ${count(limit)} per ${windowName(found)}`)} would have denied ${counted(denied.clients, "client")} (${percent(denied.share)}) at least once.`
   return [
     about.join("\n"),
     peaks(found, style),
@@ -62,7 +63,13 @@ function recommendText(found: Recommendation, style: Style, width: number): stri
   ].join("\n\n")
 }
 
-function peaks({ peaks, windowMs }: Recommendation, style: Style): string {
+/** A window of the calendar by its name, another one by its length. */
+function windowName({ window, windowMs }: Recommendation): string {
+  return /^[a-z]+$/.test(window) ? window : duration(windowMs)
+}
+
+function peaks(found: Recommendation, style: Style): string {
+  const { peaks } = found
   const { p50, p75, p90, p95, p99, p999, max } = peaks
   const right = true
   const columns = { p50, p75, p90, p95, p99, "p99.9": p999, max }
@@ -71,7 +78,7 @@ function peaks({ peaks, windowMs }: Recommendation, style: Style): string {
     Object.entries(columns).map(([title, value]) => ({ title, right, text: () => count(value) })),
     style,
   )
-  return `${style.bold(`The busiest ${duration(windowMs)} of each client, in requests`)}\n${rows}`
+  return `${style.bold(`The busiest ${windowName(found)} of each client, in requests`)}\n${rows}`
 }
 
 /** How many clients had a peak in each range. */

@@ -1,6 +1,8 @@
 // Measures the peak of a client: the most that it requested in one window, as an algorithm counts it. That is the smallest limit
 // that would never have denied the client. It is exact, because a client that is never denied is charged for all its requests.
 
+import type { Calendar } from "sluice/internal"
+
 export type RecommendedAlgorithm =
   | "sliding-window-counter"
   | "sliding-window-log"
@@ -20,10 +22,17 @@ export interface PeakMeter {
   request(micros: number): void
 }
 
-export function peakMeter(algorithm: RecommendedAlgorithm, windowMicros: number): PeakMeter {
+/** `calendar` finds the windows of a fixed window with a calendar. */
+export function peakMeter(
+  algorithm: RecommendedAlgorithm,
+  windowMicros: number,
+  calendar?: Calendar,
+): PeakMeter {
   switch (algorithm) {
     case "fixed-window":
-      return new FixedPeak(windowMicros)
+      return new FixedPeak(
+        calendar === undefined ? (micros) => Math.floor(micros / windowMicros) : startIn(calendar),
+      )
     case "sliding-window-counter":
       return new CounterPeak(windowMicros)
     // A bucket with a burst of one window allows everything that the exact log allows, so the log's peak is always enough.
@@ -32,18 +41,27 @@ export function peakMeter(algorithm: RecommendedAlgorithm, windowMicros: number)
   }
 }
 
+/** When the window that contains a time began. */
+function startIn(calendar: Calendar): (micros: number) => number {
+  return (micros) => {
+    calendar.find(micros)
+    return calendar.start
+  }
+}
+
 class FixedPeak implements PeakMeter {
-  readonly #window: number
+  /** A number for each window, which grows with time. */
+  readonly #indexOf: (micros: number) => number
   #index = -1
   #count = 0
   peak = 0
 
-  constructor(window: number) {
-    this.#window = window
+  constructor(indexOf: (micros: number) => number) {
+    this.#indexOf = indexOf
   }
 
   request(micros: number): void {
-    const index = Math.max(this.#index, Math.floor(micros / this.#window))
+    const index = Math.max(this.#index, this.#indexOf(micros))
     this.#count = index === this.#index ? this.#count + 1 : 1
     this.#index = index
     if (this.#count > this.peak) this.peak = this.#count

@@ -1,3 +1,4 @@
+import { openCalendar } from "sluice/internal"
 import { describe, expect, it } from "vitest"
 import { disordered, inChunks, traffic, written } from "../log/log-generator.test-support.js"
 import { replay } from "../replay.js"
@@ -28,6 +29,31 @@ describe.each(RECOMMENDED_ALGORITHMS)("a limit recommended for %s", (algorithm) 
     // Exactly the clients it says; and one less would hurt too many.
     expect(await hurtWith(found, found.limit)).toBe(found.denied.clients)
     expect(await hurtWith(found, found.limit - 1)).toBeGreaterThan(most)
+  })
+})
+
+describe("a limit recommended for a window of the calendar", () => {
+  it.each([
+    { window: "hour", timeZone: "Asia/Kolkata" },
+    { window: "day", timeZone: "Europe/Berlin" },
+    { window: "month" },
+  ])("%j hurts exactly the clients that it says", async (options) => {
+    const found = await recommend(inChunks(log), { ...options, share: 0.1 })
+    expect(found.ruleSet.rules[0]?.limits).toEqual([
+      { algorithm: "fixed-window", limit: found.limit, ...options },
+    ])
+    expect(found.window).toBe(options.window)
+    expect(await hurtWith(found, found.limit)).toBe(found.denied.clients)
+    expect(await hurtWith(found, found.limit - 1)).toBeGreaterThan(Math.floor(0.1 * found.clients.count))
+  })
+
+  it("differs from one of the same length in UTC where the day begins elsewhere", () => {
+    const berlin = openCalendar({ unit: "day", timeZone: "Europe/Berlin" }, "test")
+    const [there, here] = [peakMeter("fixed-window", 0, berlin), peakMeter("fixed-window", 86_400_000_000)]
+    // 23:30 and 00:30 in Berlin, on one day of UTC.
+    for (const time of ["2026-07-01T21:30:00Z", "2026-07-01T22:30:00Z"])
+      for (const meter of [there, here]) meter.request(Date.parse(time) * 1000)
+    expect([there.peak, here.peak]).toEqual([1, 2])
   })
 })
 
@@ -64,6 +90,9 @@ describe("a recommendation", () => {
     [{ share: 1 }, "recommend.share"],
     [{ share: Number.NaN }, "recommend.share"],
     [{ window: "soon" }, "recommend.window"],
+    [{ window: "day", algorithm: "token-bucket" as const }, "recommend.algorithm"],
+    [{ window: "day", timeZone: "Mars/Olympus" }, "recommend.timeZone"],
+    [{ window: "1d", timeZone: "Europe/Berlin" }, "recommend.timeZone"],
     [{ algorithm: "gcra" as never }, "recommend.algorithm"],
   ])("is refused for %j", async (options, place) => {
     await expect(recommend([log], options)).rejects.toMatchObject({ place })

@@ -1,4 +1,5 @@
 import { type Duration, parseDuration, SluiceError } from "sluice"
+import { type Calendar, isCalendarUnit, openCalendar } from "sluice/internal"
 import { createRuleEngine, type RuleEngine, type RuleSetDocument, type RuleSpec } from "sluice/rules"
 import { stringify } from "yaml"
 import type { LoggedRequest } from "../log/logged-request.js"
@@ -11,13 +12,15 @@ import { PeakTable } from "./peak-table.js"
 export interface RecommendOptions extends LogOptions {
   /** How clients are identified, as in a rule. Default: `ip`. */
   readonly keyBy?: RuleSpec["keyBy"] | undefined
-  /** Default: one minute. */
+  /** A duration, or a window of the calendar: `"hour"`, `"day"`, `"week"`, `"month"`. Default: one minute. */
   readonly window?: Duration | undefined
+  /** The time zone of a window of the calendar. Default: UTC. */
+  readonly timeZone?: string | undefined
   /** The share of clients that the limit may deny. Default: 0.001. */
   readonly share?: number | undefined
   /** Which requests to consider. Default: all. */
   readonly match?: RuleSpec["match"] | undefined
-  /** Default: `sliding-window-counter`, as in rules. */
+  /** Default: `sliding-window-counter`, as in rules; `fixed-window` for a window of the calendar, which needs it. */
   readonly algorithm?: RecommendedAlgorithm | undefined
   /** How requests identify their client, as in a rule set. */
   readonly identity?: RuleSetDocument["identity"] | undefined
@@ -28,6 +31,9 @@ export interface RecommendOptions extends LogOptions {
 export interface Recommendation extends LogSummary {
   readonly from: number | undefined
   readonly to: number | undefined
+  /** As in the rule: `1m`, `month`. */
+  readonly window: string
+  /** A month counts as 31 days. */
   readonly windowMs: number
   readonly share: number
   /** Distinct keys. */
@@ -60,20 +66,26 @@ export interface Peaks {
 
 /** Recommends a limit from real traffic: the smallest one that would have denied at most the given share of clients. */
 export async function recommend(chunks: LogChunks, options: RecommendOptions = {}): Promise<Recommendation> {
-  const { keyBy = "ip", window = "1m", share = 0.001, algorithm = "sliding-window-counter" } = options
+  const { keyBy = "ip", share = 0.001 } = options
   checkShare(share)
-  checkAlgorithm(algorithm)
-  const windowMs = parseDuration(window, "recommend.window")
+  const { algorithm, window, windowMs, calendar } = windowOf(options)
   const rule = (limit: number): RuleSpec => ({
     id: options.id ?? "recommended",
     mode: "shadow",
     ...(options.match === undefined ? {} : { match: options.match }),
     keyBy,
     onMissingKey: "skip",
-    limits: [{ algorithm, limit, window: durationText(windowMs) }],
+    limits: [
+      {
+        algorithm,
+        limit,
+        window,
+        ...(options.timeZone === undefined ? {} : { timeZone: options.timeZone }),
+      },
+    ],
   })
   const keys = new KeyFinder({ version: 1, ...identityOf(options), rules: [rule(1)] })
-  const table = new PeakTable(() => peakMeter(algorithm, windowMs * 1000))
+  const table = new PeakTable(() => peakMeter(algorithm, windowMs * 1000, calendar))
   let from: number | undefined
   let to: number | undefined
   let notCounted = 0
@@ -99,6 +111,7 @@ export async function recommend(chunks: LogChunks, options: RecommendOptions = {
       ...summary,
       from,
       to,
+      window,
       windowMs,
       share,
       clients: table.keys,
@@ -113,6 +126,36 @@ export async function recommend(chunks: LogChunks, options: RecommendOptions = {
   } finally {
     await keys.close()
   }
+}
+
+interface RecommendedWindow {
+  readonly algorithm: RecommendedAlgorithm
+  readonly window: string
+  readonly windowMs: number
+  readonly calendar?: Calendar
+}
+
+const DAY_MS = 86_400_000
+const CALENDAR_MS = { hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS }
+
+function windowOf({ window = "1m", timeZone, algorithm }: RecommendOptions): RecommendedWindow {
+  const conflict = (place: string, expected: string, found: unknown) =>
+    new SluiceError("OPTION_CONFLICT", { place: `recommend.${place}`, expected, found })
+  if (algorithm !== undefined) checkAlgorithm(algorithm)
+  if (!isCalendarUnit(window)) {
+    if (timeZone !== undefined)
+      throw conflict(
+        "timeZone",
+        'is an option of the windows "hour", "day", "week" and "month" only',
+        timeZone,
+      )
+    const windowMs = parseDuration(window, "recommend.window")
+    return { algorithm: algorithm ?? "sliding-window-counter", window: durationText(windowMs), windowMs }
+  }
+  if (algorithm !== undefined && algorithm !== "fixed-window")
+    throw conflict("algorithm", `must be fixed-window for the window "${window}"`, algorithm)
+  const calendar = openCalendar({ unit: window, timeZone: timeZone ?? "UTC" }, "recommend.timeZone")
+  return { algorithm: "fixed-window", window, windowMs: CALENDAR_MS[window], calendar }
 }
 
 /** Reads the key of a request with the real engine, by a check that charges nothing. */

@@ -14,6 +14,8 @@ export interface RequestReader<Request> {
   ip?(request: Request): string | undefined
   /** Whether the framework's own settings trust a proxy, or the application reads the address itself. Default: no. */
   trustsProxy?(request: Request): boolean
+  /** The framework's own setting for an application behind a proxy, as code: `app.proxy = true`. */
+  trustSetting?(request: Request): string
   /** The framework's setting by which any client can choose the address that it is counted by, if it is so. */
   trustMistake?(request: Request): string | undefined
   /** How to make the client's address known, if nothing tells it here. */

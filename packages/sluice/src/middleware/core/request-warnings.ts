@@ -62,10 +62,12 @@ export class RequestWarnings<Request extends object> {
       reader.trustsProxy?.(request) !== true &&
       headerOf(reader.headers(request), "x-forwarded-for") !== undefined
     ) {
+      const own = reader.trustSetting?.(request)
+      const instead = own === undefined ? "" : `; or use the setting of the framework, ${own}`
       this.#give(
         "FORWARDED_IGNORED",
         "rateLimit.trustProxy",
-        "should be set: a request has X-Forwarded-For, and behind a proxy all clients share the proxy's counter; give the number of proxies in front of the application, such as 1, or false if there is none",
+        `should be set: a request has X-Forwarded-For, and behind a proxy all clients share the proxy's counter; give the number of proxies in front of the application, such as 1, or false if there is none${instead}`,
       )
     }
   }

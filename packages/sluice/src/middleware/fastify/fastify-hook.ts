@@ -26,6 +26,7 @@ export const fastifyRequestReader: RequestReader<FastifyRequest> = {
   ip: (request) => request.ip,
   // Fastify sets `ips` only if its `trustProxy` is set.
   trustsProxy: (request) => request.ips !== undefined,
+  trustSetting: () => "fastify({ trustProxy: 1 }) for one proxy",
   route: (request) => request.routeOptions.url,
   body: (request) => request.body,
 }

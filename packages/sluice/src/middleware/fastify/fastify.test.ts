@@ -18,7 +18,7 @@ const start: AdapterCase["start"] = (limits, handler) => {
   })
   return listen(app)
 }
-describeAdapter({ name: "fastify", start })
+describeAdapter({ name: "fastify", start, trustSetting: "fastify({ trustProxy: 1 }) for one proxy" })
 
 async function listen(app: FastifyInstance): Promise<RunningApp> {
   return { url: await app.listen({ host: "127.0.0.1", port: 0 }), close: () => app.close() }

@@ -110,11 +110,19 @@ const nestRequestReader: RequestReader<object> = {
   host: (request) => readerOf(request).host?.(request),
   ip: (request) => readerOf(request).ip?.(request),
   trustsProxy: (request) => readerOf(request).trustsProxy?.(request) === true,
+  trustSetting: (request) => settingOf(request),
   trustMistake: (request) => readerOf(request).trustMistake?.(request),
   // A GraphQL request calls many handlers. Guards never count one call twice.
   mayRepeat: true,
   route: (request) => readerOf(request).route?.(request),
   body: (request) => readerOf(request).body?.(request),
+}
+
+/** Nest makes the application of the platform. */
+function settingOf(request: object): string {
+  return "raw" in request
+    ? "new FastifyAdapter({ trustProxy: 1 }) for one proxy"
+    : 'app.set("trust proxy", 1) of a NestExpressApplication for one proxy'
 }
 
 function readerOf(request: object): RequestReader<object> {

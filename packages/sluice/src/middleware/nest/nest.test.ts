@@ -43,6 +43,10 @@ for (const platform of ["express", "fastify"] as const) {
     name: `nest on ${platform}`,
     // Nest puts a text as the message into its JSON for exceptions.
     answersText: false,
+    trustSetting:
+      platform === "express"
+        ? 'app.set("trust proxy", 1) of a NestExpressApplication for one proxy'
+        : "new FastifyAdapter({ trustProxy: 1 }) for one proxy",
     start(limits, handler) {
       const [last, ...earlier] = limits.toReversed()
       return startNest(

@@ -161,3 +161,12 @@ it("refuses unknown options", () => {
   expect(() => expressRateLimitStore({ prefx: "x" } as object)).toThrow(/prefx.*did you mean prefix/)
   expect(() => expressRateLimitStore({ prefix: "" })).toThrow(/expressRateLimitStore.prefix/)
 })
+
+it("ends a window at a whole millisecond, rounded up, so that a client may come back then", async () => {
+  const clock = new ManualClock()
+  clock.advance(0.25)
+  const store = expressRateLimitStore({ store: memoryStore({ clock }) })
+  store.init?.({ windowMs: 1_000 } as Options)
+  const { resetTime } = await store.increment("user")
+  expect(resetTime?.getTime()).toBe(Math.ceil(clock.now() + 1_000))
+})

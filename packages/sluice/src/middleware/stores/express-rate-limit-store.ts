@@ -49,11 +49,11 @@ export function expressRateLimitStore(options: ExpressRateLimitStoreOptions = {}
     async increment(key) {
       takenBack.delete(key)
       const { count, resetAt } = await counter.increment(key, windowMs)
-      return { totalHits: count, resetTime: new Date(resetAt) }
+      return { totalHits: count, resetTime: dateOf(resetAt) }
     },
     async get(key) {
       const { count, resetAt } = await counter.read(key, windowMs)
-      if (count > 0) return { totalHits: count, resetTime: new Date(resetAt) }
+      if (count > 0) return { totalHits: count, resetTime: dateOf(resetAt) }
       return takenBack.has(key) ? { totalHits: 0, resetTime: undefined } : undefined
     },
     async decrement(key) {
@@ -76,4 +76,9 @@ let lastStoreNumber = 0
 /** Tells stores apart by number: the same prefix names other counters in another store. */
 function storeNumber(store: Store | undefined): number {
   return store === undefined ? 0 : getOrAdd(storeNumbers, store, () => ++lastStoreNumber)
+}
+
+/** Rounded up to a whole millisecond: a Date cuts fractions off, and then the window would not have ended at its time. */
+function dateOf(ms: number): Date {
+  return new Date(Math.ceil(ms))
 }

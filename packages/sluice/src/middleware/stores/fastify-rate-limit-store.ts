@@ -98,7 +98,7 @@ type Counted = Pick<WindowCount, "count" | "resetAfterMs">
 
 function answer(counted: Promise<Counted>, callback: Callback): void {
   counted.then(
-    ({ count, resetAfterMs }) => callback(null, { current: count, ttl: resetAfterMs }),
+    ({ count, resetAfterMs }) => callback(null, { current: count, ttl: Math.ceil(resetAfterMs) }),
     (error: unknown) => callback(isError(error) ? error : new Error(String(error))),
   )
 }

@@ -17,13 +17,25 @@ import {
 export interface ClientTraits {
   readonly answersText: boolean
   readonly resolvesDots: boolean
+  readonly trustSetting: string | undefined
 }
 
-export function describeClients(open: Open, { answersText, resolvesDots }: ClientTraits): void {
+export function describeClients(open: Open, { answersText, resolvesDots, trustSetting }: ClientTraits): void {
   it("ignores forwarded addresses without trusted proxies", async () => {
     const url = await open({ limit: 1, ...EXACT })
     expect(await statusFrom(url, "203.0.113.1")).toBe(200)
     expect(await statusFrom(url, "203.0.113.2")).toBe(429)
+  })
+
+  it("warns once of X-Forwarded-For that no proxy is trusted to set, with the setting of the framework", async () => {
+    const messages: string[] = []
+    const logger = { warn: (message: string) => void messages.push(message) }
+    const url = await open({ limit: 9, ...EXACT, logger })
+    await statuses(url, 2)
+    expect(messages).toEqual([])
+    for (let i = 0; i < 2; i++) await statusFrom(url, "203.0.113.1")
+    const own = trustSetting === undefined ? "" : `; or use the setting of the framework, ${trustSetting}`
+    expect(messages).toEqual([expect.stringContaining(`or false if there is none${own} [FORWARDED_IGNORED]`)])
   })
 
   it("counts by the address from the nearest trusted proxy, and not by what the client wrote before it", async () => {

@@ -38,10 +38,12 @@ export interface AdapterCase {
   readonly answersText?: boolean
   /** Whether dots in a path are resolved before anybody sees it, as in a `Request`. Default: false. */
   readonly resolvesDots?: boolean
+  /** The framework's own setting for an application behind a proxy, as warnings name it. */
+  readonly trustSetting?: string
 }
 
 export function describeAdapter(adapter: AdapterCase): void {
-  const { name, start, seesAborts = true, answersText = true, resolvesDots = false } = adapter
+  const { name, start, seesAborts = true, answersText = true, resolvesDots = false, trustSetting } = adapter
   const apps: RunningApp[] = []
   const open: Open = async (limits, handler = () => HELLO) => {
     const app = await start(Array.isArray(limits) ? limits : [limits], handler)
@@ -55,7 +57,7 @@ export function describeAdapter(adapter: AdapterCase): void {
   describe(`${name} on memory`, () => {
     describeDecisions(open, async () => memoryStore())
     describeHolding(open, seesAborts)
-    describeClients(open, { answersText, resolvesDots })
+    describeClients(open, { answersText, resolvesDots, trustSetting })
     describeCredentials(open)
     describeHeaders(open)
   })
