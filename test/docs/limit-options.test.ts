@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
+import type { PenaltyOptions } from "../../packages/sluice/src/penalty-options.js"
 import { LIMIT_FIELDS } from "../../packages/sluice/src/policy.js"
 import { limitSchema } from "../../packages/sluice/src/rules/language/schema.js"
 import { fromRoot } from "./examples.js"
@@ -18,3 +19,24 @@ it.each(["docs/algorithms.md", "docs/rules.md", "packages/dashboard/src/pages/ru
     expect(LIMIT_FIELDS.filter((option) => !new RegExp(`["\`]${option}\\b`).test(text))).toEqual([])
   },
 )
+
+/** The compiler compares it with the options of the library. */
+const PENALTY: Required<PenaltyOptions> = {
+  after: 5,
+  within: "10m",
+  block: "1h",
+  factor: 2,
+  max: "1d",
+  forget: "7d",
+}
+
+it("the rule language takes every option of a penalty, and no other", () => {
+  const rules = (penalty: object) => [{ limit: 1, window: "1m", penalty }]
+  expect(limitSchema.array().safeParse(rules(PENALTY)).success).toBe(true)
+  expect(limitSchema.array().safeParse(rules({ ...PENALTY, other: 1 })).success).toBe(false)
+})
+
+it("docs/algorithms.md has every option of a penalty", () => {
+  const text = readFileSync(fromRoot("docs/algorithms.md"), "utf8")
+  expect(Object.keys(PENALTY).filter((option) => !text.includes(`\`${option}\``))).toEqual([])
+})
