@@ -138,11 +138,11 @@ describe("block", () => {
     expect(limiter.checkSync("bad")).toMatchObject({ allowed: true, remaining: 2, deniedBy: undefined })
   })
 
-  it("names the limit instead when that takes longer", async () => {
+  it("waits for the limit when that takes longer, and still names the block", async () => {
     const { limiter } = limiterWith({ algorithm: "sliding-window-log", limit: 1, window: "1h" })
     await limiter.check("bad")
     await limiter.block("bad", "10s")
-    expect(await limiter.check("bad")).toMatchObject({ deniedBy: "1/1h", retryAfterMs: 3_600_000 })
+    expect(await limiter.check("bad")).toMatchObject({ deniedBy: "block", retryAfterMs: 3_600_000 })
     expect(await limiter.check("bad", { cost: 2 })).toMatchObject({ retryAfterMs: Number.POSITIVE_INFINITY })
   })
 
