@@ -75,8 +75,9 @@ export function penalties(test: DefineTest): void {
   })
 
   test("a store that lists blocked keys knows who is blocked, since when, and until when", async (store) => {
-    if (store.blocked === undefined) return
     const prefix = freshName()
+    // A store may have no list, or know none while its server does not answer.
+    if ((await store.blocked?.(prefix, 9)) === undefined) return
     const { clock, limiter } = limiterOn(store, prefix)
     const since = clock.now() * 1000
     for (let i = 0; i < 4; i++) await limiter.check("by penalty")
@@ -93,14 +94,14 @@ export function penalties(test: DefineTest): void {
     ]
     expectSame(await listed(store, prefix, since, 2), { keys: expected, isComplete: true }, "all")
     expectSame(
-      await store.blocked(prefix, 1, since),
+      await store.blocked?.(prefix, 1, since),
       { keys: expected.slice(0, 1), isComplete: false },
       "at most one",
     )
-    expectSame((await store.blocked(freshName(), 9, since))?.keys, [], "of another prefix")
+    expectSame((await store.blocked?.(freshName(), 9, since))?.keys, [], "of another prefix")
     await limiter.unblock("by hand")
     expectSame((await listed(store, prefix, since, 1)).keys, expected.slice(1), "after unblock")
-    expectSame((await store.blocked(prefix, 9, since + 60_000_000))?.keys, [], "after the end of the block")
+    expectSame((await store.blocked?.(prefix, 9, since + 60_000_000))?.keys, [], "after the end of the block")
   })
 
   test("denials that are too far apart block nobody", async (store) => {
@@ -146,7 +147,7 @@ const MAX_READINGS = 1_000
 /** The list, once it has so many keys. A store may list a block after the decision that began it. */
 async function listed(store: Store, prefix: string, at: number, count: number): Promise<BlockedKeys> {
   for (let reading = 1; ; reading++) {
-    const list = await store.blocked?.(prefix, 9, at)
-    if (list !== undefined && (list.keys.length === count || reading >= MAX_READINGS)) return list
+    const list = (await store.blocked?.(prefix, 9, at)) ?? { keys: [], isComplete: false }
+    if (list.keys.length === count || reading >= MAX_READINGS) return list
   }
 }
