@@ -1,28 +1,34 @@
-import type { Policy, Verdict } from "../algorithms/algorithm.js"
-import { blockPolicy } from "../algorithms/block.js"
+import type { Verdict } from "../algorithms/algorithm.js"
 import { isConcurrency } from "../algorithms/concurrency.js"
 import type { CheckOptions, CheckRequest } from "../call-options.js"
-import { checkKey, costOf, microsOf } from "../call-options.js"
+import { costOf, microsOf } from "../call-options.js"
 import type { Clock } from "../clock.js"
 import { schedulingClock } from "../clock.js"
-import type { Decision, NamedPolicy } from "../decision.js"
+import type { Decision } from "../decision.js"
 import { decisionOfMany, decisionOfOne } from "../decision.js"
 import type { Duration } from "../duration.js"
 import { parseDuration } from "../duration.js"
 import { SluiceError } from "../errors.js"
-import { getOrCache } from "../get-or-add.js"
 import type { HeaderPolicy } from "../header-style.js"
-import { checkFields, checkList, checkObject } from "../options.js"
-import { overridePolicy, promiseOf } from "../policy.js"
-import type { HoldId } from "../stores/hold-id.js"
+import { checkList, checkObject } from "../options.js"
+import { promiseOf } from "../policy.js"
 import type { LeaseStats } from "../stores/leases/lease-stats.js"
 import type { LeasingStore } from "../stores/leases/leasing-store.js"
 import { memoryStore } from "../stores/memory/memory-store.js"
 import type { Charge, Degraded, Outcome, Store, SyncStore } from "../stores/store.js"
-import { isSyncStore, Namespace, penaltyCharge, penaltyNamespace } from "../stores/store.js"
+import { isSyncStore, Namespace } from "../stores/store.js"
 import type { AcquiredDecision, AcquireOptions, HoldingLimiter, Holds } from "./holds.js"
 import type { LimiterOptions } from "./limiter-options.js"
 import { compileLimits, warnOfDoubtfulWindows } from "./limiter-options.js"
+import {
+  blockCharge,
+  type Limit,
+  limitCharges,
+  limitOf,
+  penaltyCharges,
+  policyFor,
+  policyOfCall,
+} from "./limits.js"
 import { giveBack } from "./refund.js"
 import type { Reservations, ReservedDecision, ReserveOptions } from "./reservations.js"
 import { type Registration, register } from "./unnamed-limiters.js"
@@ -37,19 +43,6 @@ export interface LimitPolicy {
   /** What is counted, if not requests. */
   readonly unit?: HeaderPolicy["unit"]
 }
-
-interface Limit extends NamedPolicy {
-  /** Where its counters are kept. */
-  readonly namespace: Namespace
-  /** The blocks of keys that it has denied too often. */
-  readonly penalty: { readonly namespace: Namespace; readonly policy: Policy } | undefined
-  /** The policies of calls that override `limit` or `burst`. */
-  readonly overrides: Map<unknown, Policy>
-}
-
-const CHECK_FIELDS = ["cost", "at", "limit", "burst"]
-/** How many policies of overriding calls a limit keeps. */
-const MAX_OVERRIDES = 1_024
 
 /** Creates a limiter. Most programs create one per kind of request and keep it. */
 export function createLimiter(options: LimiterOptions): Limiter {
@@ -87,11 +80,7 @@ class StoreLimiter {
 
   constructor(options: LimiterOptions) {
     const { limits, prefix, unnamed } = compileLimits(options)
-    this.#limits = limits.map(({ name, policy, penalty, ...limit }) => {
-      const namespace = new Namespace(limit.namespace, prefix)
-      const blocks = penalty && { namespace: penaltyNamespace(namespace), policy: penalty }
-      return { name, policy, namespace, penalty: blocks, overrides: new Map() }
-    })
+    this.#limits = limits.map((limit) => limitOf(limit, prefix))
     this.#hasPenalty = this.#limits.some(({ penalty }) => penalty !== undefined)
     this.#only = this.#limits.length === 1 && !this.#hasPenalty ? this.#limits[0] : undefined
     this.#mustAcquire = this.#limits.some(({ policy }) => isConcurrency(policy))
@@ -149,7 +138,7 @@ class StoreLimiter {
     if (leasing === undefined) return this.check(key, options)
     const only = this.#only
     if (only !== undefined && options?.at === undefined && !leasing.mayBlock(this.#blocks)) {
-      const policy = this.#policyOfCall(only, key, options)
+      const policy = policyOfCall(only, key, options)
       const verdict = leasing.checkOneHeld(only.namespace, key, policy, costOf(options?.cost))
       if (verdict !== undefined) return decisionOfOne(only.name, policy, verdict, verdict)
     }
@@ -170,7 +159,7 @@ class StoreLimiter {
     if (only === undefined || this.#mustAcquire || store.mayBlock(this.#blocks)) {
       return this.#decisionOf(options, store.checkSync(this.#charges(key, options), this.#at(options)))
     }
-    const policy = this.#policyOfCall(only, key, options)
+    const policy = policyOfCall(only, key, options)
     // Without a list of charges and an outcome, a check on a hot key takes an eighth of the time.
     const cost = costOf(options?.cost)
     const verdict = store.checkOneSync(only.namespace, key, policy, cost, this.#at(options))
@@ -233,7 +222,7 @@ class StoreLimiter {
    */
   async refund(key: string, cost = 1, decision?: Decision): Promise<Decision> {
     if (this.#mustAcquire) throw holdRequired("refund", "release the hold that acquire returned")
-    const charges = this.#limitCharges(key, { cost })
+    const charges = limitCharges(this.#limits, key, { cost })
     const at = this.#at(undefined)
     if (decision !== undefined) checkObject(decision, "refund.decision")
     if (decision === undefined) await this.#store.refund(charges, at, this.#onStoreFailure)
@@ -249,19 +238,23 @@ class StoreLimiter {
   /** Forgets what a key was charged. A block of the key stays. */
   async reset(key: string): Promise<void> {
     if (this.#mustAcquire) await this.#openHolds()
-    await this.#store.reset(this.#limitCharges(key, undefined), this.#onStoreFailure)
+    await this.#store.reset(limitCharges(this.#limits, key, undefined), this.#onStoreFailure)
   }
 
   /** Denies every request of a key for `duration`. Blocking it again restarts the time; denied requests do not extend it. */
   async block(key: string, duration: Duration): Promise<void> {
     const cost = Math.round(parseDuration(duration, "block") * 1000)
-    await this.#store.charge([{ ...this.#blockCharge(key), cost }], this.#at(undefined), this.#onStoreFailure)
+    await this.#store.charge(
+      [{ ...blockCharge(this.#blocks, key), cost }],
+      this.#at(undefined),
+      this.#onStoreFailure,
+    )
   }
 
   /** Ends the block of a key, and forgets the denials and blocks that a penalty has counted. */
   async unblock(key: string): Promise<void> {
-    const penalties = this.#penaltyCharges(this.#limitCharges(key, undefined))
-    await this.#store.reset([this.#blockCharge(key), ...penalties], this.#onStoreFailure)
+    const penalties = penaltyCharges(this.#limits, limitCharges(this.#limits, key, undefined))
+    await this.#store.reset([blockCharge(this.#blocks, key), ...penalties], this.#onStoreFailure)
   }
 
   /** Rejects every wait, and closes the store if the limiter created it. A store that you passed in is yours to close. */
@@ -290,14 +283,6 @@ class StoreLimiter {
     this.#loading = undefined
   }
 
-  /** Checks the arguments of a check of a single limit, and returns its policy. */
-  #policyOfCall(limit: Limit, key: string, options: CheckOptions | undefined): Policy {
-    checkKey(key)
-    if (options === undefined) return limit.policy
-    checkFields(options, CHECK_FIELDS, "check")
-    return this.#policyFor(limit, options)
-  }
-
   /** Loads the functions of concurrency with the first call that needs them. */
   async #openHolds(): Promise<Holds> {
     const { Holds } = await import("./holds.js")
@@ -320,7 +305,7 @@ class StoreLimiter {
       leasing: this.#leasing,
       onStoreFailure: this.#onStoreFailure,
       charges: (key, options, id) =>
-        this.#withBlock(key, this.#limitCharges(key, options && checkOptionsOf(options), id)),
+        this.#withBlock(key, limitCharges(this.#limits, key, options && checkOptionsOf(options), id)),
       decisionOf: (options, outcome) => this.#decisionOf(options && checkOptionsOf(options), outcome),
       acquireSync: (charge) => this.#acquireSync(charge),
       peek: (key) => this.peek(key),
@@ -341,12 +326,9 @@ class StoreLimiter {
     const { verdicts } = outcome
     const only = this.#only
     if (only !== undefined && verdicts.length === 1) {
-      return decisionOfOne(only.name, this.#policyFor(only, options), verdicts[0] as Verdict, outcome)
+      return decisionOfOne(only.name, policyFor(only, options), verdicts[0] as Verdict, outcome)
     }
-    const limits = this.#limits.map((limit) => ({
-      name: limit.name,
-      policy: this.#policyFor(limit, options),
-    }))
+    const limits = this.#limits.map((limit) => ({ name: limit.name, policy: policyFor(limit, options) }))
     return decisionOfMany(limits, verdicts, outcome)
   }
 
@@ -354,58 +336,13 @@ class StoreLimiter {
   #charges(key: string, options: CheckOptions | undefined): Charge[] {
     if (this.#mustAcquire && options?.cost !== 0)
       throw holdRequired("check", "call acquire, and release its hold")
-    return this.#withBlock(key, this.#limitCharges(key, options))
+    return this.#withBlock(key, limitCharges(this.#limits, key, options))
   }
 
   #withBlock(key: string, charges: Charge[]): Charge[] {
-    if (this.#store.mayBlock(this.#blocks)) charges.push(this.#blockCharge(key))
-    if (this.#hasPenalty) charges.push(...this.#penaltyCharges(charges))
+    if (this.#store.mayBlock(this.#blocks)) charges.push(blockCharge(this.#blocks, key))
+    if (this.#hasPenalty) charges.push(...penaltyCharges(this.#limits, charges))
     return charges
-  }
-
-  #limitCharges(key: string, options: CheckOptions | undefined, hold?: HoldId): Charge[] {
-    checkKey(key)
-    if (options !== undefined) checkFields(options, CHECK_FIELDS, "check")
-    const cost = costOf(options?.cost)
-    const charges: Charge[] = []
-    for (const limit of this.#limits) {
-      const policy = this.#policyFor(limit, options)
-      charges.push({
-        namespace: limit.namespace,
-        key,
-        policy,
-        cost,
-        hold: isConcurrency(policy) ? hold : undefined,
-      })
-    }
-    return charges
-  }
-
-  /** The blocks of limits with a penalty. The charges of the limits come first in a check. */
-  #penaltyCharges(charges: readonly Charge[]): Charge[] {
-    return this.#limits.flatMap(({ penalty }, i) =>
-      penalty === undefined ? [] : [penaltyCharge(charges[i] as Charge, penalty.namespace, penalty.policy)],
-    )
-  }
-
-  #blockCharge(key: string): Charge {
-    checkKey(key)
-    return { namespace: this.#blocks, key, policy: blockPolicy, cost: 0 }
-  }
-
-  #policyFor(limit: Limit, options: CheckOptions | undefined): Policy {
-    if (options === undefined || (options.limit === undefined && options.burst === undefined))
-      return limit.policy
-    if (this.#limits.length > 1) {
-      throw new SluiceError("OPTION_CONFLICT", {
-        place: "check",
-        expected: "takes limit and burst only with one limit",
-      })
-    }
-    const name = options.burst === undefined ? options.limit : JSON.stringify([options.limit, options.burst])
-    return getOrCache(limit.overrides, name, MAX_OVERRIDES, () =>
-      overridePolicy(limit.policy, options.limit, options.burst),
-    )
   }
 
   /** The time of the request in microseconds, or undefined if the store's clock decides. */
