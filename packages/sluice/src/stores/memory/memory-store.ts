@@ -1,13 +1,12 @@
 import type { Policy, Verdict } from "../../algorithms/algorithm.js"
 import { EMPTY_STATE, never, newVerdict } from "../../algorithms/algorithm.js"
-import { isBlock, penalize } from "../../algorithms/block.js"
+import { isBlock } from "../../algorithms/block.js"
 import { microsOf } from "../../call-options.js"
 import { systemMicros } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { warn } from "../../notify.js"
 import type { HoldId } from "../hold-id.js"
 import type {
-  BegunBlock,
   BlockedKeys,
   Charge,
   Check,
@@ -20,16 +19,17 @@ import type {
   SyncStore,
   Usage,
 } from "../store.js"
-import { costOnSameKey, penalizedIndex } from "../store.js"
+import { costOnSameKey } from "../store.js"
 import type { BlockList } from "./block-list.js"
 import { KeyHash } from "./key-hash.js"
 import { checkMemoryStoreOptions, type MemoryStoreOptions, type MemoryStoreStats } from "./memory-options.js"
+import { penalizeDenials } from "./penalties.js"
 import { settleAll } from "./settle.js"
 import type { Snapshot } from "./snapshot.js"
 import type { Table } from "./table.js"
 import { Tables } from "./tables.js"
+import { TidyTimer } from "./tidy-timer.js"
 
-const TIDY_EVERY_MS = 1_000
 /** The wait of a request whose new key found no room, in µs. The real wait is unknown. */
 const RETRY_WHEN_FULL = 1_000_000
 
@@ -44,7 +44,7 @@ export class MemoryStore implements SyncStore {
   readonly #snapshot: Snapshot | undefined
   #tables: Tables
   readonly #hash: KeyHash
-  #timer: ReturnType<typeof setInterval> | undefined
+  readonly #timer: TidyTimer
   #closed = false
   #refused = 0
   /** Loaded with the first block. */
@@ -58,6 +58,7 @@ export class MemoryStore implements SyncStore {
     this.#onFull = options.onFull ?? "deny"
     this.#snapshot = options.snapshot
     this.#tables = new Tables(options.maxKeys ?? 1_000_000)
+    this.#timer = new TidyTimer(this.#now, (now) => this.#tables.tidy(now))
     const key =
       options.snapshot === undefined ? undefined : this.#load(options.snapshot, options.onWarning ?? warn)
     this.#hash = new KeyHash(key)
@@ -122,7 +123,7 @@ export class MemoryStore implements SyncStore {
     this.#assertOpen()
     policy.algorithm.decide(policy, EMPTY_STATE, 0, cost, now, verdict)
     if (!verdict.allowed || cost === 0) return verdict
-    if (this.#roomFor(1, now)) {
+    if (this.#tables.makeRoom(1, now)) {
       this.#add(table, now).charge(policy, cost, now)
       return verdict
     }
@@ -189,25 +190,15 @@ export class MemoryStore implements SyncStore {
     })
   }
 
-  /** Counts the denials of limits whose keys have a penalty. The verdict then shows the block that it may have begun. */
   #penalize(charges: readonly Charge[], outcome: Outcome): void {
-    const { now, verdicts } = outcome
-    const begun: BegunBlock[] = []
-    charges.forEach((charge, i) => {
-      const { penalty } = charge.policy
-      const limit = penalty === undefined ? -1 : penalizedIndex(charges, charge)
-      const isDenied = verdicts[limit]?.allowed === false && (charges[limit] as Charge).cost > 0
-      if (penalty === undefined || !isDenied) return
-      if (this.#find(charge) === undefined && !this.#roomFor(1, now)) return
-      const table = this.#find(charge) ?? this.#insert(charge, now)
-      const started = penalize(penalty, table.cells, table.at, now)
-      if (started !== undefined) {
-        begun.push({ ...started, limit })
-        this.#listBlock(charge, started.until)
-      }
-      this.#judge(charge, 0, now, verdicts[i] as Verdict)
+    if (charges.every(({ policy }) => policy.penalty === undefined)) return
+    const { now } = outcome
+    penalizeDenials(charges, outcome, {
+      open: (charge) =>
+        this.#find(charge) ?? (this.#tables.makeRoom(1, now) ? this.#insert(charge, now) : undefined),
+      judge: (charge, verdict) => void this.#judge(charge, 0, now, verdict),
+      list: (charge, until) => this.#listBlock(charge, until),
     })
-    if (begun.length > 0) outcome.begun = begun
   }
 
   async check(charges: readonly Charge[], at?: number): Promise<Outcome> {
@@ -231,7 +222,7 @@ export class MemoryStore implements SyncStore {
     for (const charge of charges) {
       if (charge.cost === 0) continue
       // A block is always stored, because an operator asked for it.
-      if (this.#find(charge) !== undefined || this.#roomFor(1, now) || isBlock(charge.policy)) {
+      if (this.#find(charge) !== undefined || this.#tables.makeRoom(1, now) || isBlock(charge.policy)) {
         this.#chargeOne(charge, now)
         if (isBlock(charge.policy)) this.#listBlock(charge, now + charge.cost)
       } else {
@@ -278,25 +269,15 @@ export class MemoryStore implements SyncStore {
   }
 
   #release(charge: Charge, now: number): boolean {
-    const { high, low } = charge.hold as HoldId
-    const table = this.#find(charge)
-    return table?.algorithm.holds?.release(table.cells, table.at, high, low, now) ?? false
+    return this.#find(charge)?.releaseHold(charge.hold as HoldId, now) ?? false
   }
 
   async extend(charges: readonly Charge[], at?: number): Promise<boolean> {
     this.#assertOpen()
     const now = at ?? this.#now()
-    const areHeld = charges.every((charge) => {
-      const { high, low } = charge.hold as HoldId
-      const table = this.#find(charge)
-      return table?.algorithm.holds?.isHeld(table.cells, table.at, high, low, now)
-    })
+    const areHeld = charges.every((charge) => this.#find(charge)?.isHeld(charge.hold as HoldId, now))
     if (!areHeld) return false
-    for (const charge of charges) {
-      const { high, low } = charge.hold as HoldId
-      const table = this.#find(charge) as Table
-      table.algorithm.holds?.extend(charge.policy, table.cells, table.at, high, low, now)
-    }
+    for (const charge of charges) this.#find(charge)?.extendHold(charge.policy, charge.hold as HoldId, now)
     return true
   }
 
@@ -333,7 +314,7 @@ export class MemoryStore implements SyncStore {
 
   async close(): Promise<void> {
     if (this.#closed) return
-    this.#stopTimer()
+    this.#timer.stop()
     this.#closed = true
     try {
       this.#snapshot?.write(this.#tables, this.#hash.key, this.#now())
@@ -367,7 +348,7 @@ export class MemoryStore implements SyncStore {
   /** Adds the key that was hashed last, and points the table to its state. */
   #add(table: Table, now: number): Table {
     table.insert(this.#hash.low, this.#hash.high, now, this.#tables.maxKeys)
-    if (this.#timer === undefined) this.#startTimer()
+    this.#timer.start()
     return table
   }
 
@@ -384,10 +365,6 @@ export class MemoryStore implements SyncStore {
     }
   }
 
-  #roomFor(keys: number, now: number): boolean {
-    return this.#tables.keys + keys <= this.#tables.maxKeys || this.#tables.makeRoom(keys, now)
-  }
-
   #refuse(verdict: Verdict): Degraded {
     if (this.#onFull === "deny") {
       never(verdict, 0, 0, 0)
@@ -396,32 +373,10 @@ export class MemoryStore implements SyncStore {
     return this.#onFull
   }
 
-  #startTimer(): void {
-    this.#timer = setInterval(() => this.#tidy(), TIDY_EVERY_MS)
-    // So that the process may end while the timer waits. Not every runtime has `unref`.
-    if (typeof this.#timer === "object") this.#timer.unref?.()
-  }
-
-  #tidy(): void {
-    let now: number
-    try {
-      now = this.#now()
-    } catch {
-      // The user's clock threw. Checks throw that error; here it would end the process, so the next round tries again.
-      return
-    }
-    if (!this.#tables.tidy(now)) this.#stopTimer()
-  }
-
-  #stopTimer(): void {
-    clearInterval(this.#timer)
-    this.#timer = undefined
-  }
-
   #load(snapshot: Snapshot, onWarning: (warning: SluiceError) => void) {
     try {
       const key = snapshot.read(this.#tables, this.#now())
-      if (this.#tables.keys > 0) this.#startTimer()
+      if (this.#tables.keys > 0) this.#timer.start()
       return key
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error

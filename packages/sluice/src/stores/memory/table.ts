@@ -157,6 +157,19 @@ export class Table {
     if (id !== undefined) this.algorithm.holds?.nameLast(this.cells, this.at, id.high, id.low)
   }
 
+  /** False if the hold had ended. */
+  releaseHold({ high, low }: HoldId, now: number): boolean {
+    return this.algorithm.holds?.release(this.cells, this.at, high, low, now) ?? false
+  }
+
+  isHeld({ high, low }: HoldId, now: number): boolean {
+    return this.algorithm.holds?.isHeld(this.cells, this.at, high, low, now) ?? false
+  }
+
+  extendHold(policy: Policy, { high, low }: HoldId, now: number): void {
+    this.algorithm.holds?.extend(policy, this.cells, this.at, high, low, now)
+  }
+
   refund(policy: Policy, cost: number, now: number, chargedAt: number | undefined): void {
     // A state without charges stays unchanged.
     if (this.algorithm.used(policy, this.cells, this.at, now) === 0) return
