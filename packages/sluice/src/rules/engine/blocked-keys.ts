@@ -2,6 +2,7 @@
 
 import type { Policy } from "../../algorithms/algorithm.js"
 import { blockPolicy } from "../../algorithms/block.js"
+import { checkType } from "../../options.js"
 import type { BlockedKey, Charge, Namespace, Store } from "../../stores/store.js"
 import type { Applying, CompiledRule, RuleLimitPolicy } from "./compile-rule.js"
 import type { RuleSet } from "./rule-set.js"
@@ -38,6 +39,7 @@ export async function blockedKeys(
   at: number | undefined,
   nowMs: number,
 ): Promise<BlockedRuleKeys | undefined> {
+  checkType(max, "blockedKeys", "a whole number ≥ 1", (value) => Number.isSafeInteger(value) && max >= 1)
   const listed = await store.blocked?.(prefix, max, at)
   if (listed === undefined) return undefined
   const keys = listed.keys.flatMap((blocked) => ruleKey(set, prefix, blocked, nowMs) ?? [])
