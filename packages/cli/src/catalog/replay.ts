@@ -27,7 +27,7 @@ const logOptions = {
     flag: "--column <field=name>",
     many: true,
     description:
-      "For CSV: the name of the column that contains time, ip, method, path, host, user, apiKey or tier, if it differs from the field.",
+      "For CSV: the name of the column that contains time, ip, method, path, host, user, apiKey, tier or bytes, if it differs from the field.",
   },
   disorder: {
     flag: "--disorder <duration>",
@@ -76,6 +76,19 @@ export const replay = spec({
       flag: "--enforce",
       description: "Treat rules in shadow mode as enforced, to see which clients they would deny.",
     },
+    costField: {
+      flag: "--cost-field <field[=weight]>",
+      many: true,
+      description:
+        "For rules that take their cost from the response: the field of the log that contains the real cost. The sum of several fields counts, each by its weight.",
+    },
+    costBytesPerUnit: {
+      flag: "--cost-bytes-per-unit <bytes>",
+      kind: "number",
+      min: 0.001,
+      description:
+        "For rules that take their cost from the response: so many bytes of a response in the log cost one unit.",
+    },
     html: {
       flag: "--html <file>",
       kind: "file",
@@ -95,6 +108,10 @@ export const replay = spec({
     {
       run: "sluice replay access.log -r recommended.yaml --enforce",
       does: "which clients a rule in shadow mode would deny",
+    },
+    {
+      run: "sluice replay gateway.json -r tokens.yaml --cost-field usage.total_tokens",
+      does: "with the real costs from a field of the log",
     },
     {
       run: "zcat logs/*.gz | sluice replay - -r rules.yaml --json",

@@ -8,6 +8,7 @@ export type {
   LogChunks,
   LogFormatName,
   LogFormatOption,
+  LoggedCost,
   LogOptions,
   ReplayOptions,
   ReplayProgress,

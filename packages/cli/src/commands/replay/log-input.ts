@@ -2,13 +2,13 @@
 
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
-import { type LogOptions, unpacked } from "@sluice/server/replay"
+import { type LoggedCost, type LogOptions, unpacked } from "@sluice/server/replay"
 import { SluiceError } from "sluice"
 import { UsageError } from "../../command.js"
 import type { Terminal } from "../../terminal/terminal.js"
 
 const NEWLINE = new Uint8Array([10])
-const CSV_FIELDS = ["time", "ip", "method", "path", "host", "user", "apiKey", "tier"]
+const CSV_FIELDS = ["time", "ip", "method", "path", "host", "user", "apiKey", "tier", "bytes"]
 
 /** The options of `replay` and `recommend` that say how to read a log. */
 export interface LogFlags {
@@ -33,6 +33,25 @@ export function logOptionsOf({ format, logFormat, column, disorder }: LogFlags):
           ? { csv }
           : (format as LogOptions["format"]),
   }
+}
+
+/** The real cost, by `--cost-field` or `--cost-bytes-per-unit`. */
+export function loggedCostOf(
+  fields: readonly string[],
+  bytesPerUnit: number | undefined,
+): LoggedCost | undefined {
+  if (fields.length > 0 && bytesPerUnit !== undefined)
+    throw new UsageError("--cost-field", "cannot be combined with --cost-bytes-per-unit")
+  if (bytesPerUnit !== undefined) return { bytesPerUnit }
+  return fields.length === 0 ? undefined : { field: Object.fromEntries(fields.map(weightOf)) }
+}
+
+function weightOf(text: string): [string, number] {
+  const [, name, weight = "1"] = /^([^=]+)(?:=(\d+(?:\.\d+)?))?$/.exec(text) ?? []
+  if (name !== undefined) return [name, Number(weight)]
+  throw new UsageError("--cost-field", "must be <field> or <field>=<weight>, with a weight ≥ 0", {
+    found: text,
+  })
 }
 
 function columnOf(text: string): [string, string] {

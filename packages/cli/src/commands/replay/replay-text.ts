@@ -90,7 +90,7 @@ function candidateText(
   return parts
 }
 
-function asides({ deniedOutright, delayed, uncounted, holds }: CandidateReport): string {
+function asides({ deniedOutright, delayed, uncounted, holds, costs }: CandidateReport): string {
   const lines = Object.entries(deniedOutright).map(
     ([reason, value]) => `${count(value)} of them without a counter: ${reason}`,
   )
@@ -103,6 +103,10 @@ function asides({ deniedOutright, delayed, uncounted, holds }: CandidateReport):
   if (holds.untimed > 0)
     lines.push(
       `${count(holds.untimed)} met limits of concurrency, and the log does not tell how long they took: these limits denied too little here`,
+    )
+  if (costs.settled + costs.estimated > 0)
+    lines.push(
+      `costs from responses: the log settled ${counted(costs.settled, "request")}, and ${count(costs.estimated)} kept their estimate`,
     )
   return lines.map((line) => `\n  ${line}`).join("")
 }

@@ -122,7 +122,38 @@ describe("sluice replay", () => {
     })
   })
 
+  it("settles costs from responses by a field or the bytes of the log, and says how many", async () => {
+    const cost = "cost: { estimate: 4, responseJson: usage.total_tokens }, "
+    const tokens = file("tokens.yaml", rulesText(8).replace("limits:", `${cost}limits:`))
+    const denied = async (...flags: string[]) => {
+      const { stdout } = await sluiceHere(["replay", log, "-r", tokens, ...flags])
+      return [/(\d+) requests denied/.exec(stdout)?.[1], /costs from responses: .*/.exec(stdout)?.[0]]
+    }
+    // Client 1 sends six a minute: two by their estimates, and five if each costs one.
+    expect(await denied()).toEqual([
+      "40",
+      "costs from responses: the log settled 0 requests, and 100 kept their estimate",
+    ])
+    expect(await denied("--cost-bytes-per-unit", "512")).toEqual([
+      "10",
+      "costs from responses: the log settled 130 requests, and 0 kept their estimate",
+    ])
+    const rows = [0, 1, 2].map((second) => `2026-05-17T10:00:0${second}Z,192.0.2.1,2,1`)
+    const csv = file("usage.csv", `time,ip,input,output\n${rows.join("\n")}\n`)
+    const fields = ["--cost-field", "input", "--cost-field", "output=0.5"]
+    expect(await sluiceJson(["replay", csv, "-r", tokens, ...fields], {}, sluiceHere)).toMatchObject({
+      candidates: [{ denied: 1, costs: { settled: 2, estimated: 0 } }],
+    })
+  })
+
   it.each([
+    [["replay", "LOG", "-r", "RULES", "--cost-field", "a=b"], 2, "--cost-field: must be <field> or"],
+    [
+      ["replay", "LOG", "-r", "RULES", "--cost-field", "a", "--cost-bytes-per-unit", "4"],
+      2,
+      "--cost-field: cannot be combined",
+    ],
+    [["replay", "LOG", "-r", "RULES", "--cost-field", "a"], 1, "cost.field: needs a log with named fields"],
     [["replay", "LOG"], 2, "--rules: is required: the rules file to test"],
     [
       ["replay", "LOG", "-r", "RULES", "--column", "age=x"],

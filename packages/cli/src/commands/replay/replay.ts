@@ -5,18 +5,20 @@ import type { ReplayInvocation } from "../../catalog/replay.js"
 import { type ExitCode, UsageError } from "../../command.js"
 import { nameOf, readInput, writeResult } from "../../files.js"
 import type { Terminal } from "../../terminal/terminal.js"
-import { LogInput, logOptionsOf } from "./log-input.js"
+import { LogInput, loggedCostOf, logOptionsOf } from "./log-input.js"
 import { Progress } from "./progress.js"
 import { replayText } from "./replay-text.js"
 
 export async function replayLogs({ args, options, terminal, env }: ReplayInvocation): Promise<ExitCode> {
   const logOptions = logOptionsOf(options)
+  const cost = loggedCostOf(options.costField, options.costBytesPerUnit)
   const rules = await candidates(options, terminal)
   const input = new LogInput(args.logs, terminal)
   const progress = new Progress(terminal, input, await input.size())
   const report = await replay(input.chunks(), {
     ...logOptions,
     rules,
+    cost,
     secret: env.SLUICE_SECRET,
     onProgress: ({ lines }) => progress.update(lines),
   }).finally(() => progress.end())

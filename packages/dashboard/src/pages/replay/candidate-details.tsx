@@ -75,6 +75,9 @@ function ByRule({ candidate, text }: DetailsProps) {
       {candidate.holds !== undefined && candidate.holds.untimed > 0 && (
         <p class="soft">{text.untimed(whole(candidate.holds.untimed))}</p>
       )}
+      {candidate.costs !== undefined && candidate.costs.estimated > 0 && (
+        <p class="soft">{text.estimated(whole(candidate.costs.estimated))}</p>
+      )}
       {outright.length > 0 && (
         <p class="replay-outright">
           <b>{text.outright}</b> {outright.map(([reason, count]) => `${reason}: ${whole(count)}`).join(", ")}{" "}

@@ -31,6 +31,8 @@ export interface CandidateReport {
   readonly deniedOutright: Readonly<Record<string, number>>
   /** Missing in the report of an older service. */
   readonly holds?: { readonly timed: number; readonly untimed: number }
+  /** Missing in the report of an older service. */
+  readonly costs?: { readonly settled: number; readonly estimated: number }
   readonly hurt: { readonly clients: Distinct; readonly most: readonly HurtClient[] }
   readonly series: readonly SeriesStep[]
   readonly worstMinutes: readonly SeriesStep[]

@@ -82,6 +82,8 @@ const en = {
   outrightHint: "By lists, missing keys or refused paths.",
   untimed: (requests: string) =>
     `${requests} requests met limits of concurrency, and the log does not tell how long they took: these limits denied too little here.`,
+  estimated: (requests: string) =>
+    `${requests} requests were charged the estimate, because the log does not tell what their responses cost.`,
   whom: "Denied clients",
   nobody: "Nobody",
   nobodyHint: "These rules would have denied no request of this log.",
@@ -171,6 +173,7 @@ const zh: typeof en = {
   shadowDenied: "影子拒绝",
   outright: "非限额拒绝：",
   outrightHint: "名单、缺失的键以及被拒绝的路径。",
+  estimated: (requests) => `${requests} 个请求按预估成本计费，因为日志没有记录其响应的实际成本。`,
   untimed: (requests) => `${requests} 个请求受并发限额约束，但日志没有记录其耗时：这里并发限额拒绝得偏少。`,
   whom: "被拒绝的客户端",
   nobody: "没有人",

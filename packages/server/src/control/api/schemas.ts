@@ -322,6 +322,11 @@ export const replayReport = z.object({
       name: z.string(),
       allowed: z.int(),
       denied: z.int(),
+      costs: z
+        .object({ settled: z.int(), estimated: z.int() })
+        .describe(
+          "Requests whose cost comes from the response: settled by the log, or left at the estimate.",
+        ),
       rules: z.array(
         z.object({ id: z.string(), requests: z.int(), denied: z.int(), shadowDenied: z.int() }).loose(),
       ),

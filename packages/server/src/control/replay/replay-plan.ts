@@ -35,6 +35,18 @@ export const replayPlan = z.strictObject({
     .union([z.enum(LOG_FORMATS), z.strictObject({ nginx: z.string().min(1).max(4_096) })])
     .optional()
     .meta({ description: "Of the log; an object holds a log_format of nginx. Default: found out." }),
+  cost: z
+    .union([
+      z.strictObject({
+        field: z.union([z.string().min(1).max(256), z.record(z.string().min(1).max(256), z.number().min(0))]),
+      }),
+      z.strictObject({ bytesPerUnit: z.number().positive() }),
+    ])
+    .optional()
+    .meta({
+      description:
+        "How the log tells the real cost, for rules that take it from the response: a field of the log or several with weights, or the bytes of a response that cost one unit. Default: these rules keep their estimate.",
+    }),
 })
 export type ReplayPlan = z.output<typeof replayPlan>
 

@@ -5,7 +5,7 @@ import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
 import { Worker } from "node:worker_threads"
 import { type ErrorCode, SluiceError } from "sluice"
-import type { Candidate, LogFormatOption, ReplayReport } from "../../replay/index.js"
+import type { ReplayOptions, ReplayReport } from "../../replay/index.js"
 
 export interface ReplayBounds {
   /** The replay is ended after this time. */
@@ -26,7 +26,7 @@ const MEMORY_MB = 512
  */
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
-const { library, rules, format } = workerData
+const { library, ...options } = workerData
 const waiting = []
 let wake = () => {}
 parentPort.on("message", (chunk) => {
@@ -45,7 +45,7 @@ async function* log() {
 import(library)
   .then(({ replay }) => {
     if (process.platform === "linux") require("node:os").setPriority(0, 10)
-    return replay(log(), format === undefined ? { rules } : { rules, format })
+    return replay(log(), options)
   })
   .then(
     (report) => parentPort.postMessage({ report }),
@@ -69,7 +69,7 @@ type Outcome = { readonly report: ReplayReport } | { readonly mistake: Mistake }
 /** Replays a log. Rejects if the log is not understood, if reading it fails, or if it takes too much time or memory. */
 export async function replayInThread(
   log: AsyncIterable<Uint8Array>,
-  options: { readonly rules: readonly Candidate[]; readonly format: LogFormatOption | undefined },
+  options: Pick<ReplayOptions, "rules" | "format" | "cost">,
   { deadlineMs, signal }: ReplayBounds,
 ): Promise<ReplayReport> {
   // The client may have left before the thread was started.

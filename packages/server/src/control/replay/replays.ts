@@ -51,7 +51,11 @@ export class Replays {
         const { plan, rest } = await readPlan(body, maxPlanBytes)
         const rules = await this.#candidates(plan, current)
         const bounds = { deadlineMs: this.#deadlineMs, signal: gone.signal }
-        return await replayInThread(behind(rest, body), { rules, format: plan.format }, bounds)
+        return await replayInThread(
+          behind(rest, body),
+          { rules, format: plan.format, cost: plan.cost },
+          bounds,
+        )
       })
     } catch (error) {
       await discard(body)

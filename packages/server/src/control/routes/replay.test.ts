@@ -93,6 +93,17 @@ describe("POST /replay", () => {
     expect(json.candidates).toMatchObject([{ name: "all", denied: 4 }])
   })
 
+  it("settles costs from responses by the bytes of the log", async () => {
+    control = await startControl()
+    const cost = { estimate: 3, responseJson: "usage.total_tokens" }
+    const rules = { version: 1, rules: [{ id: "all", limits: [{ limit: 6, window: "1d" }], cost }] }
+    const candidates = [{ name: "all", rules }]
+    const settled = await replay({ candidates, cost: { bytesPerUnit: 5 } }, logOf(7))
+    expect(settled.json.candidates).toMatchObject([{ denied: 3, costs: { settled: 4, estimated: 0 } }])
+    const refused = await replay({ candidates, cost: { bytesPerUnit: 0 } }, logOf(7))
+    expect(refused.status).toBe(400)
+  })
+
   it("does not change the counters of the service", async () => {
     control = await startControl()
     await replay(IN_FORCE, logOf(5))

@@ -20,7 +20,7 @@ export function replayRoutes({ rules }: Core, replays: Replays, maxBodyBytes: nu
       tag,
       summary: "Try rules on an access log",
       description:
-        'The body is one line of JSON, and behind it the log as it is, plain or gzip: `{"candidates":[{"name":"in force"},{"name":"stricter","rules":"version: 1…"}]}`. A candidate without `rules` is the set in force. `format` may name that of the log. Runs beside decisions, one log at a time.',
+        'The body is one line of JSON, and behind it the log as it is, plain or gzip: `{"candidates":[{"name":"in force"},{"name":"stricter","rules":"version: 1…"}]}`. A candidate without `rules` is the set in force. `format` may name that of the log, and `cost` where it tells real costs. Runs beside decisions, one log at a time.',
       upload: { types: [REPLAY_TYPE], schema: { type: "string", format: "binary" } },
       answer: { description: "What each candidate would have denied, whom, and when.", schema: replayReport },
       async run({ request, response }) {

@@ -88,7 +88,7 @@ function comparison({ candidates, requests, clients }: ReplayReport): Markup {
 }
 
 function section(candidate: CandidateReport, { stepMs, candidates }: ReplayReport): Markup {
-  const { name, rules, hurt, worstMinutes, deniedOutright, delayed, uncounted, holds } = candidate
+  const { name, rules, hurt, worstMinutes, deniedOutright, delayed, uncounted, holds, costs } = candidate
   const keys = rules.flatMap(({ id, keys }) => keys.slice(0, 5).map((key) => ({ id, ...key })))
   const outright = Object.entries(deniedOutright)
   return html`
@@ -106,6 +106,7 @@ ${outright.length > 0 ? html`<p>Denied without counting: ${outright.map(([reason
 ${delayed.count > 0 ? html`<p>${count(delayed.count)} requests would have been held back first, for up to ${duration(delayed.longestMs)}.</p>` : html``}
 ${uncounted > 0 ? html`<p>${count(uncounted)} requests were allowed without counting: there were more keys at once than are held.</p>` : html``}
 ${holds.untimed > 0 ? html`<p>${count(holds.untimed)} requests met limits of concurrency, and the log does not tell how long they took: these limits denied too little here.</p>` : html``}
+${costs.settled + costs.estimated > 0 ? html`<p>Costs from responses: the log settled ${count(costs.settled)} requests, and ${count(costs.estimated)} kept their estimate.</p>` : html``}
 <h3>Who would be affected</h3>
 <p>${distinct(hurt.clients)} clients would have had a request denied. ${shares(candidate)}</p>
 ${table(hurt.most, [

@@ -9,11 +9,12 @@ const STANDARD =
 
 export function cloudfrontReader(): LogReader {
   let columns = indexOf(STANDARD)
+  let values: readonly string[] = []
+  const value = (name: string) => known(values[columns.get(name) ?? -1])
   const read = (line: string): LoggedRequest | string | undefined => {
     if (line.startsWith("#Fields:")) columns = indexOf(line.slice(8).trim())
     if (line === "" || line.startsWith("#")) return undefined
-    const values = line.split("\t")
-    const value = (name: string) => known(values[columns.get(name) ?? -1])
+    values = line.split("\t")
     const at = isoTime(`${value("date")}T${value("time")}`)
     if (Number.isNaN(at)) return "no date and time in their columns"
     const stem = value("cs-uri-stem")
@@ -30,7 +31,7 @@ export function cloudfrontReader(): LogReader {
     }
     return request
   }
-  return { format: "cloudfront", read }
+  return { format: "cloudfront", read, field: value, bytes: () => value("sc-bytes") }
 }
 
 function indexOf(names: string): ReadonlyMap<string, number> {

@@ -18,6 +18,8 @@ export interface CombinedOptions {
 
 export function combinedReader(format: "common" | "combined", { headers }: CombinedOptions): LogReader {
   const time = new ClfTime()
+  let last = ""
+  let afterRequest = 0
   const read = (line: string): LoggedRequest | string | undefined => {
     if (line === "") return undefined
     const afterFirst = line.indexOf(" ")
@@ -36,6 +38,8 @@ export function combinedReader(format: "common" | "combined", { headers }: Combi
     const request = readRequestLine(line, quote + 1, end, at, line.slice(ipStart, afterIp))
     if (request === undefined) return "no request like GET /path HTTP/1.1"
     if (!hasStatus(line, end + 2)) return "no status after the request"
+    last = line
+    afterRequest = end + 1
     if (hostFirst) request.host = withoutPort(first)
     // `ident user` stands between the address and the time; nearly always two dashes.
     if (bracket - afterIp !== 5 || line.charCodeAt(afterIp + 3) !== 45)
@@ -43,7 +47,8 @@ export function combinedReader(format: "common" | "combined", { headers }: Combi
     if (headers && format === "combined") request.headers = headersOf(line, end + 1)
     return request
   }
-  return { format, read }
+  const bytes = () => /^ \S+ (\d+)/.exec(last.slice(afterRequest, afterRequest + 32))?.[1]
+  return { format, read, bytes }
 }
 
 function hasStatus(line: string, at: number): boolean {

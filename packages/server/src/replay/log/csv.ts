@@ -18,25 +18,28 @@ const NAMES: Readonly<Record<CsvField, readonly string[]>> = {
   user: ["user", "user_id", "userid", "username", "remote_user"],
   apiKey: ["api_key", "apikey", "key"],
   tier: ["tier", "plan"],
+  bytes: ["bytes", "body_bytes_sent", "bytes_sent", "response_size", "size", "sc-bytes"],
 }
 const FIELDS = Object.keys(NAMES) as CsvField[]
 
 /** The fields of a request. At least one must identify the client. */
 export function csvReader(columns: Columns = {}): LogReader {
   let separator = ","
+  let names: readonly string[] = []
+  let values: readonly string[] | undefined
   let places: Partial<Record<CsvField, number>> | undefined
   const read = (line: string): LoggedRequest | string | undefined => {
     if (line === "") return undefined
     if (places === undefined) {
       separator = separatorOf(line)
-      places = placesOf(split(line, separator) ?? [], columns)
+      names = (split(line, separator) ?? []).map((name) => name.trim())
+      places = placesOf(names, columns)
       return undefined
     }
-    const values = split(line, separator)
+    values = split(line, separator)
     if (values === undefined) return "quotes that do not end"
     const at = anyTime(values[places.time ?? -1])
     if (Number.isNaN(at)) return "no time that can be read"
-    const value = (field: CsvField) => known(values[places?.[field] ?? -1])
     const request = new LoggedRequest(at, value("ip"), value("method"), value("path"))
     request.host = value("host")
     request.user = value("user")
@@ -44,7 +47,9 @@ export function csvReader(columns: Columns = {}): LogReader {
     request.tier = value("tier")
     return request
   }
-  return { format: "csv", read }
+  const value = (field: CsvField) => known(values?.[places?.[field] ?? -1])
+  const field = (name: string) => values?.[names.indexOf(name)]
+  return { format: "csv", read, field, bytes: () => value("bytes") }
 }
 
 /** Whether a line can be the head of such a file: it names a time column, and a client or path column. */
@@ -60,10 +65,9 @@ function placesOf(names: readonly string[], columns: Columns): Partial<Record<Cs
   const found: Partial<Record<CsvField, number>> = {}
   for (const field of FIELDS) {
     const wanted = columns[field]
-    const place = names.findIndex((name) => {
-      const bare = name.trim()
-      return wanted === undefined ? NAMES[field].includes(bare.toLowerCase()) : bare === wanted
-    })
+    const place = names.findIndex((name) =>
+      wanted === undefined ? NAMES[field].includes(name.toLowerCase()) : name === wanted,
+    )
     if (place >= 0) found[field] = place
     else if (wanted !== undefined || field === "time")
       throw new SluiceError("LOG_FORMAT_INVALID", {

@@ -15,14 +15,31 @@ const READERS: Readonly<Record<JsonFormat, (fields: Fields) => LoggedRequest | s
   envoy: readEnvoy,
 }
 
+const BYTES: Readonly<Record<JsonFormat, string>> = {
+  caddy: "size",
+  traefik: "DownstreamContentSize",
+  envoy: "bytes_sent",
+}
+
 export function jsonReader(format: JsonFormat): LogReader {
   const readFields = READERS[format]
+  let fields: Fields | undefined
   const read = (line: string): LoggedRequest | string | undefined => {
     if (line === "") return undefined
-    const fields = parseObject(line)
+    fields = parseObject(line)
     return fields === undefined ? "not a JSON object" : readFields(fields)
   }
-  return { format, read }
+  return { format, read, field: (name) => valueAt(fields, name), bytes: () => fields?.[BYTES[format]] }
+}
+
+/** The value under a name, or under names joined by dots. Caddy writes the values of a header as a list: the first counts. */
+function valueAt(fields: Fields | undefined, path: string): unknown {
+  let value: unknown = fields
+  if (fields !== undefined && Object.hasOwn(fields, path)) value = fields[path]
+  else
+    for (const name of path.split("."))
+      value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return Array.isArray(value) ? value[0] : value
 }
 
 /** Detects the format of a line. */

@@ -19,6 +19,8 @@ export class LoggedRequest implements RuleRequest {
   declare tier?: string | undefined
   /** The cost of the request, if the log has it. */
   declare cost?: number | undefined
+  /** What the response has cost, if the log has it. */
+  declare realCost?: number
   /** How long the request took from `at` on, if the log has it and its times are those of the beginning. */
   declare durationMs?: number
   declare domain?: string | undefined
@@ -34,9 +36,14 @@ export class LoggedRequest implements RuleRequest {
 
 /** Sets how long a request took, if the value is a number or, as some programs write it, text. */
 export function setDuration(request: LoggedRequest, value: unknown, unitMs: number): void {
-  const duration = typeof value === "string" && value !== "" ? Number(value) : value
-  if (typeof duration === "number" && duration >= 0 && duration < Number.POSITIVE_INFINITY)
-    request.durationMs = duration * unitMs
+  const duration = amountOf(value)
+  if (duration !== undefined) request.durationMs = duration * unitMs
+}
+
+/** A number that is not negative, also as text. */
+export function amountOf(value: unknown): number | undefined {
+  const amount = typeof value === "string" && value !== "" ? Number(value) : value
+  return typeof amount === "number" && amount >= 0 && amount < Number.POSITIVE_INFINITY ? amount : undefined
 }
 
 /** Reads the lines of one format. */
@@ -45,6 +52,10 @@ export interface LogReader {
   readonly format: string
   /** Returns the request of a line, the reason why it is unreadable, or undefined for a line without one, such as a comment. */
   read(line: string): LoggedRequest | string | undefined
+  /** The value of a field in the last line that was read. Missing for a format without named fields. */
+  readonly field?: (name: string) => unknown
+  /** The size of the response in the last line that was read. Missing for a format without it. */
+  readonly bytes?: () => unknown
 }
 
 /**

@@ -1,16 +1,18 @@
 // Reads a log of any format and delivers its requests in order of time.
 
 import { SluiceError } from "sluice"
-import type { LogChunks, LogOptions } from "../model/replay-options.js"
+import type { LogChunks, LoggedCost, LogOptions } from "../model/replay-options.js"
 import type { Disorder, UnreadableLine } from "../model/report.js"
 import { LINES_TO_DETECT, readerFor } from "./detect.js"
 import { eachLine, MAX_LINE_LENGTH } from "./lines.js"
+import { costReader } from "./logged-cost.js"
 import { type LoggedRequest, type LogReader, readLine } from "./logged-request.js"
 import { TimeSorter } from "./time-sorter.js"
 
 export interface ReadLogOptions extends LogOptions {
   /** Whether the rules match headers. */
   readonly headers: boolean
+  readonly cost?: LoggedCost | undefined
 }
 
 /** The summary of a log after reading it. */
@@ -44,6 +46,7 @@ class LogInput {
   /** The first lines, until the format is known. */
   #waiting: string[] | undefined = []
   #reader: LogReader | undefined
+  #costOf: (() => number | undefined) | undefined
   #requests = 0
   #unreadable = 0
   readonly #first: UnreadableLine[] = []
@@ -62,6 +65,8 @@ class LogInput {
     const read =
       line.length > MAX_LINE_LENGTH ? `longer than ${MAX_LINE_LENGTH} bytes` : readLine(this.#reader, line)
     if (typeof read === "object") {
+      const cost = this.#costOf?.()
+      if (cost !== undefined) read.realCost = cost
       this.#requests++
       this.#sorter.push(read)
     } else if (read !== undefined) this.#refuse(line, number, read)
@@ -90,6 +95,7 @@ class LogInput {
     const lines = this.#waiting ?? []
     this.#waiting = undefined
     this.#reader = readerFor(lines, this.#options.format, this.#options)
+    this.#costOf = costReader(this.#reader, this.#options.cost)
     lines.forEach((line, i) => {
       this.line(line, i + 1)
     })

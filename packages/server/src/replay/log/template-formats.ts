@@ -19,7 +19,7 @@ export function albReader(): LogReader {
     request.headers = found.headers
     return request
   }
-  return { format: "alb", read }
+  return { ...fields, read }
 }
 
 const ENVOY_FIELDS =

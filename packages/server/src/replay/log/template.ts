@@ -12,6 +12,8 @@ interface Piece {
   readonly until: string
 }
 
+/** The size of a response: variables of nginx, and the name in the templates of other formats. */
+const SIZES = ["body_bytes_sent", "bytes_sent", "sent"]
 const TIMES = ["time_local", "time_iso8601", "msec"]
 
 /** Makes a reader for a `log_format`. `isWhole` is false if lines may have more fields at the end. */
@@ -37,7 +39,14 @@ export function templateReader(
     if (isWhole && at < line.length) return "has more text after the last field"
     return requestOf(values, clf)
   }
-  return { format, read }
+  const field = (name: string) => known(values.get(name))
+  const sizes = pieces.map(({ name }) => name).filter((name) => SIZES.includes(name))
+  return {
+    format,
+    read,
+    field,
+    ...(sizes[0] === undefined ? {} : { bytes: () => field(sizes[0] as string) }),
+  }
 }
 
 /** Times and unquoted requests contain spaces, so their end is searched after those. */

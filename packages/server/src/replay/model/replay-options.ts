@@ -24,7 +24,7 @@ export const LOG_FORMATS = [
 export type LogFormatName = (typeof LOG_FORMATS)[number]
 
 /** What a CSV column may hold. */
-export type CsvField = "time" | "ip" | "method" | "path" | "host" | "user" | "apiKey" | "tier"
+export type CsvField = "time" | "ip" | "method" | "path" | "host" | "user" | "apiKey" | "tier" | "bytes"
 
 export type LogFormatOption =
   | LogFormatName
@@ -32,6 +32,13 @@ export type LogFormatOption =
   | { readonly nginx: string }
   /** The columns by what they hold, if their names do not tell. */
   | { readonly csv: Readonly<Partial<Record<CsvField, string>>> }
+
+/** How a log tells the real cost of a request. */
+export type LoggedCost =
+  /** A field of the log, or several with their weights: the cost is their sum. */
+  | { readonly field: string | Readonly<Record<string, number>> }
+  /** The size of the response: so many bytes are one unit. */
+  | { readonly bytesPerUnit: number }
 
 export interface LogOptions {
   /** Default: detected from the first lines. */
@@ -52,6 +59,8 @@ export interface ReplayProgress {
 export interface ReplayOptions extends LogOptions {
   /** At least one candidate. Each has its own counters. */
   readonly rules: readonly Candidate[]
+  /** Settles the rules that take their cost from the response. Default: these rules keep their estimate. */
+  readonly cost?: LoggedCost | undefined
   /** The secret for hashes of API keys, if rules name clients by such a hash. */
   readonly secret?: string | undefined
 }

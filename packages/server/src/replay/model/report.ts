@@ -54,6 +54,8 @@ export interface CandidateReport {
   readonly delayed: { readonly count: number; readonly longestMs: number }
   /** Allowed requests that held something by limits of concurrency. */
   readonly holds: ReplayedHoldsReport
+  /** Allowed requests that a rule charged whose cost comes from the response. */
+  readonly costs: ReplayedCostsReport
   /** In the order of the rule set. */
   readonly rules: readonly RuleReport[]
   /** Denials by other reasons than a limit: lists, missing keys, refused paths. */
@@ -71,6 +73,13 @@ export interface ReplayedHoldsReport {
   readonly timed: number
   /** The log does not tell it: they held nothing while the next request was decided. Limits of concurrency denied too little. */
   readonly untimed: number
+}
+
+export interface ReplayedCostsReport {
+  /** The log tells the real cost of these. */
+  readonly settled: number
+  /** The log does not tell it: they were charged the estimate. */
+  readonly estimated: number
 }
 
 export interface RuleReport {

@@ -12,7 +12,7 @@ import { TopKeys } from "../../telemetry/top-keys.js"
 import type { LoggedRequest } from "../log/logged-request.js"
 import type { Candidate } from "../model/replay-options.js"
 import type { CandidateReport, HurtReport, RuleReport } from "../model/report.js"
-import { ReplayedHolds } from "./replayed-holds.js"
+import { RunningRequests } from "./running-requests.js"
 import { Series } from "./series.js"
 import { WorstMinutes } from "./worst-minutes.js"
 
@@ -36,7 +36,7 @@ export class CandidateRun {
   readonly #outright = new Map<string, number>()
   readonly #series = new Series()
   readonly #worst = new WorstMinutes()
-  readonly #holds: ReplayedHolds
+  readonly #running: RunningRequests
   #allowed = 0
   #denied = 0
   #uncounted = 0
@@ -54,14 +54,13 @@ export class CandidateRun {
       store: memoryStore({ clock, onFull: "allow" }),
       ...(secret === undefined ? {} : { secret }),
     })
-    this.#holds = new ReplayedHolds(this.#engine)
+    this.#running = new RunningRequests(this.#engine, this.document, this.#options)
     for (const { id } of this.document.rules) this.#rules.set(id, { requests: 0, denied: 0, shadowDenied: 0 })
   }
 
   /** Decides a request at its own time. True if it is denied. */
   decide(request: LoggedRequest): boolean {
-    this.#options.at = request.at
-    this.#holds.advance(request.at)
+    this.#running.advance(request.at)
     const decision = this.#engine.checkSync(
       request,
       request.cost === undefined ? this.#options : { at: request.at, cost: request.cost },
@@ -70,7 +69,7 @@ export class CandidateRun {
     if (isDenied) this.#denied++
     else {
       this.#allowed++
-      this.#holds.begin(request, decision)
+      this.#running.begin(request, decision)
       if (decision.degraded !== undefined) this.#uncounted++
       if (decision.delayMs > 0) {
         this.#delayed++
@@ -95,7 +94,8 @@ export class CandidateRun {
       denied: this.#denied,
       uncounted: this.#uncounted,
       delayed: { count: this.#delayed, longestMs: this.#longestDelay },
-      holds: this.#holds.report,
+      holds: this.#running.holds,
+      costs: this.#running.costs,
       rules: this.#ruleReports(),
       deniedOutright: Object.fromEntries(this.#outright),
       hurt,

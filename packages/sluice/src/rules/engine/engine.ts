@@ -350,6 +350,7 @@ export class RuleEngine {
     const pending = charged[PENDING]
     if (pending === undefined) return
     checkObject(answer, "settle.answer")
+    costOf(answer.cost)
     charged[PENDING] = undefined
     await applyResponse(pending, answer, { store: this.#decider.store, at: this.#decider.at(undefined) })
   }

@@ -193,6 +193,19 @@ describe("cost.responseHeader", () => {
     expect(await left()).toBe(900)
   })
 
+  it("is the cost that the caller names, before the header and for rules that read the answer only", async () => {
+    const { engine, left } = start([byTokens])
+    await engine.settle(await engine.check(request), { ...tokens(300), cost: 20 })
+    expect(await left()).toBe(980)
+    const decision = await engine.check(request)
+    await expect(engine.settle(decision, { status: 200, cost: -1 })).rejects.toMatchObject({
+      code: "COST_INVALID",
+    })
+    const other = start([{ id: "api", limits: [perMinute(10)], refundOn: "5xx" }])
+    await other.engine.settle(await other.engine.check(request), { status: 200, cost: 5 })
+    expect(await other.left()).toBe(9)
+  })
+
   it("accepts at most max", async () => {
     const { engine, left } = start([
       { ...byTokens, cost: { responseHeader: "x-tokens", estimate: 10, max: 40 } },

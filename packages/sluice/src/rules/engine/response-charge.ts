@@ -20,6 +20,8 @@ export interface AnsweredRequest {
   readonly trailers?: HeaderSource | undefined
   /** What the reader of the body has found: see `RuleEngine.responseReader`. */
   readonly usage?: ResponseUsage | undefined
+  /** The real cost, if the caller knows it: it is used instead of what headers and body say. */
+  readonly cost?: number | undefined
 }
 
 /** The charge of one rule that the response may still change. */
@@ -85,6 +87,7 @@ function finalCost({ step, responseCharge }: PendingCharge, response: AnsweredRe
   const { status, usage } = response
   if (status !== undefined && refundOn.has(status)) return 0
   const units = (cost: number): number => Math.min(Math.ceil(cost * step.factor), max)
+  if (response.cost !== undefined && (header !== undefined || fields.size > 0)) return units(response.cost)
   const given =
     header && status !== undefined
       ? (headerOf(response.headers, header) ?? headerOf(response.trailers, header))
