@@ -100,6 +100,15 @@ describe("Try it", () => {
     await verdict(page).getByText("it costs more than the limit allows at once").waitFor()
   })
 
+  it("tells the longest wait for a place of a limit of concurrency", async () => {
+    const calls = { limit: 1, algorithm: "concurrency", hold: "1m" }
+    await server.ask("PATCH", "/rules/login", { limits: [calls] })
+    await server.check({ method: "POST", path: "/login", ip: "192.0.2.1" })
+    const { page } = await open("?method=POST&path=/login&ip=192.0.2.1")
+    await verdict(page).getByText("It can pass when a place is free, at the latest in").waitFor()
+    await page.locator(".try-limit").getByText("a place is free at the latest in").waitFor()
+  })
+
   it("has examples to start with", async () => {
     const { page } = await open()
     await page.getByRole("link", { name: "POST /login" }).click()

@@ -47,6 +47,8 @@ export interface RuleExplanation {
   readonly cost?: number
   readonly limitsFrom?: "rule" | "tier" | "override"
   readonly limits?: readonly LimitState[]
+  /** The names of its limits of concurrency, whose waits are the longest possible ones. */
+  readonly concurrent?: readonly string[]
   readonly leases?: readonly string[]
   readonly candidate?: readonly LimitState[]
 }

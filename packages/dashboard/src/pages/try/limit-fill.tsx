@@ -4,7 +4,13 @@ import type { LimitState } from "./explanation.js"
 import { texts } from "./texts.js"
 
 /** How much of a limit is used, as a bar and in words. */
-export function LimitFill({ limit: state }: { readonly limit: LimitState }) {
+export function LimitFill({
+  limit: state,
+  isConcurrent,
+}: {
+  readonly limit: LimitState
+  readonly isConcurrent: boolean
+}) {
   const text = t(texts)
   const { name, allowed, limit, remaining, retryAfterMs, resetAfterMs } = state
   const used = limit === null || remaining === null ? 0 : limit - remaining
@@ -18,7 +24,9 @@ export function LimitFill({ limit: state }: { readonly limit: LimitState }) {
       <div class="try-limit-words">
         <span class="try-limit-name">{name}</span>
         <span class="numeric">{shown}</span>
-        <span class="soft">{stateText(text, { allowed, used, retryAfterMs, resetAfterMs })}</span>
+        <span class="soft">
+          {stateText(text, { allowed, used, isConcurrent, retryAfterMs, resetAfterMs })}
+        </span>
       </div>
       <div class="try-bar" aria-hidden="true">
         <div ref={fill} />
@@ -32,11 +40,15 @@ function stateText(
   {
     allowed,
     used,
+    isConcurrent,
     retryAfterMs,
     resetAfterMs,
-  }: Pick<LimitState, "allowed" | "retryAfterMs" | "resetAfterMs"> & { used: number },
+  }: Pick<LimitState, "allowed" | "retryAfterMs" | "resetAfterMs"> & { used: number; isConcurrent: boolean },
 ): string {
-  if (!allowed) return retryAfterMs === "never" ? text.limitNever : text.limitFull(waitText(retryAfterMs))
+  if (!allowed) {
+    if (retryAfterMs === "never") return text.limitNever
+    return (isConcurrent ? text.placesFull : text.limitFull)(waitText(retryAfterMs))
+  }
   if (used === 0 || resetAfterMs === "never") return text.unused
   return text.resets(waitText(resetAfterMs))
 }

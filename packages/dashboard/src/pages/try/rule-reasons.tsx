@@ -40,7 +40,17 @@ export function RuleReasons({ explanation: { rules, revision } }: { readonly exp
 
 function Applying({ rule }: { readonly rule: RuleExplanation }) {
   const text = t(texts)
-  const { mode, because, key, cost, limitsFrom = "rule", limits = [], leases = [], candidate = [] } = rule
+  const {
+    mode,
+    because,
+    key,
+    cost,
+    limitsFrom = "rule",
+    limits = [],
+    leases = [],
+    concurrent = [],
+    candidate = [],
+  } = rule
   return (
     <li class="try-rule">
       <div class="try-rule-head">
@@ -64,7 +74,7 @@ function Applying({ rule }: { readonly rule: RuleExplanation }) {
         </dl>
       )}
       {limits.map((limit) => (
-        <LimitFill key={limit.name} limit={limit} />
+        <LimitFill key={limit.name} limit={limit} isConcurrent={concurrent.includes(limit.name)} />
       ))}
       {leases.map((sentence) => (
         <p key={sentence} class="soft">
@@ -73,7 +83,7 @@ function Applying({ rule }: { readonly rule: RuleExplanation }) {
       ))}
       {candidate.length > 0 && <h3 class="try-candidate">{text.candidate}</h3>}
       {candidate.map((limit) => (
-        <LimitFill key={limit.name} limit={limit} />
+        <LimitFill key={limit.name} limit={limit} isConcurrent={concurrent.includes(limit.name)} />
       ))}
     </li>
   )

@@ -52,6 +52,7 @@ const en = {
   } as Readonly<Record<string, string>>,
   never: "The request can never pass: it costs more than the limit allows at once.",
   passesIn: (time: string) => `It can pass in ${time}.`,
+  passesAtLatest: (time: string) => `It can pass when a place is free, at the latest in ${time}.`,
   shadowDenied: (rules: string) => `In shadow mode, ${rules} would have denied it.`,
   degraded: "The store did not answer. The numbers are those of this instance only.",
 
@@ -66,6 +67,7 @@ const en = {
   candidate: "Candidate limits, in shadow mode",
   used: (used: string, limit: string) => `${used} of ${limit} used`,
   limitFull: (time: string) => `used up; try again in ${time}`,
+  placesFull: (time: string) => `used up; a place is free at the latest in ${time}`,
   limitNever: "the request costs more than this limit allows",
   resets: (time: string) => `resets in ${time}`,
   unused: "unused",
@@ -147,6 +149,7 @@ const zh: typeof en = {
   },
   never: "此请求永远无法通过：它的消耗超过限额一次允许的最大值。",
   passesIn: (time) => `${time}后可以通过。`,
+  passesAtLatest: (time) => `有空位时即可通过，最迟 ${time}后。`,
   shadowDenied: (rules) => `在影子模式中，${rules} 本会拒绝它。`,
   degraded: "存储没有应答。这些数字只属于本实例。",
 
@@ -161,6 +164,7 @@ const zh: typeof en = {
   candidate: "候选限额（影子模式）",
   used: (used, limit) => `已用 ${used} / ${limit}`,
   limitFull: (time) => `已用完，${time}后重试`,
+  placesFull: (time) => `已用完，最迟 ${time}后有空位`,
   limitNever: "请求的消耗超过此限额",
   resets: (time) => `${time}后重置`,
   unused: "未使用",

@@ -8,7 +8,10 @@ import { texts } from "./texts.js"
 export function Verdict({ explanation }: { readonly explanation: Explanation }) {
   const text = t(texts)
   const { decision } = explanation
-  const { reason, allowed, retryAfterMs, shadowDenied = [], degraded } = decision
+  const { reason, allowed, retryAfterMs, rule, limitName, shadowDenied = [], degraded } = decision
+  const denying = explanation.rules.find((one) => one.rule === rule)
+  const isConcurrent = reason === "limit" && denying?.concurrent?.includes(limitName ?? "")
+  const passesIn = isConcurrent ? text.passesAtLatest : text.passesIn
   return (
     <section class={`panel try-verdict ${allowed ? "allowed" : "denied"}`} role="status">
       <Icon name={allowed ? "check" : "close"} />
@@ -16,7 +19,7 @@ export function Verdict({ explanation }: { readonly explanation: Explanation }) 
         <h2>{allowed ? text.allowed : text.denied}</h2>
         <p>
           {sentenceOf(explanation)} {reason === "limit" && retryAfterMs === "never" && text.never}
-          {!allowed && retryAfterMs !== "never" && retryAfterMs > 0 && text.passesIn(waitText(retryAfterMs))}
+          {!allowed && retryAfterMs !== "never" && retryAfterMs > 0 && passesIn(waitText(retryAfterMs))}
         </p>
         {shadowDenied.length > 0 && <p class="try-shadow">{text.shadowDenied(shadowDenied.join(", "))}</p>}
         {degraded !== undefined && <p class="try-degraded">{text.degraded}</p>}

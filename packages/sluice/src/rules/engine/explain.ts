@@ -46,6 +46,8 @@ export interface RuleExplanation {
   /** Where its limits come from. */
   readonly limitsFrom?: Applying["from"]
   readonly limits?: readonly LimitDecision[]
+  /** The names of its limits of concurrency. Their `retryAfterMs` is the longest wait: holders usually release earlier. */
+  readonly concurrent?: readonly string[]
   /** For limits with leases: what that costs, a sentence for each limit. */
   readonly leases?: readonly string[]
   /** If the response changes what the request is charged: how, in a sentence. */
@@ -110,6 +112,8 @@ async function explainRule(
     return { ...about, applies: true, because }
   }
   const limits = await stateOf(context, step)
+  const candidate = rule.candidate === "unlimited" ? undefined : rule.candidate
+  const concurrent = [...step.limits, ...(candidate ?? [])].filter(({ policy }) => isConcurrency(policy))
   return {
     ...about,
     applies: true,
@@ -118,11 +122,10 @@ async function explainRule(
     cost: step.cost,
     limitsFrom: step.from as Applying["from"],
     limits,
+    ...(concurrent.length === 0 ? {} : { concurrent: concurrent.map(({ name }) => name) }),
     ...(rule.responseCharge === undefined ? {} : { response: responseSentence(rule.responseCharge, step) }),
     ...(rule.leases === false ? {} : { leases: step.limits.flatMap(costOfLeases) }),
-    ...(rule.candidate === undefined || rule.candidate === "unlimited"
-      ? {}
-      : { candidate: await stateOf(context, { ...step, limits: rule.candidate }) }),
+    ...(candidate === undefined ? {} : { candidate: await stateOf(context, { ...step, limits: candidate }) }),
   }
 }
 

@@ -68,10 +68,11 @@ describe("rules with a concurrency limit", () => {
 it("a denial is explained with the longest that it can last", async () => {
   const { engine } = setUp([TWO])
   await engine.check(REQUEST, { cost: 2 })
-  const { verdict } = await engine.explain(REQUEST)
+  const { verdict, rules } = await engine.explain(REQUEST)
   expect(verdict).toBe(
     'denied by limit "2-at-once" of rule "calls": it may pass when a place is free, at the latest in 60000 ms',
   )
+  expect(rules[0]?.concurrent).toEqual(["2-at-once"])
 })
 
 it("the engine counts what becomes of the holds of each rule", async () => {
