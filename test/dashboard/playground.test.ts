@@ -78,7 +78,7 @@ describe("the playground", () => {
     const sketch = page.getByRole("slider", { name: "Requests per half second" })
     await sketch.focus()
     for (const key of ["Home", "ArrowRight", "PageUp", "ArrowUp", "ArrowDown"]) await page.keyboard.press(key)
-    expect(await sketch.getAttribute("aria-valuetext")).toBe("second 0.5: 5 requests")
+    expect(await sketch.getAttribute("aria-valuetext")).toBe("0.5 s: 5 requests")
     await page.getByText("5 requests in a minute").waitFor()
   })
 
@@ -116,6 +116,56 @@ describe("the playground", () => {
     expect(await time.getAttribute("aria-valuetext")).toMatch(/^2[45]\.\d s$/)
   })
 
+  it("shows two windows of the calendar around their boundary, over daylight saving", async () => {
+    // Berlin skips an hour on 29 March 2026.
+    const { page, errors } = await open("?window=day&timeZone=Europe/Berlin&at=2026-03-28T12:00:00Z")
+    await page.getByText("10 per day (Europe/Berlin)").waitFor()
+    await page.getByText("the first has 1 d, the second 23 h.").waitFor()
+    // Both the drawing and the time line label the start, the boundary and the end.
+    for (const label of ["Mar 28, 00:00", "Mar 29, 00:00", "Mar 30, 00:00"])
+      expect([label, await page.locator(".playground-axis").getByText(label).count()]).toEqual([label, 2])
+    expect(await chart(page, "fixed-window").getAttribute("aria-label")).toContain(
+      "busiest 24 h: 20, 10 over the limit",
+    )
+    expect(await chart(page, "sliding-window-log").getAttribute("aria-label")).toContain("busiest 24 h: 10;")
+    const code = page.getByRole("table", { name: "Results" }).locator("code")
+    await code.getByText('limit: 10, window: "day", timeZone: "Europe/Berlin"').waitFor()
+    await page.getByRole("button", { name: "Later" }).focus()
+    await page.keyboard.press("Enter")
+    await page.getByText("the first has 23 h, the second 1 d.").waitFor()
+    await page.waitForURL(/window=day&timeZone=Europe%2FBerlin&at=2026-03-28T23%3A00%3A00\.000Z$/)
+    expect(errors).toEqual([])
+  })
+
+  it("starts with the current window of a chosen unit, and keeps its time when the time zone changes", async () => {
+    const { page } = await open()
+    const before = Date.now()
+    await page.getByRole("combobox", { name: "Window" }).selectOption("hour")
+    await page.waitForURL(/window=hour&timeZone=UTC&at=/)
+    const start = /at=(.+)$/.exec(page.url())?.[1] ?? ""
+    expect(Date.parse(decodeURIComponent(start))).toBeLessThanOrEqual(Date.now())
+    expect(Date.parse(decodeURIComponent(start))).toBeGreaterThan(before - 3_600_000)
+    await page.getByRole("combobox", { name: "Time zone" }).selectOption("Asia/Tokyo")
+    await page.waitForURL((url) => url.href.endsWith(`timeZone=Asia%2FTokyo&at=${start}`))
+    const time = page.getByRole("slider", { name: "Time", exact: true })
+    await time.fill("3600000")
+    expect(await time.getAttribute("aria-valuetext")).toMatch(/:00 GMT\+9$/)
+    await page.getByRole("combobox", { name: "Window" }).selectOption("10")
+    await page.getByText("10 per 10 seconds").waitFor()
+    expect(await page.getByRole("combobox", { name: "Time zone" }).count()).toBe(0)
+  })
+
+  it.each(["light", "dark"] as const)(
+    "shows the calendar without accessibility violations in %s",
+    async (theme) => {
+      const address = "?window=month&timeZone=Europe/Berlin&at=2026-03-15T12:00:00Z"
+      const { page } = await open(address, { theme })
+      await chart(page, "fixed-window").waitFor()
+      expect(await violations(page)).toEqual([])
+      await picture(page, `playground-calendar-${theme}`)
+    },
+  )
+
   it.each(["light", "dark"] as const)("has no serious accessibility violation in %s", async (theme) => {
     const { page, errors } = await open("?shape=waves", { theme })
     await chart(page, "gcra").or(chart(page, "fixed-window")).first().waitFor()
@@ -129,6 +179,10 @@ describe("the playground", () => {
     await chart(page, "fixed-window").waitFor()
     expect(await isTooWide(page)).toBe(false)
     await picture(page, "playground-phone-zh")
+    await page.getByRole("combobox", { name: "窗口" }).selectOption("week")
+    await page.getByText("每 周 10 个 (UTC)").waitFor()
+    expect(await isTooWide(page)).toBe(false)
+    await picture(page, "playground-calendar-phone-zh")
     expect(errors).toEqual([])
   })
 })

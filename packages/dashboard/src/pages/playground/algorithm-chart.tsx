@@ -2,8 +2,8 @@
 
 import { areaPath, barsPath, xOf } from "./drawing.js"
 import type { Outcome } from "./simulate.js"
-import type { PlaygroundText } from "./texts.js"
-import { SECONDS, SLOT_MS, SLOTS, type Terms } from "./traffic.js"
+import { lengthText, type PlaygroundText } from "./texts.js"
+import { SLOTS, spanOf, type Terms } from "./traffic.js"
 import type { Variant } from "./variants.js"
 
 export interface AlgorithmChartProps {
@@ -33,7 +33,7 @@ export function AlgorithmChart(props: AlgorithmChartProps) {
   const verdict = verdictOn(outcome, terms, text)
   const admitted = text.admittedOf(String(outcome.admitted), String(outcome.asked))
   const isOver = outcome.busiest.total > terms.limit
-  const slot = Math.min(SLOTS - 1, Math.floor(at / SLOT_MS))
+  const slot = Math.min(SLOTS - 1, Math.floor(at / spanOf(terms).slotMs))
   return (
     <li class="playground-algorithm" data-variant={variant.id}>
       <div class="playground-algorithm-head">
@@ -50,13 +50,9 @@ export function AlgorithmChart(props: AlgorithmChartProps) {
   )
 }
 
-export function verdictOn(
-  { busiest }: Outcome,
-  { limit, windowSeconds }: Terms,
-  text: PlaygroundText,
-): string {
-  const { total } = busiest
-  return total > limit ? text.over(windowSeconds, total, total - limit) : text.within(windowSeconds, total)
+export function verdictOn({ busiest: { total } }: Outcome, terms: Terms, text: PlaygroundText): string {
+  const [length, over] = [lengthText(text, terms), total - terms.limit]
+  return over > 0 ? text.over(length, total, over) : text.within(length, total)
 }
 
 function ChartPicture({
@@ -72,16 +68,16 @@ function ChartPicture({
 }: AlgorithmChartProps & {
   readonly label: string
 }) {
-  const { limit, windowSeconds } = terms
+  const { limit } = terms
+  const span = spanOf(terms)
   const bars = { width, height: REQUESTS, max }
   const area = { width, height: WINDOW, max: maxInWindow }
   const limitY = WINDOW - (limit / maxInWindow) * WINDOW
-  const isAligned = variant.options.algorithm === "fixed-window"
-  const edges = isAligned ? Math.floor(SECONDS / windowSeconds) - 1 : 0
+  const edges = variant.options.algorithm === "fixed-window" ? span.boundaries : []
   return (
     <svg class="playground-picture" width={width} height={HEIGHT} role="img" aria-label={label}>
-      {Array.from({ length: edges }, (_, i) => {
-        const x = xOf((i + 1) * windowSeconds * 1000, width)
+      {edges.map((boundary) => {
+        const x = xOf(boundary, width, span)
         return <line key={x} class="edge" x1={x} x2={x} y1={BRACKET} y2={HEIGHT} />
       })}
       {outcome.busiest.total > limit && <Bracket outcome={outcome} terms={terms} width={width} />}
@@ -99,7 +95,7 @@ function ChartPicture({
           {text.limitLine(limit)}
         </text>
       </g>
-      <line class="cursor" x1={xOf(at, width)} x2={xOf(at, width)} y1={BRACKET} y2={HEIGHT} />
+      <line class="cursor" x1={xOf(at, width, span)} x2={xOf(at, width, span)} y1={BRACKET} y2={HEIGHT} />
     </svg>
   )
 }
@@ -107,8 +103,9 @@ function ChartPicture({
 /** Marks the busiest window with its number of requests. */
 function Bracket({ outcome, terms, width }: Pick<AlgorithmChartProps, "outcome" | "terms" | "width">) {
   const { from, total } = outcome.busiest
-  const left = xOf(from, width)
-  const right = Math.min(width - 1, xOf(from + terms.windowSeconds * 1000, width))
+  const span = spanOf(terms)
+  const left = xOf(from, width, span)
+  const right = Math.min(width - 1, xOf(from + terms.windowSeconds * 1000, width, span))
   return (
     <g class="bracket">
       <path d={`M${left} ${BRACKET + REQUESTS}V${BRACKET - 3}H${right}V${BRACKET + 4}`} />

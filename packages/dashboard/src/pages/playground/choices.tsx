@@ -4,7 +4,8 @@ import { useState } from "preact/hooks"
 import { Button } from "../../parts/button.js"
 import { sparklinePath } from "../../parts/chart/sparkline.js"
 import { Field } from "../../parts/field.js"
-import { isLimit, type Setting, withShape, withTerms } from "./setting.js"
+import { CALENDAR_UNITS, TIME_ZONES, type TwoWindows } from "./calendar.js"
+import { calendarTerms, isLimit, type Setting, withShape, withTerms } from "./setting.js"
 import type { PlaygroundText } from "./texts.js"
 import { MAX_LIMIT, SHAPES, shapeOf, WINDOWS } from "./traffic.js"
 import { VARIANTS, type Variant } from "./variants.js"
@@ -49,6 +50,15 @@ export function TermsChoice({
   text,
 }: ChoiceProps & { readonly onClear: () => void }) {
   const { terms } = setting
+  const { limit, calendar } = terms
+  const choose = (window: string) => {
+    const unit = CALENDAR_UNITS.find((known) => known === window)
+    const chosen =
+      unit === undefined
+        ? { limit, windowSeconds: Number(window) }
+        : calendarTerms(limit, unit, calendar?.timeZone ?? "UTC", Date.now())
+    onChange(withTerms(setting, chosen))
+  }
   return (
     <div class="playground-terms">
       <LimitField setting={setting} onChange={onChange} text={text} />
@@ -56,23 +66,77 @@ export function TermsChoice({
         {(attributes) => (
           <select
             {...attributes}
-            value={terms.windowSeconds}
-            onChange={(event) =>
-              onChange(withTerms(setting, { ...terms, windowSeconds: Number(event.currentTarget.value) }))
-            }
+            value={calendar?.unit ?? terms.windowSeconds}
+            onChange={(event) => choose(event.currentTarget.value)}
           >
             {WINDOWS.map((seconds) => (
               <option key={seconds} value={seconds}>
                 {text.seconds(seconds)}
               </option>
             ))}
+            <optgroup label={text.calendar}>
+              {CALENDAR_UNITS.map((unit) => (
+                <option key={unit} value={unit}>
+                  {text.units[unit]}
+                </option>
+              ))}
+            </optgroup>
           </select>
         )}
       </Field>
+      {calendar !== undefined && (
+        <CalendarChoice
+          calendar={calendar}
+          onChoose={(timeZone, time) =>
+            onChange(withTerms(setting, calendarTerms(limit, calendar.unit, timeZone, time)))
+          }
+          text={text}
+        />
+      )}
       <Button kind="quiet" onClick={onClear}>
         {text.clear}
       </Button>
     </div>
+  )
+}
+
+/** The time zone of windows of the calendar, and the buttons that move the time line by one window. */
+function CalendarChoice({
+  calendar: { timeZone, start, boundary },
+  onChoose,
+  text,
+}: {
+  readonly calendar: TwoWindows
+  readonly onChoose: (timeZone: string, time: number) => void
+  readonly text: PlaygroundText
+}) {
+  // An address can have another name of a time zone.
+  const zones = TIME_ZONES.includes(timeZone) ? TIME_ZONES : [timeZone, ...TIME_ZONES]
+  return (
+    <>
+      <Field label={text.timeZone}>
+        {(attributes) => (
+          <select
+            {...attributes}
+            value={timeZone}
+            // The middle of a window is in the same one, or near it, in every time zone.
+            onChange={(event) => onChoose(event.currentTarget.value, (start + boundary) / 2)}
+          >
+            {zones.map((zone) => (
+              <option key={zone} value={zone}>
+                {zone}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Button kind="quiet" onClick={() => onChoose(timeZone, start - 1)}>
+        {text.earlier}
+      </Button>
+      <Button kind="quiet" onClick={() => onChoose(timeZone, boundary)}>
+        {text.later}
+      </Button>
+    </>
   )
 }
 
@@ -144,6 +208,7 @@ export function VariantChoice({
           <span class="mono">{variant.name}</span>
         </label>
       ))}
+      <p class="soft">{text.noConcurrency}</p>
     </fieldset>
   )
 }

@@ -2,7 +2,7 @@
 
 import type { RefObject } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
-import { SECONDS, SLOTS } from "./traffic.js"
+import { SLOTS, type Span } from "./traffic.js"
 
 /** One bar per slot, on top of `below`. Slots without requests have no bar. */
 export function barsPath(
@@ -32,9 +32,9 @@ export function areaPath(
   return `M0 ${y(base)}${stairs}V${y(base)}Z`
 }
 
-/** The x coordinate of a time. */
-export function xOf(ms: number, width: number): number {
-  return round((ms / 1000 / SECONDS) * width)
+/** The x coordinate of a time, in milliseconds from the start of the span. */
+export function xOf(ms: number, width: number, { length }: Span): number {
+  return round((ms / length) * width)
 }
 
 function round(value: number): number {

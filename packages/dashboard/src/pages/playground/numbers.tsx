@@ -1,8 +1,9 @@
 // The results of all algorithms as a table.
 
+import { waitText } from "../../browser/format.js"
 import { locale } from "../../browser/i18n.js"
 import { Table } from "../../parts/table.js"
-import type { PlaygroundText } from "./texts.js"
+import { lengthText, type PlaygroundText } from "./texts.js"
 import type { Run } from "./time-line.js"
 import type { Terms } from "./traffic.js"
 import { codeOf } from "./variants.js"
@@ -31,7 +32,7 @@ export function Numbers({
           cell: ({ outcome }) => number(outcome.asked - outcome.admitted),
         },
         {
-          title: text.busiest(terms.windowSeconds),
+          title: text.busiest(lengthText(text, terms)),
           numeric: true,
           cell: ({ outcome: { busiest } }) =>
             busiest.total > terms.limit ? (
@@ -44,13 +45,16 @@ export function Numbers({
           title: text.longestWait,
           numeric: true,
           optional: true,
-          cell: ({ outcome }) =>
-            outcome.longestDelayMs === 0 ? "–" : text.milliseconds(number(Math.ceil(outcome.longestDelayMs))),
+          cell: ({ outcome: { longestDelayMs } }) => {
+            if (longestDelayMs === 0) return "–"
+            if (terms.calendar !== undefined) return waitText(longestDelayMs)
+            return text.milliseconds(number(Math.ceil(longestDelayMs)))
+          },
         },
         {
           title: text.code,
           optional: true,
-          cell: ({ variant }) => <code>{codeOf(variant, terms.limit, terms.windowSeconds)}</code>,
+          cell: ({ variant }) => <code>{codeOf(variant, terms)}</code>,
         },
       ]}
     />

@@ -8,9 +8,9 @@ import { Numbers } from "./numbers.js"
 import { addressOf, type Setting, settingFrom } from "./setting.js"
 import { simulate } from "./simulate.js"
 import { Sketch } from "./sketch.js"
-import { texts } from "./texts.js"
+import { calendarNote, limitText, texts } from "./texts.js"
 import { TimeLine } from "./time-line.js"
-import { arrivalsOf, ceilingOf, SLOTS } from "./traffic.js"
+import { arrivalsOf, ceilingOf, SLOTS, spanOf } from "./traffic.js"
 import { VARIANTS } from "./variants.js"
 
 export function Page() {
@@ -25,10 +25,11 @@ export function Page() {
   }, [setting])
 
   const runs = useMemo(() => {
-    const arrivals = arrivalsOf(counts)
+    const arrivals = arrivalsOf(counts, spanOf(terms))
     return chosen.map((variant) => ({ variant, outcome: simulate(variant, terms, arrivals) }))
   }, [counts, terms, chosen])
 
+  const note = calendarNote(text, terms) ?? (shape === "boundary" && text.boundaryNote(terms.limit))
   const asked = counts.reduce((sum, count) => sum + count, 0)
   const draw = (drawn: number[]) => setSetting({ ...setting, counts: drawn, shape: "drawn" })
   const clear = () => draw(new Array<number>(SLOTS).fill(0))
@@ -37,14 +38,16 @@ export function Page() {
       <PageHead title={text.title} lead={text.lead} />
       <Panel
         title={text.traffic}
-        note={text.total(asked.toLocaleString(locale()))}
+        note={(terms.calendar === undefined ? text.total : text.totalInWindows)(
+          asked.toLocaleString(locale()),
+        )}
         actions={<TermsChoice setting={setting} onChange={setSetting} onClear={clear} text={text} />}
       >
         <ShapeChoice setting={setting} onChange={setSetting} text={text} />
-        <Sketch counts={counts} max={ceilingOf(terms)} onDraw={draw} text={text} />
-        {shape === "boundary" && <p class="playground-note">{text.boundaryNote(terms.limit)}</p>}
+        <Sketch counts={counts} terms={terms} max={ceilingOf(terms)} onDraw={draw} text={text} />
+        {note && <p class="playground-note">{note}</p>}
       </Panel>
-      <Panel title={text.timeLine} note={text.perWindow(terms.limit, terms.windowSeconds)}>
+      <Panel title={text.timeLine} note={limitText(text, terms)}>
         <VariantChoice chosen={chosen} onChange={setChosen} text={text} />
         <TimeLine runs={runs} terms={terms} text={text} />
       </Panel>

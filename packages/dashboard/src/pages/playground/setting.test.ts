@@ -34,6 +34,24 @@ it("uses the default for invalid parts of an address", () => {
   }
 })
 
+it("restores windows of the calendar, and takes UTC for an unknown time zone", () => {
+  const at = "at=2026-03-28T12:00:00Z"
+  const setting = settingOf(`window=day&timeZone=Europe/Berlin&${at}`)
+  expect(setting.terms).toEqual({
+    limit: 10,
+    windowSeconds: 86_400,
+    calendar: {
+      unit: "day",
+      timeZone: "Europe/Berlin",
+      start: Date.parse("2026-03-28T00:00+01:00"),
+      boundary: Date.parse("2026-03-29T00:00+01:00"),
+      end: Date.parse("2026-03-30T00:00+02:00"),
+    },
+  })
+  expect(settingFrom(new URLSearchParams(addressOf(setting)))).toEqual(setting)
+  expect(settingOf(`window=day&timeZone=Mars&${at}`)).toEqual(settingOf(`window=day&${at}`))
+})
+
 it("scales a shape with the limit, and keeps a drawing", () => {
   const boundary = withTerms(settingOf(""), { limit: 20, windowSeconds: 10 })
   expect(Math.max(...boundary.counts)).toBe(20)

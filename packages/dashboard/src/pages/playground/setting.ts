@@ -1,5 +1,6 @@
 // The setting of the playground, and its form in the address of the page.
 
+import { CALENDAR_UNITS, type CalendarUnit, USUAL_SECONDS, windowsAt } from "./calendar.js"
 import { MAX_LIMIT, SHAPES, type ShapeName, SLOTS, shapeOf, type Terms, WINDOWS } from "./traffic.js"
 
 export interface Setting {
@@ -9,6 +10,8 @@ export interface Setting {
 }
 
 const USUAL: Terms = { limit: 10, windowSeconds: 10 }
+/** The library computes no windows before 1970. */
+const EARLIEST = Date.UTC(1971, 0, 1)
 
 /** Changes the limit or window. A predefined shape scales with it, a drawing stays. */
 export function withTerms(setting: Setting, terms: Terms): Setting {
@@ -20,23 +23,43 @@ export function withShape({ terms }: Setting, shape: ShapeName): Setting {
   return { shape, terms, counts: shapeOf(shape, terms) }
 }
 
+/** The limit with a window of the calendar that contains a time, and the window after it. */
+export function calendarTerms(limit: number, unit: CalendarUnit, timeZone: string, time: number): Terms {
+  return { limit, windowSeconds: USUAL_SECONDS[unit], calendar: windowsAt(unit, timeZone, time) }
+}
+
 /** The setting in an address. Invalid parts get their default. */
 export function settingFrom(query: URLSearchParams): Setting {
-  const limit = Number(query.get("limit"))
-  const windowSeconds = Number(query.get("window"))
-  const terms: Terms = {
-    limit: isLimit(limit) ? limit : USUAL.limit,
-    windowSeconds: WINDOWS.find((known) => known === windowSeconds) ?? USUAL.windowSeconds,
-  }
+  const terms = termsFrom(query)
   const drawn = unpacked(query.get("drawn") ?? "")
   if (drawn !== undefined) return { shape: "drawn", terms, counts: drawn }
   const shape = SHAPES.find((known) => known === query.get("shape")) ?? "boundary"
   return { shape, terms, counts: shapeOf(shape, terms) }
 }
 
+function termsFrom(query: URLSearchParams): Terms {
+  const asked = Number(query.get("limit"))
+  const limit = isLimit(asked) ? asked : USUAL.limit
+  const unit = CALENDAR_UNITS.find((known) => known === query.get("window"))
+  if (unit !== undefined) {
+    const time = Date.parse(query.get("at") ?? "")
+    const at = time >= EARLIEST ? time : Date.now()
+    try {
+      return calendarTerms(limit, unit, query.get("timeZone") ?? "UTC", at)
+    } catch {
+      return calendarTerms(limit, unit, "UTC", at)
+    }
+  }
+  const windowSeconds = Number(query.get("window"))
+  return { limit, windowSeconds: WINDOWS.find((known) => known === windowSeconds) ?? USUAL.windowSeconds }
+}
+
 export function addressOf({ shape, terms, counts }: Setting): Record<string, string> {
+  const { limit, windowSeconds, calendar } = terms
   const shown = shape === "drawn" ? { drawn: packed(counts) } : { shape }
-  return { ...shown, limit: String(terms.limit), window: String(terms.windowSeconds) }
+  if (calendar === undefined) return { ...shown, limit: String(limit), window: String(windowSeconds) }
+  const { unit, timeZone, start } = calendar
+  return { ...shown, limit: String(limit), window: unit, timeZone, at: new Date(start).toISOString() }
 }
 
 export function isLimit(value: number): boolean {

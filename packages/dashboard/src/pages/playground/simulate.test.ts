@@ -7,6 +7,7 @@ import {
   SHAPES,
   SLOTS,
   shapeOf,
+  spanOf,
   type Terms,
   WINDOWS,
 } from "./traffic.js"
@@ -17,7 +18,7 @@ const terms: Terms = { limit: 10, windowSeconds: 10 }
 function outcomeOf(id: string, counts: readonly number[], under: Terms = terms): Outcome {
   const variant = VARIANTS.find((one) => one.id === id)
   if (variant === undefined) throw new Error(`no variant ${id}`)
-  return simulate(variant, under, arrivalsOf(counts))
+  return simulate(variant, under, arrivalsOf(counts, spanOf(under)))
 }
 
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
@@ -66,7 +67,7 @@ describe("every shape, under every window and limit", () => {
 
   it("allows or denies every request", () => {
     for (const { shape, ...under } of cases) {
-      const arrivals = arrivalsOf(shapeOf(shape, under))
+      const arrivals = arrivalsOf(shapeOf(shape, under), spanOf(under))
       for (const variant of VARIANTS) {
         const { asked, admitted, denied } = simulate(variant, under, arrivals)
         expect(asked).toBe(arrivals.length)
@@ -131,7 +132,7 @@ it("draws a line between two positions of the pointer, and nothing outside", () 
 
 it("writes the code that creates the limiter", () => {
   const last = VARIANTS.find(({ id }) => id === "leaky-bucket-overflow-queue")
-  expect(last && codeOf(last, 10, 10)).toBe(
+  expect(last && codeOf(last, terms)).toBe(
     'createLimiter({ algorithm: "leaky-bucket", overflow: "queue", limit: 10, window: "10s" })',
   )
 })

@@ -1,9 +1,9 @@
-// Runs the library on a simulated clock, to compare what each algorithm decides for the same minute.
+// Runs the library on a simulated clock, to compare what each algorithm decides for the same traffic.
 
 import { createLimiter } from "sluice"
 import { ManualClock } from "sluice/testing"
-import { SLOT_MS, SLOTS, type Terms } from "./traffic.js"
-import type { Variant } from "./variants.js"
+import { SLOTS, spanOf, type Terms } from "./traffic.js"
+import { limitOptions, type Variant } from "./variants.js"
 
 /** The decisions of one algorithm. Lists have one entry per slot. */
 export interface Outcome {
@@ -22,41 +22,36 @@ export interface Outcome {
   readonly longestDelayMs: number
 }
 
-/** A multiple of every window, so that aligned windows start at the start of the time line. */
-const START = Date.UTC(2026, 0, 1)
 const KEY = "client"
 
-export function simulate(
-  variant: Variant,
-  { limit, windowSeconds }: Terms,
-  arrivals: readonly number[],
-): Outcome {
-  const clock = new ManualClock(START)
-  const limiter = createLimiter({ ...variant.options, limit, window: `${windowSeconds}s`, clock })
+export function simulate(variant: Variant, terms: Terms, arrivals: readonly number[]): Outcome {
+  const { start, slotMs } = spanOf(terms)
+  const clock = new ManualClock(start)
+  const limiter = createLimiter({ ...limitOptions(variant, terms), clock })
   const passes: number[] = []
   const denied = slots()
   const remaining = slots()
   let longestDelayMs = 0
   let next = 0
   for (let slot = 0; slot < SLOTS; slot++) {
-    const end = (slot + 1) * SLOT_MS
+    const end = (slot + 1) * slotMs
     for (; next < arrivals.length && (arrivals[next] as number) < end; next++) {
       const at = arrivals[next] as number
-      clock.set(START + at)
+      clock.set(start + at)
       const { allowed, delayMs } = limiter.checkSync(KEY)
       if (!allowed) denied[slot] = (denied[slot] as number) + 1
       else passes.push(at + delayMs)
       longestDelayMs = Math.max(longestDelayMs, delayMs)
     }
-    clock.set(START + end)
+    clock.set(start + end)
     remaining[slot] = limiter.checkSync(KEY, { cost: 0 }).remaining
   }
   passes.sort((a, b) => a - b)
-  const windowMs = windowSeconds * 1000
+  const windowMs = terms.windowSeconds * 1000
   return {
-    passed: countedBySlot(passes),
+    passed: countedBySlot(passes, slotMs),
     denied,
-    inWindow: highestBySlot(passes, windowMs),
+    inWindow: highestBySlot(passes, windowMs, slotMs),
     remaining,
     asked: arrivals.length,
     admitted: passes.length,
@@ -87,26 +82,26 @@ function isPast(time: number, now: number, windowMs: number): boolean {
   return Math.round((now - time) * 1000) >= windowMs * 1000
 }
 
-function countedBySlot(times: readonly number[]): number[] {
+function countedBySlot(times: readonly number[], slotMs: number): number[] {
   const counts = slots()
   for (const time of times) {
-    const slot = Math.floor(time / SLOT_MS)
+    const slot = Math.floor(time / slotMs)
     // A queue can delay requests beyond the end of the time line.
     if (slot < SLOTS) counts[slot] = (counts[slot] as number) + 1
   }
   return counts
 }
 
-function highestBySlot(passes: readonly number[], windowMs: number): number[] {
+function highestBySlot(passes: readonly number[], windowMs: number, slotMs: number): number[] {
   let first = 0
   let next = 0
   return slots().map((_, slot) => {
     const drop = (now: number) => {
       while (first < next && isPast(passes[first] as number, now, windowMs)) first++
     }
-    drop(slot * SLOT_MS)
+    drop(slot * slotMs)
     let max = next - first
-    for (; next < passes.length && (passes[next] as number) < (slot + 1) * SLOT_MS; ) {
+    for (; next < passes.length && (passes[next] as number) < (slot + 1) * slotMs; ) {
       next++
       drop(passes[next - 1] as number)
       max = Math.max(max, next - first)

@@ -1,12 +1,13 @@
 // The traffic as bars, which the user draws with a pointer or the keyboard.
 
 import { useId, useRef, useState } from "preact/hooks"
-import { barsPath, useWidth } from "./drawing.js"
-import type { PlaygroundText } from "./texts.js"
-import { drawnBetween, SLOT_MS, SLOTS } from "./traffic.js"
+import { barsPath, useWidth, xOf } from "./drawing.js"
+import { localTime, type PlaygroundText, sketchText, timeText } from "./texts.js"
+import { drawnBetween, SLOTS, spanOf, type Terms } from "./traffic.js"
 
 export interface SketchProps {
   readonly counts: readonly number[]
+  readonly terms: Terms
   /** The highest count that can be drawn. */
   readonly max: number
   readonly onDraw: (counts: number[]) => void
@@ -26,7 +27,7 @@ const KEYS: Readonly<Record<string, readonly [number, number]>> = {
   End: [SLOTS, 0],
 }
 
-export function Sketch({ counts, max, onDraw, text }: SketchProps) {
+export function Sketch({ counts, terms, max, onDraw, text }: SketchProps) {
   const [place, width] = useWidth<HTMLDivElement>()
   const hint = useId()
   const last = useRef<{ slot: number; count: number } | undefined>(undefined)
@@ -67,6 +68,7 @@ export function Sketch({ counts, max, onDraw, text }: SketchProps) {
 
   const count = counts[slot] ?? 0
   const step = width / SLOTS
+  const span = spanOf(terms)
   return (
     <div class="playground-sketch">
       <div
@@ -74,13 +76,13 @@ export function Sketch({ counts, max, onDraw, text }: SketchProps) {
         class="playground-canvas"
         role="slider"
         tabIndex={0}
-        aria-label={text.sketch}
+        aria-label={sketchText(text, terms)}
         aria-describedby={hint}
         aria-orientation="vertical"
         aria-valuemin={0}
         aria-valuemax={max}
         aria-valuenow={count}
-        aria-valuetext={text.slot(((slot * SLOT_MS) / 1000).toFixed(1), count)}
+        aria-valuetext={text.slot(timeText(text, terms, slot * span.slotMs), count)}
         onPointerDown={start}
         onPointerMove={draw}
         onPointerUp={end}
@@ -89,10 +91,15 @@ export function Sketch({ counts, max, onDraw, text }: SketchProps) {
       >
         <svg width={width} height={HEIGHT} aria-hidden="true">
           <rect class="chosen" x={slot * step} y={0} width={step} height={HEIGHT} />
+          {terms.calendar !== undefined &&
+            span.boundaries.map((boundary) => {
+              const x = xOf(boundary, width, span)
+              return <line key={x} class="edge" x1={x} x2={x} y1={0} y2={HEIGHT} />
+            })}
           <path class="asked" d={barsPath(counts, { width, height: HEIGHT, max })} />
         </svg>
       </div>
-      <TimeAxis width={width} />
+      <TimeAxis width={width} terms={terms} />
       <p class="hint soft" id={hint}>
         {text.sketchHint}
       </p>
@@ -100,19 +107,27 @@ export function Sketch({ counts, max, onDraw, text }: SketchProps) {
   )
 }
 
-/** A label every ten seconds. */
-export function TimeAxis({ width }: { readonly width: number }) {
-  const marks = [0, 10, 20, 30, 40, 50, 60]
+/** A label every ten seconds, or at each boundary of the calendar. */
+export function TimeAxis({ width, terms }: { readonly width: number; readonly terms: Terms }) {
+  const { calendar } = terms
+  const span = spanOf(terms)
+  const marks =
+    calendar === undefined
+      ? [0, 10, 20, 30, 40, 50, 60].map((second) => ({ at: second * 1000, label: `${second} s` }))
+      : [calendar.start, calendar.boundary, calendar.end].map((time) => ({
+          at: time - span.start,
+          label: localTime(calendar, time),
+        }))
   return (
     <svg class="playground-axis" width={width} height={18} aria-hidden="true">
-      {marks.map((second) => (
+      {marks.map(({ at, label }) => (
         <text
-          key={second}
-          x={(second / 60) * width}
+          key={at}
+          x={xOf(at, width, span)}
           y={13}
-          text-anchor={second === 0 ? "start" : second === 60 ? "end" : "middle"}
+          text-anchor={at === 0 ? "start" : at === span.length ? "end" : "middle"}
         >
-          {`${second} s`}
+          {label}
         </text>
       ))}
     </svg>

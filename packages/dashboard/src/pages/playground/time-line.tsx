@@ -7,8 +7,8 @@ import { AlgorithmChart } from "./algorithm-chart.js"
 import { useWidth } from "./drawing.js"
 import { decideAlike, type Outcome } from "./simulate.js"
 import { TimeAxis } from "./sketch.js"
-import type { PlaygroundText } from "./texts.js"
-import { SECONDS, SLOT_MS, type Terms } from "./traffic.js"
+import { lengthText, type PlaygroundText, timeText } from "./texts.js"
+import { spanOf, type Terms } from "./traffic.js"
 import type { Variant } from "./variants.js"
 
 export interface Run {
@@ -16,9 +16,8 @@ export interface Run {
   readonly outcome: Outcome
 }
 
-const END = SECONDS * 1000
-/** The minute plays in six seconds. */
-const SPEED = 10
+/** How long the time line plays. */
+const PLAY_MS = 6_000
 
 export function TimeLine({
   runs,
@@ -30,18 +29,19 @@ export function TimeLine({
   readonly text: PlaygroundText
 }) {
   const [list, width] = useWidth<HTMLUListElement>()
-  const { at, isPlaying, play, pause, moveTo } = usePlaying()
+  const { length, slotMs } = spanOf(terms)
+  const { at, isPlaying, play, pause, moveTo } = usePlaying(length)
   useEffect(() => {
     const charts = list.current
     // A convenience for the mouse. The slider below does the same for everybody.
     const read = ({ clientX, pointerType }: PointerEvent) => {
       if (charts === null || pointerType !== "mouse") return
       const { left, width } = charts.getBoundingClientRect()
-      moveTo(Math.min(END, Math.max(0, ((clientX - left) / width) * END)))
+      moveTo(Math.min(length, Math.max(0, ((clientX - left) / width) * length)))
     }
     charts?.addEventListener("pointermove", read)
     return () => charts?.removeEventListener("pointermove", read)
-  }, [])
+  }, [length])
   const bars = runs.flatMap(({ outcome }) =>
     outcome.passed.map((count, i) => count + (outcome.denied[i] ?? 0)),
   )
@@ -57,7 +57,7 @@ export function TimeLine({
           <i class="playground-hatch" aria-hidden="true" /> {text.denied}
         </li>
         <li>
-          <Swatch colour="--accent" /> {text.inWindow(terms.windowSeconds)}
+          <Swatch colour="--accent" /> {text.inWindow(lengthText(text, terms))}
         </li>
         <li>
           <Swatch colour="--denied" /> {text.overLimit}
@@ -87,7 +87,7 @@ export function TimeLine({
           />
         ))}
       </ul>
-      <TimeAxis width={width} />
+      <TimeAxis width={width} terms={terms} />
       <div class="playground-scrub">
         <Button size="small" aria-pressed={isPlaying} onClick={isPlaying ? pause : play}>
           {isPlaying ? text.pause : text.play}
@@ -95,22 +95,22 @@ export function TimeLine({
         <input
           type="range"
           aria-label={text.at}
-          aria-valuetext={text.atSecond((at / 1000).toFixed(1))}
+          aria-valuetext={timeText(text, terms, at)}
           min={0}
-          max={END}
-          step={SLOT_MS}
+          max={length}
+          step={slotMs}
           value={at}
           onInput={({ currentTarget: { value } }) => moveTo(Number(value))}
         />
-        <output class="numeric">{text.atSecond((at / 1000).toFixed(1))}</output>
+        <output class="numeric">{timeText(text, terms, at)}</output>
       </div>
     </>
   )
 }
 
-/** The shown time, which the user moves or which plays by itself. */
-function usePlaying() {
-  const [at, setAt] = useState(0)
+/** The shown time, which the user moves or which plays by itself. It keeps its place if the length changes. */
+function usePlaying(length: number) {
+  const [share, setShare] = useState(0)
   const [isPlaying, setPlaying] = useState(false)
   const frame = useRef(0)
   useEffect(() => () => cancelAnimationFrame(frame.current), [])
@@ -120,12 +120,12 @@ function usePlaying() {
     setPlaying(false)
   }
   const play = () => {
-    const from = at >= END ? 0 : at
+    const from = share >= 1 ? 0 : share
     const started = performance.now()
     const step = (now: number) => {
-      const reached = Math.min(END, from + Math.max(0, now - started) * SPEED)
-      setAt(reached)
-      if (reached < END) frame.current = requestAnimationFrame(step)
+      const reached = Math.min(1, from + Math.max(0, now - started) / PLAY_MS)
+      setShare(reached)
+      if (reached < 1) frame.current = requestAnimationFrame(step)
       else setPlaying(false)
     }
     setPlaying(true)
@@ -133,7 +133,7 @@ function usePlaying() {
   }
   const moveTo = (moved: number) => {
     pause()
-    setAt(moved)
+    setShare(moved / length)
   }
-  return { at, isPlaying, play, pause, moveTo }
+  return { at: share * length, isPlaying, play, pause, moveTo }
 }

@@ -1,8 +1,8 @@
-// One minute of traffic of one client, as requests per slot: a predefined shape, or drawn by the user.
+// The traffic of one client, as requests per slot: a predefined shape, or drawn by the user.
 
-export const SECONDS = 60
+import type { TwoWindows } from "./calendar.js"
+
 export const SLOTS = 120
-export const SLOT_MS = (SECONDS * 1000) / SLOTS
 
 export const SHAPES = ["boundary", "burst", "steady", "ramp", "waves", "hammer", "random"] as const
 export type ShapeName = (typeof SHAPES)[number]
@@ -10,7 +10,36 @@ export type ShapeName = (typeof SHAPES)[number]
 /** The limit that the algorithms apply. */
 export interface Terms {
   readonly limit: number
+  /** The length of the window. For windows of the calendar, their usual length. */
   readonly windowSeconds: number
+  readonly calendar?: TwoWindows
+}
+
+/** The time that the page shows: a minute, or two windows of the calendar. */
+export interface Span {
+  /** Milliseconds since 1970. */
+  readonly start: number
+  readonly length: number
+  readonly slotMs: number
+  /** Where one fixed window ends and the next one starts, in milliseconds from the start. */
+  readonly boundaries: readonly number[]
+}
+
+const MINUTE = 60_000
+/** A multiple of every window, so that aligned windows start at the start of the time line. */
+const MINUTE_START = Date.UTC(2026, 0, 1)
+
+export function spanOf({ windowSeconds, calendar }: Terms): Span {
+  if (calendar !== undefined) {
+    const { start, boundary, end } = calendar
+    const length = end - start
+    return { start, length, slotMs: length / SLOTS, boundaries: [boundary - start] }
+  }
+  const boundaries = Array.from(
+    { length: Math.floor(MINUTE / 1000 / windowSeconds) - 1 },
+    (_, i) => (i + 1) * windowSeconds * 1000,
+  )
+  return { start: MINUTE_START, length: MINUTE, slotMs: MINUTE / SLOTS, boundaries }
 }
 
 export const WINDOWS = [5, 10, 15, 20, 30] as const
@@ -24,11 +53,12 @@ export function ceilingOf({ limit }: Terms): number {
 /** Requests per slot. A shape scales with the limit, so that it shows its effect with any numbers. */
 export function shapeOf(name: ShapeName, terms: Terms): number[] {
   const { limit, windowSeconds } = terms
-  const window = windowSeconds * (SLOTS / SECONDS)
+  const span = spanOf(terms)
+  const window = Math.round((windowSeconds * 1000) / span.slotMs)
   /** The requests per slot that the limit allows in the long run. */
   const fair = limit / window
   const perSlot: Record<ShapeName, () => number[]> = {
-    boundary: () => boundaryBursts(limit, window),
+    boundary: () => boundaryBursts(limit, span),
     burst: () => spread((slot) => (slot % (2 * window) === 2 ? Math.ceil(1.4 * limit) : 0)),
     steady: () => spread(() => 1.5 * fair),
     ramp: () => spread((slot) => (3 * fair * slot) / SLOTS),
@@ -40,12 +70,14 @@ export function shapeOf(name: ShapeName, terms: Terms): number[] {
   return perSlot[name]().map((count) => Math.min(max, count))
 }
 
-/** A burst of the whole limit in the last half second of a window, and another in the first half second of the next. */
-function boundaryBursts(limit: number, window: number): number[] {
+/** A burst of the whole limit in the last slot of every other window, and another in the first slot of the next window. */
+function boundaryBursts(limit: number, { boundaries, slotMs }: Span): number[] {
   const counts = new Array<number>(SLOTS).fill(0)
-  for (let boundary = window; boundary < SLOTS; boundary += 2 * window) {
-    counts[boundary - 1] = limit
-    counts[boundary] = limit
+  for (const [i, boundary] of boundaries.entries()) {
+    if (i % 2 === 1) continue
+    // Months differ in length, so that a boundary can be within a slot.
+    counts[Math.floor(boundary / slotMs) - 1] = limit
+    counts[Math.ceil(boundary / slotMs)] = limit
   }
   return counts
 }
@@ -75,9 +107,9 @@ function noise(fair: number): () => number {
 }
 
 /** The arrival times in whole milliseconds. The requests of a slot are evenly spread over it. */
-export function arrivalsOf(counts: readonly number[]): number[] {
+export function arrivalsOf(counts: readonly number[], { slotMs }: Span): number[] {
   return counts.flatMap((count, slot) =>
-    Array.from({ length: count }, (_, i) => Math.floor((slot + (i + 0.5) / count) * SLOT_MS)),
+    Array.from({ length: count }, (_, i) => Math.floor((slot + (i + 0.5) / count) * slotMs)),
   )
 }
 

@@ -1,6 +1,7 @@
 // The algorithms that the playground compares, some of them with several options.
 
 import type { LimitOptions } from "sluice"
+import type { Terms } from "./traffic.js"
 
 export interface Variant {
   /** A stable id for tests. */
@@ -26,9 +27,18 @@ function variant(name: string, options: Variant["options"], shownFirst = false):
   return { id: name.replace(/\W+/g, "-").replace(/-$/, ""), name, options, shownFirst }
 }
 
+/** Only fixed-window has windows of the calendar. The other algorithms get a window of the usual length instead. */
+export function limitOptions({ options }: Variant, { limit, windowSeconds, calendar }: Terms): LimitOptions {
+  if (calendar === undefined) return { ...options, limit, window: `${windowSeconds}s` }
+  const { unit, timeZone } = calendar
+  if (options.algorithm === "fixed-window") return { ...options, limit, window: unit, timeZone }
+  return { ...options, limit, window: unit === "hour" ? "1h" : `${windowSeconds / 86_400}d` }
+}
+
 /** The code that creates this limiter. */
-export function codeOf({ options }: Variant, limit: number, windowSeconds: number): string {
-  const fields = { ...options, limit, window: `${windowSeconds}s` }
-  const inside = Object.entries(fields).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+export function codeOf(variant: Variant, terms: Terms): string {
+  const inside = Object.entries(limitOptions(variant, terms)).map(
+    ([name, value]) => `${name}: ${JSON.stringify(value)}`,
+  )
   return `createLimiter({ ${inside.join(", ")} })`
 }
