@@ -52,6 +52,13 @@ it("restores windows of the calendar, and takes UTC for an unknown time zone", (
   expect(settingOf(`window=day&timeZone=Mars&${at}`)).toEqual(settingOf(`window=day&${at}`))
 })
 
+it("takes the present for a time that no calendar window is computed for", () => {
+  for (const at of ["1969-01-01", "+275760-09-13", "never"]) {
+    const { calendar } = settingOf(`window=month&at=${encodeURIComponent(at)}`).terms
+    expect([at, calendar?.end]).toEqual([at, settingOf("window=month").terms.calendar?.end])
+  }
+})
+
 it("scales a shape with the limit, and keeps a drawing", () => {
   const boundary = withTerms(settingOf(""), { limit: 20, windowSeconds: 10 })
   expect(Math.max(...boundary.counts)).toBe(20)

@@ -12,6 +12,8 @@ export interface Setting {
 const USUAL: Terms = { limit: 10, windowSeconds: 10 }
 /** The library computes no windows before 1970. */
 const EARLIEST = Date.UTC(1971, 0, 1)
+/** Time zones that far ahead are a guess. */
+const LATEST = Date.UTC(2100, 0, 1)
 
 /** Changes the limit or window. A predefined shape scales with it, a drawing stays. */
 export function withTerms(setting: Setting, terms: Terms): Setting {
@@ -43,7 +45,7 @@ function termsFrom(query: URLSearchParams): Terms {
   const unit = CALENDAR_UNITS.find((known) => known === query.get("window"))
   if (unit !== undefined) {
     const time = Date.parse(query.get("at") ?? "")
-    const at = time >= EARLIEST ? time : Date.now()
+    const at = time >= EARLIEST && time < LATEST ? time : Date.now()
     try {
       return calendarTerms(limit, unit, query.get("timeZone") ?? "UTC", at)
     } catch {
