@@ -37,6 +37,7 @@ export interface ExplainedRule {
     readonly remaining: number | null
   }[]
   readonly leases?: readonly string[]
+  readonly response?: string
 }
 
 export interface Decider {

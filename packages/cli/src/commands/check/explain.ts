@@ -18,7 +18,7 @@ function show({ rules, decision, verdict }: Explanation, all: boolean, terminal:
   const { style } = terminal
   terminal.print((decision.allowed ? style.green : style.red)(printable(verdict)))
   const shown = rules.filter(({ applies }) => all || applies)
-  for (const { rule, mode, applies, because, key, cost, limits = [], leases = [] } of shown) {
+  for (const { rule, mode, applies, because, key, cost, limits = [], leases = [], response } of shown) {
     const mark = applies ? style.green("●") : style.dim("○")
     const inMode = mode === "enforce" ? "" : style.yellow(` (${mode})`)
     terminal.print(`\n${mark} ${style.bold(printable(rule))}${inMode}: ${printable(because)}`)
@@ -27,6 +27,7 @@ function show({ rules, decision, verdict }: Explanation, all: boolean, terminal:
     for (const { name, limit, remaining } of limits)
       terminal.print(`  ${printable(name)}: ${remaining ?? "∞"} of ${limit ?? "∞"} left`)
     for (const sentence of leases) terminal.print(`  ${printable(sentence)}`)
+    if (response !== undefined) terminal.print(`  ${printable(response)}`)
   }
   const hidden = rules.length - shown.length
   if (hidden > 0)

@@ -176,6 +176,38 @@ describe("cost.responseJson", () => {
   })
 })
 
+describe("explain", () => {
+  const explained = async (cost: object, options = {}) => {
+    const body = { model: "large", max_tokens: 100 }
+    const { rules } = await engineOf(cost).explain(
+      { user: "42", body, headers: { "content-length": "40" } },
+      options,
+    )
+    return rules[0]?.response
+  }
+  const estimate = { json: { max_tokens: 4 }, bytesPerUnit: 4, default: 500 }
+  const responseJson = { "usage.input": 1, "usage.output": 4 }
+  const models = { large: 10 }
+
+  it("tells which estimate is charged by the body, and what in the response settles it", async () => {
+    expect(await explained({ estimate, responseJson, models, overdraft: "charge" })).toBe(
+      "the request's JSON max_tokens × 4 (500 without it) + length / 4, times 10 for the model, is charged first: 4100; " +
+        "the response's JSON usage.input + usage.output × 4, times 10 for the model, settles the estimate of 4100, and more is charged also beyond the limit",
+    )
+    expect(await explained({ estimate: 7, responseHeader: "X-Tokens", responseJson: "usage.total" })).toBe(
+      "the response's header x-tokens or else JSON usage.total settles the estimate of 7, and more is charged as far as the limit has room",
+    )
+  })
+
+  it("tells it of a rule that reads only the request, and not of one whose cost the caller names", async () => {
+    expect(await explained({ estimate: { bytesPerUnit: 8 } })).toBe(
+      "the request's length / 8 is charged first: 5",
+    )
+    expect(await explained({ estimate }, { cost: 3 })).toBeUndefined()
+    expect(await explained({ default: 3 })).toBeUndefined()
+  })
+})
+
 describe("readsBody", () => {
   it("is true only for a request that matches a rule that charges by the body", () => {
     const limits = [{ limit: 10, window: "1h" }]

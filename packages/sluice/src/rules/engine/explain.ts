@@ -4,10 +4,12 @@ import { isConcurrency } from "../../algorithms/concurrency.js"
 import type { LimitDecision } from "../../decision.js"
 import { formatDuration } from "../../duration.js"
 import type { Charge, Outcome } from "../../stores/store.js"
+import type { BodyEstimate } from "../../usage/body-cost.js"
+import { weightsOf } from "../../usage/fields.js"
 import type { WhyMatched } from "../identity/descriptor.js"
 import type { Identity } from "../identity/identity.js"
 import { ruleOutcome } from "./build-decision.js"
-import type { Applying, CompiledRule, ResponseCharge, RuleLimitPolicy } from "./compile-rule.js"
+import type { Applying, CompiledRule, RuleLimitPolicy } from "./compile-rule.js"
 import { activeRules, chargesOfStep, type Plan, type Step, stepOf } from "./plan.js"
 import type { Mode, RuleDecision } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
@@ -50,7 +52,7 @@ export interface RuleExplanation {
   readonly concurrent?: readonly string[]
   /** For limits with leases: what that costs, a sentence for each limit. */
   readonly leases?: readonly string[]
-  /** If the response changes what the request is charged: how, in a sentence. */
+  /** If the cost depends on the body of the request or on the response: how, in a sentence. */
   readonly response?: string
   /** The state of the candidate limits. */
   readonly candidate?: readonly LimitDecision[]
@@ -114,6 +116,7 @@ async function explainRule(
   const limits = await stateOf(context, step)
   const candidate = rule.candidate === "unlimited" ? undefined : rule.candidate
   const concurrent = [...step.limits, ...(candidate ?? [])].filter(({ policy }) => isConcurrency(policy))
+  const response = costSentence(rule, step, context.cost !== undefined)
   return {
     ...about,
     applies: true,
@@ -123,7 +126,7 @@ async function explainRule(
     limitsFrom: step.from as Applying["from"],
     limits,
     ...(concurrent.length === 0 ? {} : { concurrent: concurrent.map(({ name }) => name) }),
-    ...(rule.responseCharge === undefined ? {} : { response: responseSentence(rule.responseCharge, step) }),
+    ...(response === "" ? {} : { response }),
     ...(rule.leases === false ? {} : { leases: step.limits.flatMap(costOfLeases) }),
     ...(candidate === undefined ? {} : { candidate: await stateOf(context, { ...step, limits: candidate }) }),
   }
@@ -135,15 +138,44 @@ async function stateOf(context: ExplainContext, step: Step): Promise<readonly Li
   return ruleOutcome(step, verdicts, 0, now, "enforce").limits
 }
 
-function responseSentence({ refundOn, header, fields, overdraft }: ResponseCharge, { cost }: Step): string {
-  const refund = refundOn.size === 0 ? [] : ["some statuses give the cost back"]
-  const rest = overdraft === "charge" ? "also beyond the limit" : "as far as the limit has room"
-  const read = [...(header === undefined ? [] : [`header ${header}`]), ...fields.keys()]
-  const settle =
-    read.length === 0
-      ? []
-      : [`its ${read.join(", ")} settles the estimate of ${cost}, and more is charged ${rest}`]
-  return [...refund, ...settle].join("; ")
+/**
+ * What bodies and the response have to do with the cost of a request: where its estimate comes from, and what settles it. Empty for
+ * a rule that reads neither. `isGiven` is whether the caller named the cost.
+ */
+function costSentence(
+  { spec, responseCharge }: CompiledRule,
+  { cost, factor }: Step,
+  isGiven: boolean,
+): string {
+  const { estimate, models, by, header } = typeof spec.cost === "object" ? spec.cost : {}
+  const { refundOn, header: answerHeader, fields, overdraft } = responseCharge ?? {}
+  const ofModel = models === undefined ? "" : `, times ${factor} for the model,`
+  const parts: string[] = []
+  if (refundOn !== undefined && refundOn.size > 0) parts.push("some statuses give the cost back")
+  // An entry of `by`, or the header of a trusted proxy, may have taken the place of the body.
+  if (!isGiven && typeof estimate === "object" && by === undefined && header === undefined)
+    parts.push(`the request's ${bodyTerms(estimate)}${ofModel} is charged first: ${cost}`)
+  const read = [
+    ...(answerHeader === undefined ? [] : [`header ${answerHeader}`]),
+    ...(fields === undefined || fields.size === 0 ? [] : [`JSON ${weightedTerms(fields)}`]),
+  ]
+  if (read.length > 0) {
+    const rest = overdraft === "charge" ? "also beyond the limit" : "as far as the limit has room"
+    parts.push(
+      `the response's ${read.join(" or else ")}${ofModel} settles the estimate of ${cost}, and more is charged ${rest}`,
+    )
+  }
+  return parts.join("; ")
+}
+
+function bodyTerms({ json, bytesPerUnit, default: otherwise = 1 }: BodyEstimate): string {
+  const terms = json === undefined ? [] : [`JSON ${weightedTerms(weightsOf(json))} (${otherwise} without it)`]
+  if (bytesPerUnit !== undefined) terms.push(`length / ${bytesPerUnit}`)
+  return terms.join(" + ")
+}
+
+function weightedTerms(weights: ReadonlyMap<string, number>): string {
+  return [...weights].map(([field, weight]) => (weight === 1 ? field : `${field} × ${weight}`)).join(" + ")
 }
 
 /** What the leases of a limit take away from it. Nothing for a limit that has none. */

@@ -186,7 +186,7 @@ it("explain tells how the response settles a rule", async () => {
   const { first } = pair([charging, REQUESTS])
   const { rules } = await first.explain(ANN)
   expect(rules.map(({ response }) => response)).toEqual([
-    "some statuses give the cost back; its header x-tokens settles the estimate of 7, and more is charged also beyond the limit",
+    "some statuses give the cost back; the response's header x-tokens settles the estimate of 7, and more is charged also beyond the limit",
     undefined,
   ])
 })
