@@ -151,6 +151,17 @@ describe("the form of a rule", () => {
     expect(await rule("api")).toMatchObject({ description: "Other words", tiers: { pro: {} } })
   })
 
+  it("chooses what happens if an answer costs more than its estimate", async () => {
+    await server.ask("PATCH", "/rules/api", { cost: { estimate: 5, responseHeader: "x-cost" } })
+    const { page } = await open("/rule/api")
+    await page.getByLabel("If the answer costs more than the estimate").selectOption("charge")
+    await (await review(page)).getByRole("button", { name: "Save" }).click()
+    await page.getByText("api is saved and in force.").waitFor()
+    expect(await rule("api")).toMatchObject({
+      cost: { estimate: 5, responseHeader: "x-cost", overdraft: "charge" },
+    })
+  })
+
   it("creates a new rule in shadow mode", async () => {
     const { page } = await openList()
     await page.getByRole("link", { name: "New rule" }).click()

@@ -1,11 +1,11 @@
-// An option of a limit is listed in several files that no compiler compares: the limiter, the rule language, two pages of the
+// An option of a limit or a cost is listed in several files that no compiler compares: the limiter, the rule language, two pages of the
 // docs and the form of the dashboard.
 
 import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
 import type { PenaltyOptions } from "../../packages/sluice/src/penalty-options.js"
 import { LIMIT_FIELDS } from "../../packages/sluice/src/policy.js"
-import { limitSchema } from "../../packages/sluice/src/rules/language/schema.js"
+import { costSchema, limitSchema } from "../../packages/sluice/src/rules/language/schema.js"
 import { fromRoot } from "./examples.js"
 
 it("the rule language takes every option of a limit", () => {
@@ -39,4 +39,19 @@ it("the rule language takes every option of a penalty, and no other", () => {
 it("docs/algorithms.md has every option of a penalty", () => {
   const text = readFileSync(fromRoot("docs/algorithms.md"), "utf8")
   expect(Object.keys(PENALTY).filter((option) => !text.includes(`\`${option}\``))).toEqual([])
+})
+
+const COST_FIELDS = Object.keys(costSchema.options[1].shape)
+/** The form of the dashboard leaves these to YAML. */
+const COST_IN_YAML = ["default", "by", "header", "models", "max"]
+
+it("docs/rules.md has every option of a cost", () => {
+  const text = readFileSync(fromRoot("docs/rules.md"), "utf8")
+  expect(COST_FIELDS.filter((option) => !new RegExp(`\\b${option}\\b`).test(text))).toEqual([])
+})
+
+it("the form of the dashboard has every option of a cost that it does not leave to YAML", () => {
+  const form = readFileSync(fromRoot("packages/dashboard/src/pages/rules/form/rule-form.tsx"), "utf8")
+  const hasField = (option: string) => form.includes(`path={["cost", "${option}"]}`)
+  expect(COST_FIELDS.filter((option) => !hasField(option)).sort()).toEqual([...COST_IN_YAML].sort())
 })

@@ -173,7 +173,7 @@ const zh: typeof en = {
   shadowDenied: "影子拒绝",
   outright: "非限额拒绝：",
   outrightHint: "名单、缺失的键以及被拒绝的路径。",
-  estimated: (requests) => `${requests} 个请求按预估成本计费，因为日志没有记录其响应的实际成本。`,
+  estimated: (requests) => `${requests} 个请求按预估消耗扣除，因为日志没有记录其响应的实际消耗。`,
   untimed: (requests) => `${requests} 个请求受并发限额约束，但日志没有记录其耗时：这里并发限额拒绝得偏少。`,
   whom: "被拒绝的客户端",
   nobody: "没有人",

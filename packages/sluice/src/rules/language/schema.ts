@@ -142,7 +142,7 @@ const bodyEstimate = z.strictObject({
   max: z.int().min(1).optional().meta({ description: "The largest estimate. Default: the cost's max." }),
 })
 
-const costSchema = z
+export const costSchema = z
   .union([
     z.int().min(0),
     z.strictObject({

@@ -67,7 +67,7 @@ export function RuleForm(props: RuleFormProps) {
   }, [problems])
   const hasPlainCost = typeof value.cost !== "object"
   // A cost from the response is edited here if it is one field and one number; weights and estimates from bodies in YAML.
-  const costPaths = (["estimate", "responseHeader", "responseJson"] as const)
+  const costPaths = (["estimate", "responseHeader", "responseJson", "overdraft"] as const)
     .map((name) => ["cost", name])
     .filter((path) => !hasPlainCost && typeof valueAt(value, path) !== "object")
   const showsCost = (name: string): boolean => costPaths.some((path) => path[1] === name)
@@ -170,6 +170,14 @@ export function RuleForm(props: RuleFormProps) {
               path={["cost", "responseJson"]}
               hint={fields.costFieldHint}
               placeholder="usage.total_tokens"
+            />
+          )}
+          {showsCost("overdraft") && (
+            <Choice
+              label={fields.overdraft}
+              path={["cost", "overdraft"]}
+              options={["forgive", "charge"]}
+              standard="forgive"
             />
           )}
           <NumberInput label={fields.status} path={["response", "status"]} placeholder="429" />
