@@ -24,9 +24,10 @@ import type {
 import { checkInWaves } from "../waves.js"
 import type { ChargeList } from "./charge-lists.js"
 import { nameOf } from "./charge-lists.js"
-import { isCold, leaseSizes } from "./demand.js"
+import { isCold } from "./demand.js"
 import { HandBack } from "./hand-back.js"
 import { HeldLeases } from "./held-leases.js"
+import { LeaseCalls } from "./lease-calls.js"
 import type { LeaseStats } from "./lease-stats.js"
 import { COLUMNS, SINCE } from "./lease-table.js"
 
@@ -37,26 +38,9 @@ export interface LeasingStoreOptions {
   readonly timers?: Timers
 }
 
-/** A check that waits for a lease. */
-interface Waiter {
-  readonly charges: readonly Charge[]
-  readonly onStoreFailure: Degraded | undefined
-  readonly resolve: (outcome: Outcome | Promise<Outcome>) => void
-}
-
-/** A call for a lease. */
-interface Pending {
-  readonly waiters: Waiter[]
-  /** The key was reset or blocked meanwhile: the instance does not keep what the call brings. */
-  isVoid: boolean
-}
-
 const DEFAULT_MAX_KEYS = 16_384
 /** How often keys that went cold are looked for, in ms. */
 const SWEEP_MS = 20
-/** Local counters must not decide a call for a lease that fails: they would charge units that nobody spends. */
-const FAIL: Degraded = "deny"
-
 /** The time since the process started: a lease needs no date, and every check reads the clock. */
 const leaseTimers: Timers = { ...backgroundTimers, now: () => performance.now() }
 
@@ -65,24 +49,29 @@ export class LeasingStore implements Store {
   readonly #timers: Timers
   readonly #leases: HeldLeases
   readonly #handBack: HandBack
-  readonly #pending = new Map<number, Pending>()
-  /** After a call for a lease has failed: nobody asks for one before this time. */
-  #noLeaseBefore = Number.NEGATIVE_INFINITY
+  readonly #calls: LeaseCalls
   #cancelSweep: (() => void) | undefined
   #isClosed = false
-  #calls = 0
 
   constructor(store: Store, options: LeasingStoreOptions = {}) {
     this.#store = store
     this.#timers = options.timers ?? leaseTimers
     this.#handBack = new HandBack(store)
     this.#leases = new HeldLeases(options.maxKeys ?? DEFAULT_MAX_KEYS)
+    this.#calls = new LeaseCalls({
+      store,
+      leases: this.#leases,
+      handBack: this.#handBack,
+      now: () => this.#now(),
+      checkAlone: (list, head, { charges, onStoreFailure }) =>
+        this.#checkOne(list, head, charges, onStoreFailure),
+    })
   }
 
   get stats(): LeaseStats {
     const { taken, spent, answered } = this.#leases
     const { returned } = this.#handBack
-    const calls = this.#calls + this.#handBack.calls
+    const calls = this.#calls.made + this.#handBack.calls
     const { keys, held } = this.#leases.heldAt(this.#now())
     return {
       keys,
@@ -107,7 +96,7 @@ export class LeasingStore implements Store {
     if (head === undefined) return undefined
     const now = this.#now()
     const verdict = this.#leases.checkOne(list, head, cost, now)
-    if (verdict?.allowed) this.#renewIfDue(list, head, now)
+    if (verdict?.allowed) this.#calls.renewIfDue(list, head, now)
     return verdict
   }
 
@@ -126,7 +115,7 @@ export class LeasingStore implements Store {
     if (head === undefined) return this.#first(list, name, charges, onStoreFailure, now)
     const held = this.#leases.check(list, head, charges, now)
     if (held === undefined) return this.#ask(list, head, charges, onStoreFailure, now)
-    if (held.allowed) this.#renewIfDue(list, head, now)
+    if (held.allowed) this.#calls.renewIfDue(list, head, now)
     return held
   }
 
@@ -212,6 +201,7 @@ export class LeasingStore implements Store {
   /** Hands back all leases. The wrapped store stays open: it belongs to whoever opened it. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#calls.close()
     this.#cancelSweep?.()
     this.#cancelSweep = undefined
     await this.#handBack.give(this.#leases.takeAll())
@@ -258,13 +248,10 @@ export class LeasingStore implements Store {
   ): Promise<Outcome> {
     this.#leases.count(list, head, charges, now)
     this.#giveUnspent(list, head, now)
-    const pending = this.#pending.get(head)
-    if (pending === undefined && this.#sizes(list, head, [charges], now) === undefined)
+    if (!this.#calls.isWorthWaiting(list, head, charges, now))
       return this.#checkOne(list, head, charges, onStoreFailure)
     return new Promise((resolve) => {
-      const waiter = { charges, onStoreFailure, resolve }
-      if (pending === undefined) this.#takeLease(list, head, [waiter], now)
-      else pending.waiters.push(waiter)
+      this.#calls.wait(list, head, { charges, onStoreFailure, resolve }, now)
     })
   }
 
@@ -290,97 +277,11 @@ export class LeasingStore implements Store {
     return { ...outcome, source: sourceOf(outcome) }
   }
 
-  #renewIfDue(list: ChargeList, head: number, now: number): void {
-    if (this.#leases.isDue(list, head, now) && !this.#pending.has(head)) this.#takeLease(list, head, [], now)
-  }
-
-  #sizes(
-    list: ChargeList,
-    head: number,
-    asked: readonly (readonly Charge[])[],
-    now: number,
-  ): number[] | undefined {
-    if (now < this.#noLeaseBefore || this.#isClosed) return undefined
-    return leaseSizes(this.#leases.table, list, head, asked, now, this.instances)
-  }
-
-  /** Takes a lease with one call, in the background if nobody waits for it. */
-  #takeLease(list: ChargeList, head: number, waiters: Waiter[], now: number): void {
-    const asked = waiters.map(({ charges }) => charges)
-    const sizes = this.#sizes(list, head, asked, now)
-    if (sizes === undefined) {
-      this.#answerAlone(list, head, waiters)
-      return
-    }
-    const pending: Pending = { waiters, isVoid: false }
-    this.#pending.set(head, pending)
-    const wanted = this.#leases
-      .chargesOf(list, head)
-      .map((charge, i) => ({ ...charge, cost: sizes[i] as number, onStoreFailure: FAIL }))
-    this.#calls++
-    this.#store.check(wanted, undefined, FAIL).then(
-      (outcome) => this.#granted(list, head, pending, wanted, outcome, now),
-      () => this.#granted(list, head, pending, wanted, undefined, now),
-    )
-  }
-
-  /** The answer to the call for a lease; undefined if it failed. */
-  #granted(
-    list: ChargeList,
-    head: number,
-    pending: Pending,
-    wanted: readonly Charge[],
-    outcome: Outcome | undefined,
-    sentAt: number,
-  ): void {
-    this.#pending.delete(head)
-    const { waiters } = pending
-    const now = this.#now()
-    if (outcome === undefined || outcome.degraded !== undefined) {
-      this.#noLeaseBefore = now + list.length
-      this.#answerAlone(list, head, waiters)
-      return
-    }
-    this.#handBack.heard(outcome)
-    if (pending.isVoid || this.#isClosed) {
-      if (outcome.allowed) this.#leases.keep(list, head, wanted, outcome, sentAt)
-      const left = this.#leases.takeEnded(list, head, Number.POSITIVE_INFINITY)
-      // A reset has forgotten the charge. A block has not.
-      if (this.#isClosed) void this.#handBack.give(left)
-      this.#answerAlone(list, head, waiters)
-      return
-    }
-    this.#leases.remember(head, outcome, sentAt)
-    if (!outcome.allowed) {
-      this.#answerAlone(list, head, waiters)
-      return
-    }
-    void this.#handBack.give(this.#leases.keep(list, head, wanted, outcome, sentAt))
-    for (let i = 0; i < waiters.length; i++) {
-      const { charges, resolve } = waiters[i] as Waiter
-      const paid = this.#leases.spend(list, head, charges, now)
-      if (paid === undefined) {
-        const rest = waiters.slice(i)
-        // The lease was too small for everybody who waits, or it had ended before it arrived.
-        if (i > 0) this.#takeLease(list, head, rest, now)
-        else this.#answerAlone(list, head, rest)
-        return
-      }
-      resolve(paid)
-    }
-  }
-
-  #answerAlone(list: ChargeList, head: number, waiters: readonly Waiter[]): void {
-    for (const { charges, onStoreFailure, resolve } of waiters)
-      resolve(this.#checkOne(list, head, charges, onStoreFailure))
-  }
-
   /** Drops the leases and denials of a key. Returns the units that were left. */
   #drop(key: string): Charge[] {
     const { table } = this.#leases
     return table.headsOf(key).flatMap((head) => {
-      const pending = this.#pending.get(head)
-      if (pending !== undefined) pending.isVoid = true
+      this.#calls.voidPending(head)
       this.#leases.forgetDenial(head)
       return this.#leases.takeEnded(table.lists[head] as ChargeList, head, Number.POSITIVE_INFINITY)
     })
@@ -391,7 +292,7 @@ export class LeasingStore implements Store {
     const now = this.#now()
     const { table } = this.#leases
     table.lists.forEach((list, head) => {
-      if (list === undefined || this.#pending.has(head)) return
+      if (list === undefined || this.#calls.isPending(head)) return
       this.#giveUnspent(list, head, now)
       if (isCold(table.cells, head, now, list.length)) table.remove(head)
     })
