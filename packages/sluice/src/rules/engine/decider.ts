@@ -1,4 +1,4 @@
-import { microsOf } from "../../call-options.js"
+import { costOf, microsOf } from "../../call-options.js"
 import { type Clock, systemClock } from "../../clock.js"
 import { getOrAdd } from "../../get-or-add.js"
 import type { HeaderPolicy } from "../../header-style.js"
@@ -13,6 +13,7 @@ import {
   type Store,
   type SyncStore,
 } from "../../stores/store.js"
+import type { Identity } from "../identity/identity.js"
 import { buildDecision, earlyDecision, withShadows } from "./build-decision.js"
 import type { RuleLimitPolicy } from "./compile-rule.js"
 import type { RuleCheckOptions } from "./engine-options.js"
@@ -20,9 +21,11 @@ import { HoldCounter } from "./hold-counts.js"
 import type { Plan, Step } from "./plan.js"
 import {
   chargesOfShadow,
+  chargesOfStep,
   chargesOfSteps,
   defaultOnStoreFailure,
   type PlanCharges,
+  planOf,
   type ShadowCharges,
 } from "./plan.js"
 import type { RuleDecision } from "./rule-decision.js"
@@ -168,6 +171,26 @@ export class Decider {
     return { decision, outcomes: [outcome, ...others] }
   }
 
+  /** Decides checks. Each sees the charges of those before it that share a key with it. `made` is called with each decision. */
+  async decideMany(
+    checks: readonly PlannedCheck[],
+    made: (decision: RuleDecision, index: number) => void,
+  ): Promise<RuleDecision[]> {
+    const charges = checks.map(({ plan: { enforced, shadows } }) => ({
+      charges: [...enforced, ...shadows].flatMap(chargesOfStep),
+    }))
+    const decisions = new Array<RuleDecision>(checks.length)
+    for (const wave of this.store.wavesOf?.(charges) ?? [[...checks.keys()]]) {
+      const deciding = wave.map(async (i) => {
+        const decision = await this.decide(checks[i] as PlannedCheck)
+        decisions[i] = decision
+        made(decision, i)
+      })
+      await Promise.all(deciding)
+    }
+    return decisions
+  }
+
   /** `decide` on a store that answers at once: see `isSync`. */
   decideSync(check: PlannedCheck): RuleDecision {
     const store = this.#sync as SyncStore
@@ -177,6 +200,13 @@ export class Decider {
     const shadows = shadowCharges.map(({ charges }) => store.checkSync(charges, at))
     const charges = chargesOfSteps(plan.enforced, store)
     return this.#build(check, charges, checkSync(store, charges.charges, at), shadows, shadowCharges)
+  }
+
+  /** Plans the check of a request. */
+  plan(set: RuleSet, identity: Identity, options: RuleCheckOptions | undefined): PlannedCheck {
+    const cost = options?.cost === undefined ? undefined : costOf(options.cost)
+    const plan = planOf(set, identity, set.hasOverrides ? this.nowMs(options) : 0, cost)
+    return { set, plan, tier: identity.tier, options }
   }
 
   /** The time of a check in microseconds, or undefined to let the store's clock decide. */

@@ -1,3 +1,4 @@
+import { checkKey } from "../../call-options.js"
 import type { Clock } from "../../clock.js"
 import { SluiceError } from "../../errors.js"
 import { checkClock, checkStore } from "../../limiter/limiter-options.js"
@@ -5,6 +6,7 @@ import { isThenable } from "../../notify.js"
 import { checkFields, checkFunction, checkType, isFilledText } from "../../options.js"
 import type { Store } from "../../stores/store.js"
 import { isSecret } from "../identity/api-key.js"
+import { identified } from "../identity/client.js"
 import type { RuleRequest } from "../identity/rule-request.js"
 import type { GuardRails } from "../language/guard-rails.js"
 import type { RuleSetDocument } from "../language/schema.js"
@@ -127,8 +129,25 @@ function rulesHint(rules: unknown): string | undefined {
   return typeof rules === "object" && rules !== null ? undefined : ""
 }
 
-/** Checks what `checkRateLimit` is told. The engine checks the values. */
-export function checkRuleContext(context: RuleContext, timestamp: unknown): void {
+/** What `checkRateLimit` asks: about a request, or about one `rule`. Checks the names of the fields; the engine checks the values. */
+export function rateLimitQuestion(
+  clientIdentifier: string,
+  ruleContext: RuleContext,
+  timestamp: number | undefined,
+): { rule: string | undefined; request: RuleRequest; options: KeyCheckOptions } {
+  checkKey(clientIdentifier)
+  checkRuleContext(ruleContext, timestamp)
+  const { rule, cost, ...context } = ruleContext
+  const request = { ...context, ...identified(clientIdentifier) }
+  const options = {
+    ...(cost === undefined ? {} : { cost }),
+    ...(timestamp === undefined ? {} : { at: timestamp }),
+    ...(request.tier === undefined ? {} : { tier: request.tier }),
+  }
+  return { rule, request, options }
+}
+
+function checkRuleContext(context: RuleContext, timestamp: unknown): void {
   checkFields(context, CONTEXT_FIELDS, "ruleContext")
   if (typeof timestamp === "number" && timestamp >= SECONDS.from && timestamp < SECONDS.to) {
     throw new SluiceError("TIME_INVALID", {

@@ -1,61 +1,41 @@
-import { blockPolicy } from "../../algorithms/block.js"
-import { checkKey, costOf } from "../../call-options.js"
 import type { Duration } from "../../duration.js"
-import { parseDuration } from "../../duration.js"
-import { giveBack } from "../../limiter/refund.js"
-import { notify, warn } from "../../notify.js"
+import { notify } from "../../notify.js"
 import { checkList, checkObject } from "../../options.js"
 import type { LeaseStats } from "../../stores/leases/lease-stats.js"
 import { memoryStore } from "../../stores/memory/memory-store.js"
-import type { Charge } from "../../stores/store.js"
 import { DEFAULT_PREFIX } from "../../stores/store.js"
-import { type ResponseReader, responseReader } from "../../usage/response-reader.js"
+import type { ResponseReader } from "../../usage/response-reader.js"
 import { ApiKeyHasher } from "../identity/api-key.js"
-import { identified } from "../identity/client.js"
-import { Identity } from "../identity/identity.js"
 import type { RuleRequest } from "../identity/rule-request.js"
-import { checkRuleSet, parseRuleSet } from "../language/parse.js"
 import type { RuleSetDocument } from "../language/schema.js"
-import { finish, type Steps } from "../language/steps.js"
-import { type BlockedRuleKeys, blockByHand, blockedKeys, blocksOfKey } from "./blocked-keys.js"
-import { CHARGED, type ChargedDecision, HELD, PENDING } from "./build-decision.js"
+import { mustSettle, readerOfResponse, refundDecision, settleDecision } from "./after-decision.js"
+import type { BlockedRuleKey, BlockedRuleKeys } from "./blocked-keys.js"
 import { Decider, type PlannedCheck } from "./decider.js"
 import {
   checkEngineOptions,
-  checkNeedsNoSecret,
-  checkRuleContext,
-  isSource,
   type KeyCheckOptions,
   notSync,
   type RateLimitResult,
   type RuleCheckOptions,
   type RuleContext,
   type RuleEngineOptions,
+  rateLimitQuestion,
 } from "./engine-options.js"
 import { type Explanation, explain } from "./explain.js"
 import type { HoldCounts } from "./hold-counts.js"
 import { Holding, type RequestHold } from "./holding.js"
-import { type LimitUsage, usageOfStep } from "./key-usage.js"
-import {
-  chargesOfStep,
-  defaultOnStoreFailure,
-  keyUnder,
-  matchesUnlimited,
-  planOf,
-  planOfKey,
-  readsBody,
-  setTier,
-} from "./plan.js"
+import { identify, keyUnder, matchesUnlimited, readsBody } from "./plan.js"
 import type {
   Reservations,
   ReservedRuleDecision,
   RuleReserveOptions,
   SettledReservation,
 } from "./reservations.js"
-import { type AnsweredRequest, applyResponse, responseFields } from "./response-charge.js"
+import type { AnsweredRequest } from "./response-charge.js"
 import type { RuleDecision } from "./rule-decision.js"
-import { RuleSet, ruleOf } from "./rule-set.js"
-import { SetFollower } from "./set-follower.js"
+import { type LimitUsage, RuleKeys } from "./rule-keys.js"
+import type { RuleSet } from "./rule-set.js"
+import { followRules, type SetFollower } from "./set-follower.js"
 
 /** Creates a rule engine. Most programs create one and check every request with it. */
 export function createRuleEngine(options: RuleEngineOptions): RuleEngine {
@@ -66,43 +46,33 @@ export class RuleEngine {
   readonly #ownsStore: boolean
   readonly #decider: Decider
   readonly #holding: Holding
+  readonly #keys: RuleKeys
   readonly #prefix: string
   readonly #hasher: ApiKeyHasher
   readonly #secret: RuleEngineOptions["secret"]
   readonly #tierOf: RuleEngineOptions["tierOf"]
   readonly #onDecision: RuleEngineOptions["onDecision"]
   readonly #follower: SetFollower
-  readonly #unsubscribe: () => void
   #set: RuleSet
   #reservations: Promise<Reservations> | undefined
 
   constructor(options: RuleEngineOptions) {
     checkEngineOptions(options)
-    const { rules, store, clock } = options
+    const { store, clock } = options
     this.#ownsStore = store === undefined
     this.#decider = new Decider(store ?? memoryStore(clock === undefined ? {} : { clock }), clock)
     this.#holding = new Holding(this.#decider, () => this.#set)
     this.#prefix = options.prefix ?? DEFAULT_PREFIX
+    this.#keys = new RuleKeys(this.#decider, this.#prefix, () => this.#set)
     this.#hasher = new ApiKeyHasher(options.secret)
     this.#secret = options.secret
     this.#tierOf = options.tierOf
     this.#onDecision = options.onDecision
-    this.#follower = new SetFollower({
-      compile: ({ document, revision }) => this.#compile(document, revision),
-      use: (set) => {
-        this.#set = set
-      },
-      onRefused: options.onRefused ?? warn,
+    const { first, follower } = followRules(options, this.#decider.isSync, (set) => {
+      this.#set = set
     })
-    if (isSource(rules)) {
-      this.#set = finish(this.#compile(rules.current.document, rules.current.revision))
-      this.#unsubscribe = rules.subscribe((next) => this.#follower.follow(next))
-    } else {
-      const parsing = { guardRails: options.guardRails }
-      const document = typeof rules === "string" ? parseRuleSet(rules, parsing) : checkRuleSet(rules, parsing)
-      this.#set = finish(this.#compile(document, 1))
-      this.#unsubscribe = () => {}
-    }
+    this.#set = first
+    this.#follower = follower
   }
 
   /** The revision in force. */
@@ -174,18 +144,7 @@ export class RuleEngine {
         return this.#plan(request, tier, request)
       }),
     )
-    const charges = checks.map(({ plan: { enforced, shadows } }) => ({
-      charges: [...enforced, ...shadows].flatMap(chargesOfStep),
-    }))
-    const decisions = new Array<RuleDecision>(requests.length)
-    for (const wave of this.#decider.store.wavesOf?.(charges) ?? [[...checks.keys()]]) {
-      const deciding = wave.map(async (i) => {
-        const decision = await this.#decider.decide(checks[i] as PlannedCheck)
-        decisions[i] = this.#notified(decision, requests[i])
-      })
-      await Promise.all(deciding)
-    }
-    return decisions
+    return await this.#decider.decideMany(checks, (decision, i) => this.#notified(decision, requests[i]))
   }
 
   /** What a check would decide. Charges nothing: it is a check of cost 0. */
@@ -196,21 +155,21 @@ export class RuleEngine {
   /** Whether a rule that matches the request is `unlimited` for it. False for a request that no rule matches. */
   isUnlimited(request: RuleRequest): boolean {
     const set = this.#set
-    const identity = this.#identify(set, request, undefined)
+    const identity = identify(set, request, this.#hasher, undefined)
     return matchesUnlimited(set, identity, set.hasOverrides ? this.#decider.nowMs(undefined) : 0)
   }
 
   /** Whether a rule that matches the request charges by its body: a check of it then needs the `body`. Does not read the body. */
   readsBody(request: RuleRequest): boolean {
     const set = this.#set
-    return set.readsBodies && readsBody(set, this.#identify(set, request, undefined))
+    return set.readsBodies && readsBody(set, identify(set, request, this.#hasher, undefined))
   }
 
   /** Tells for every rule why it matches or not, its key, and the state of its limits; and the verdict. Charges nothing. */
   async explain(request: RuleRequest, options?: RuleCheckOptions): Promise<Explanation> {
     const set = this.#set
-    const identity = this.#identify(set, request, await this.#tierOf?.(request))
-    const check = this.#planned(set, identity, options)
+    const identity = identify(set, request, this.#hasher, await this.#tierOf?.(request))
+    const check = this.#decider.plan(set, identity, options)
     return await explain({
       set,
       identity,
@@ -224,18 +183,18 @@ export class RuleEngine {
 
   /** Checks one rule under a key by name, such as `"user:42"` as decisions show it. */
   async checkKey(rule: string, key: string, options?: KeyCheckOptions): Promise<RuleDecision> {
-    return this.#notified(await this.#decider.decide(this.#planKey(rule, key, options)), undefined)
+    return this.#notified(await this.#decider.decide(this.#keys.plan(rule, key, options)), undefined)
   }
 
   /** `checkKey` that returns a promise only if it must wait. */
   checkKeyEither(rule: string, key: string, options?: KeyCheckOptions): RuleDecision | Promise<RuleDecision> {
-    return this.#notifiedEither(this.#decider.decideEither(this.#planKey(rule, key, options)), undefined)
+    return this.#notifiedEither(this.#decider.decideEither(this.#keys.plan(rule, key, options)), undefined)
   }
 
   /** `checkKey` without a promise. Only with the memory store. */
   checkKeySync(rule: string, key: string, options?: KeyCheckOptions): RuleDecision {
     if (!this.#decider.isSync) throw notSync("checkKeySync", "needs the memory store; use checkKey")
-    return this.#notified(this.#decider.decideSync(this.#planKey(rule, key, options)), undefined)
+    return this.#notified(this.#decider.decideSync(this.#keys.plan(rule, key, options)), undefined)
   }
 
   /**
@@ -249,21 +208,11 @@ export class RuleEngine {
     ruleContext: RuleContext = {},
     timestamp?: number,
   ): Promise<RateLimitResult> {
-    checkKey(clientIdentifier)
-    checkRuleContext(ruleContext, timestamp)
-    const { rule, cost, ...context } = ruleContext
-    const request = { ...context, ...identified(clientIdentifier) }
-    const options = {
-      ...(cost === undefined ? {} : { cost }),
-      ...(timestamp === undefined ? {} : { at: timestamp }),
-    }
+    const { rule, request, options } = rateLimitQuestion(clientIdentifier, ruleContext, timestamp)
     const decision =
       rule === undefined
         ? await this.check(request, options)
-        : await this.checkKey(rule, this.#keyUnder(rule, request), {
-            ...options,
-            ...(request.tier === undefined ? {} : { tier: request.tier }),
-          })
+        : await this.checkKey(rule, keyUnder(this.#set, rule, request, this.#hasher), options)
     const { allowed, limit, remaining, resetAt } = decision
     return { allowed, limit, remaining, resetTime: resetAt }
   }
@@ -273,31 +222,12 @@ export class RuleEngine {
    * alone. Rules in shadow mode keep their counts.
    */
   async refund(decision: RuleDecision, cost?: number): Promise<void> {
-    checkObject(decision, "refund")
-    const charges = (decision as ChargedDecision)[CHARGED]
-    if (charges === undefined) return
-    const units = cost === undefined ? undefined : costOf(cost)
-    // The rules that were charged come first, with their limits in the order of the charges.
-    const limits = decision.rules.flatMap((outcome) => outcome.limits)
-    const given = charges
-      .map((charge, i) => ({
-        charge: units === undefined ? charge : { ...charge, cost: units },
-        forgottenAt: limits[i]?.resetAt ?? decision.resetAt,
-      }))
-      .filter(({ charge }) => charge.hold === undefined)
-    await Promise.all([
-      given.length === 0
-        ? undefined
-        : giveBack(this.#decider.store, given, this.#decider.at(undefined), defaultOnStoreFailure(charges)),
-      (decision as ChargedDecision)[HELD] === undefined ? undefined : this.release(decision),
-    ])
+    await refundDecision(decision, cost, this.#decider, this.#holding)
   }
 
   /** Whether the response to this request may change what it was charged, or the request holds something. */
   mustSettle(decision: RuleDecision): boolean {
-    checkObject(decision, "mustSettle")
-    const { [PENDING]: pending, [HELD]: held } = decision as ChargedDecision
-    return pending !== undefined || held !== undefined
+    return mustSettle(decision)
   }
 
   /**
@@ -335,9 +265,7 @@ export class RuleEngine {
    * neither JSON nor a stream of JSON.
    */
   responseReader(decision: RuleDecision, contentType: string | null | undefined): ResponseReader | undefined {
-    checkObject(decision, "responseReader")
-    const fields = responseFields((decision as ChargedDecision)[PENDING] ?? [])
-    return fields.size === 0 ? undefined : responseReader(fields, contentType)
+    return readerOfResponse(decision, contentType)
   }
 
   /**
@@ -345,14 +273,7 @@ export class RuleEngine {
    * `cost.responseJson`. Only the first call for a decision has an effect.
    */
   async settle(decision: RuleDecision, answer: AnsweredRequest): Promise<void> {
-    checkObject(decision, "settle")
-    const charged = decision as ChargedDecision
-    const pending = charged[PENDING]
-    if (pending === undefined) return
-    checkObject(answer, "settle.answer")
-    costOf(answer.cost)
-    charged[PENDING] = undefined
-    await applyResponse(pending, answer, { store: this.#decider.store, at: this.#decider.at(undefined) })
+    await settleDecision(decision, answer, this.#decider)
   }
 
   /**
@@ -374,10 +295,8 @@ export class RuleEngine {
     checkObject(options, "reserve")
     const { tier, ...rest } = options
     const reservations = await this.#openReservations()
-    const planned = this.#planKey(rule, key, {
-      cost: rest.cost ?? 1,
-      ...(tier === undefined ? {} : { tier }),
-    })
+    const ofTier = tier === undefined ? {} : { tier }
+    const planned = this.#keys.plan(rule, key, { ...ofTier, cost: rest.cost ?? 1 })
     return this.#notified(await reservations.reserve(planned, rest), undefined)
   }
 
@@ -392,8 +311,7 @@ export class RuleEngine {
 
   /** Gives back what a rule has charged a key. A tier whose limits have another window or algorithm has other counters. */
   async refundKey(rule: string, key: string, cost = 1, options?: { tier?: string }): Promise<void> {
-    const charges = this.#chargesOfKey(rule, key, { ...options, cost: costOf(cost) })
-    await this.#decider.store.refund(charges, this.#decider.at(undefined), defaultOnStoreFailure(charges))
+    await this.#keys.refund(rule, key, cost, options)
   }
 
   /**
@@ -401,38 +319,30 @@ export class RuleEngine {
    * tell, as while Redis is away. Charges nothing.
    */
   async keyUsage(rule: string, key: string, options?: { tier?: string }): Promise<LimitUsage[] | undefined> {
-    const { enforced, shadows } = this.#planKey(rule, key, { ...options, cost: 0 }).plan
-    const step = [...enforced, ...shadows].find(({ from }) => from !== "candidate")
-    return step === undefined ? [] : await usageOfStep(step, this.#decider.store, this.#decider.at(undefined))
+    return await this.#keys.usage(rule, key, options)
   }
 
   /** Since when and until when `blockKey` denies a key. Undefined if it does not, or the store cannot tell. */
-  async keyBlock(rule: string, key: string): Promise<ReturnType<typeof blockByHand>> {
-    checkKey(key)
-    return await blockByHand(ruleOf(this.#set, rule), key, this.#decider.store, this.#decider.at(undefined))
+  async keyBlock(
+    rule: string,
+    key: string,
+  ): Promise<Pick<BlockedRuleKey, "blockedSince" | "blockedUntil"> | undefined> {
+    return await this.#keys.blockOf(rule, key)
   }
 
   /** Forgets what a rule has charged a key. A block of the key stays. */
   async resetKey(rule: string, key: string, options?: { tier?: string }): Promise<void> {
-    const charges = this.#chargesOfKey(rule, key, { ...options, cost: 0 })
-    await this.#decider.store.reset(charges, defaultOnStoreFailure(charges))
+    await this.#keys.reset(rule, key, options)
   }
 
   /** Denies a key of one rule for a while. A second call replaces the duration of the first. */
   async blockKey(rule: string, key: string, duration: Duration): Promise<void> {
-    checkKey(key)
-    const { blocks } = ruleOf(this.#set, rule)
-    const cost = Math.round(parseDuration(duration, "blockKey") * 1000)
-    const charge = { namespace: blocks, key, policy: blockPolicy, cost }
-    await this.#decider.store.charge([charge], this.#decider.at(undefined))
+    await this.#keys.block(rule, key, duration)
   }
 
   /** Ends the block of a key under one rule, and forgets the denials and blocks that penalties have counted. */
   async unblockKey(rule: string, key: string): Promise<void> {
-    checkKey(key)
-    const { enforced } = this.#planKey(rule, key, { cost: 0 }).plan
-    const applying = enforced.flatMap(({ limits }) => limits)
-    await this.#decider.store.reset(blocksOfKey(ruleOf(this.#set, rule), key, applying))
+    await this.#keys.unblock(rule, key)
   }
 
   /**
@@ -440,14 +350,11 @@ export class RuleEngine {
    * store cannot tell, as while Redis is away. A key that the list lacks may still be blocked: see docs/control-plane.md.
    */
   async blockedKeys(max = 100): Promise<BlockedRuleKeys | undefined> {
-    const { store } = this.#decider
-    const at = this.#decider.at(undefined)
-    return await blockedKeys(this.#set, store, this.#prefix, max, at, this.#decider.nowMs(undefined))
+    return await this.#keys.blocked(max)
   }
 
   /** Stops following the rules, and closes the store if the engine created it. */
   async close(): Promise<void> {
-    this.#unsubscribe()
     this.#follower.close()
     await this.#decider.close()
     if (this.#ownsStore) await this.#decider.store.close()
@@ -461,47 +368,9 @@ export class RuleEngine {
     return this.#reservations
   }
 
-  *#compile(document: RuleSetDocument, revision: number): Steps<RuleSet> {
-    const set = yield* RuleSet.compile(document, revision, this.#prefix)
-    if (this.#secret === undefined) checkNeedsNoSecret(set, this.#decider.isSync)
-    return set
-  }
-
-  #keyUnder(id: string, request: RuleRequest): string {
-    const set = this.#set
-    return keyUnder(set, ruleOf(set, id), new Identity(request, set.identity, this.#hasher))
-  }
-
-  /** Reads a request by the rules of a set. `tier` is what `tierOf` has found. */
-  #identify(set: RuleSet, request: RuleRequest, tier: string | undefined): Identity {
-    const identity = new Identity(request, set.identity, this.#hasher)
-    setTier(set, identity, tier)
-    return identity
-  }
-
   #plan(request: RuleRequest, tier: string | undefined, options: RuleCheckOptions | undefined): PlannedCheck {
     const set = this.#set
-    return this.#planned(set, this.#identify(set, request, tier), options)
-  }
-
-  #planned(set: RuleSet, identity: Identity, options: RuleCheckOptions | undefined): PlannedCheck {
-    const cost = options?.cost === undefined ? undefined : costOf(options.cost)
-    const plan = planOf(set, identity, set.hasOverrides ? this.#decider.nowMs(options) : 0, cost)
-    return { set, plan, tier: identity.tier, options }
-  }
-
-  #planKey(id: string, key: string, options: KeyCheckOptions | undefined): PlannedCheck {
-    const set = this.#set
-    const rule = ruleOf(set, id)
-    checkKey(key)
-    const nowMs = this.#decider.nowMs(options)
-    const plan = planOfKey(set, rule, key, { tier: options?.tier, nowMs, cost: costOf(options?.cost) })
-    return { set, plan, tier: options?.tier, options }
-  }
-
-  #chargesOfKey(rule: string, key: string, options: KeyCheckOptions): Charge[] {
-    const { enforced, shadows } = this.#planKey(rule, key, options).plan
-    return [...enforced, ...shadows].flatMap(chargesOfStep)
+    return this.#decider.plan(set, identify(set, request, this.#hasher, tier), options)
   }
 
   #notifiedEither(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { memoryStore } from "../../stores/memory/memory-store.js"
 import { ManualClock } from "../../testing/manual-clock.js"
 import { createRuleEngine } from "./engine.js"
-import { encodeId } from "./opaque-id.js"
+import { encodeId } from "./holding.js"
 
 function setUp(limits: object[], more: object = {}) {
   const clock = new ManualClock()
@@ -194,14 +194,14 @@ describe("the id of a hold", () => {
     const [engine] = engines
     const { id } = engine.holdOf(await engine.check(ANN, { cost: 2 })) ?? { id: "" }
     const [, counters, , key] = JSON.parse(Buffer.from(id.slice(5), "base64url").toString())[0]
-    const entry = (...more: unknown[]) => encodeId("hold", [["calls", counters, null, key, ...more]])
+    const entry = (...more: unknown[]) => encodeId([["calls", counters, null, key, ...more]])
     const forged = [
       entry(2, "0".repeat(20)),
       entry(1, "zzzzzzzzzzzzzzzzzzzz"),
       entry(2, ""),
-      encodeId("hold", [["calls", "sluice:other:tb:1m", null, "x", 1, "0".repeat(20)]]),
-      encodeId("hold", [["gone", counters, "x", key, 1, "0".repeat(20)]]),
-      encodeId("hold", []),
+      encodeId([["calls", "sluice:other:tb:1m", null, "x", 1, "0".repeat(20)]]),
+      encodeId([["gone", counters, "x", key, 1, "0".repeat(20)]]),
+      encodeId([]),
     ]
     for (const made of forged) {
       expect(await engine.release(made)).toBe(false)
@@ -219,12 +219,12 @@ describe("the id of a hold", () => {
     "hold_!!",
     "hold_e30",
     `hold_${"A".repeat(70_000)}`,
-    encodeId("hold", {}),
-    encodeId("hold", [["calls", "x", null, "", 1, ""]]),
-    encodeId("hold", [["calls", "x", null, "k", -1, ""]]),
-    encodeId("hold", [["calls", "x", null, "k", 1.5, ""]]),
-    encodeId("hold", [["calls", "x", 1, "k", 1, ""]]),
-    encodeId("hold", [null]),
+    encodeId({}),
+    encodeId([["calls", "x", null, "", 1, ""]]),
+    encodeId([["calls", "x", null, "k", -1, ""]]),
+    encodeId([["calls", "x", null, "k", 1.5, ""]]),
+    encodeId([["calls", "x", 1, "k", 1, ""]]),
+    encodeId([null]),
   ])("is refused with HOLD_INVALID if it is none: %.30s", async (text) => {
     const { engine } = setUp([TWO])
     await expect(engine.release(text)).rejects.toThrow("[HOLD_INVALID]")

@@ -10,7 +10,6 @@ import { clientOf } from "../identity/client.js"
 import { type ChargedDecision, HELD } from "./build-decision.js"
 import type { CompiledRule, RuleLimitPolicy } from "./compile-rule.js"
 import type { Decider } from "./decider.js"
-import { decodeId, encodeId } from "./opaque-id.js"
 import { defaultOnStoreFailure, type Held } from "./plan.js"
 import type { RuleDecision } from "./rule-decision.js"
 import type { RuleSet } from "./rule-set.js"
@@ -25,6 +24,9 @@ export interface RequestHold {
 
 /** One limit in an id: its rule and its counters, the tier and the key of the request, units, and the id in the store. */
 type Entry = [rule: string, counters: string, tier: string | null, key: string, units: number, hold: string]
+
+const ID_PREFIX = "hold_"
+const BASE64URL = /^[A-Za-z0-9_-]+$/
 
 export class Holding {
   readonly #decider: Decider
@@ -124,7 +126,31 @@ function idOf(held: readonly Held[]): string {
   const entries = held.map(({ charge: { namespace, key, cost, hold }, rule, tier }): Entry => {
     return [rule.id, namespace.name, tier ?? null, key, cost, holdIdText(hold)]
   })
-  return encodeId("hold", entries)
+  return encodeId(entries)
+}
+
+/**
+ * `hold_` and JSON in base64url. A caller keeps the id and sends it back, so any instance can use it, and none has to remember it.
+ * It is neither secret nor signed: anybody can write one.
+ */
+export function encodeId(content: unknown): string {
+  let bytes = ""
+  for (const byte of new TextEncoder().encode(JSON.stringify(content))) bytes += String.fromCharCode(byte)
+  return `${ID_PREFIX}${btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`
+}
+
+/** What an id carries. Undefined if the text is no id. */
+function decodeId(id: string): unknown {
+  const text = id.slice(ID_PREFIX.length)
+  if (!id.startsWith(ID_PREFIX) || !BASE64URL.test(text)) return undefined
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"))
+    const bytes = new Uint8Array(binary.length)
+    for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i)
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
 }
 
 type LimitSet = CompiledRule["applying"]["limits"]
@@ -140,7 +166,7 @@ function isIn(limits: LimitSet | undefined, limit: RuleLimitPolicy): boolean {
 }
 
 function entriesOf(id: string, place: string): readonly Entry[] {
-  const entries = decodeId("hold", id)
+  const entries = decodeId(id)
   if (Array.isArray(entries) && entries.every(isEntry)) return entries
   throw new SluiceError("HOLD_INVALID", {
     place,

@@ -4,14 +4,16 @@ import { blockPolicy } from "../../algorithms/block.js"
 import { isConcurrency } from "../../algorithms/concurrency.js"
 import { type HoldId, newHoldId } from "../../stores/hold-id.js"
 import { type Charge, type Degraded, penaltyCharge, type Store } from "../../stores/store.js"
+import type { ApiKeyHasher } from "../identity/api-key.js"
 import { clientOf } from "../identity/client.js"
 import type { MatchedRule } from "../identity/descriptor.js"
-import type { Identity } from "../identity/identity.js"
+import { Identity } from "../identity/identity.js"
 import { keyOf } from "../identity/key.js"
+import type { RuleRequest } from "../identity/rule-request.js"
 import { parseKeyPart } from "../language/key-part.js"
 import type { Applying, CompiledRule, RuleLimitPolicy } from "./compile-rule.js"
 import type { Reason } from "./rule-decision.js"
-import type { RuleSet } from "./rule-set.js"
+import { type RuleSet, ruleOf } from "./rule-set.js"
 
 /** One rule that counts a request. */
 export interface Step {
@@ -116,10 +118,17 @@ export function activeRules(set: RuleSet, matched: readonly MatchedRule[]): read
   })
 }
 
-/** Sets the tier of a client: that of the request, else `found` (by the option `tierOf`), else that of the rule set. */
-export function setTier(set: RuleSet, identity: Identity, found: string | undefined): void {
+/** Reads a request by the rules of a set. The tier is that of the request, else `found` (by the option `tierOf`), else that of the set. */
+export function identify(
+  set: RuleSet,
+  request: RuleRequest,
+  hasher: ApiKeyHasher,
+  found: string | undefined,
+): Identity {
+  const identity = new Identity(request, set.identity, hasher)
   identity.tier =
     identity.givenTier ?? found ?? set.tiers.get(identity) ?? identity.proxyTier ?? set.defaultTier
+  return identity
 }
 
 /** Whether a rule that applies to the request charges by its body. */
@@ -275,7 +284,9 @@ const BY_USER = [parseKeyPart("user", "keyBy")]
 const UNMATCHED = { index: -1, params: undefined, pattern: undefined }
 
 /** The key that a request of a named client has under a rule, whether it matches or not. Without one, its client is the key. */
-export function keyUnder(set: RuleSet, { id, keyParts }: CompiledRule, identity: Identity): string {
+export function keyUnder(set: RuleSet, id: string, request: RuleRequest, hasher: ApiKeyHasher): string {
+  const { keyParts } = ruleOf(set, id)
+  const identity = new Identity(request, set.identity, hasher)
   const matched = set.match(identity).find(({ index }) => set.rules[index]?.id === id) ?? UNMATCHED
   return (
     keyOf(keyParts, identity, matched, "skip") ??

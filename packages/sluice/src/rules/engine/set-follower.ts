@@ -1,8 +1,13 @@
 import { SluiceError } from "../../errors.js"
-import { notify } from "../../notify.js"
-import { finishInSlices, type Steps } from "../language/steps.js"
-import type { RuleSet } from "./rule-set.js"
+import { notify, warn } from "../../notify.js"
+import { DEFAULT_PREFIX } from "../../stores/store.js"
+import { checkRuleSet, parseRuleSet } from "../language/parse.js"
+import { finish, finishInSlices, type Steps } from "../language/steps.js"
+import { checkNeedsNoSecret, isSource, type RuleEngineOptions } from "./engine-options.js"
+import { RuleSet } from "./rule-set.js"
 import type { RuleSetRevision } from "./rule-source.js"
+
+type NumberedSet = Pick<RuleSetRevision, "document" | "revision">
 
 interface SetFollowerOptions {
   readonly compile: (revision: RuleSetRevision) => Steps<RuleSet>
@@ -21,6 +26,8 @@ export class SetFollower {
   #isCompiling = false
   #isClosed = false
   #done: Promise<void> = Promise.resolve()
+  /** Ends the subscription to the source. */
+  unsubscribe: () => void = () => {}
 
   constructor(options: SetFollowerOptions) {
     this.#options = options
@@ -37,6 +44,7 @@ export class SetFollower {
   }
 
   close(): void {
+    this.unsubscribe()
     this.#isClosed = true
     this.#waiting.length = 0
   }
@@ -54,6 +62,30 @@ export class SetFollower {
     }
     this.#isCompiling = false
   }
+}
+
+/** Compiles the rules of an engine, and follows them if they come from a source. Throws if the `first` set is wrong. */
+export function followRules(
+  options: RuleEngineOptions,
+  isStoreInMemory: boolean,
+  use: (set: RuleSet) => void,
+): { first: RuleSet; follower: SetFollower } {
+  const { rules, guardRails, secret } = options
+  const prefix = options.prefix ?? DEFAULT_PREFIX
+  function* compile({ document, revision }: NumberedSet): Steps<RuleSet> {
+    const set = yield* RuleSet.compile(document, revision, prefix)
+    if (secret === undefined) checkNeedsNoSecret(set, isStoreInMemory)
+    return set
+  }
+  const follower = new SetFollower({ compile, use, onRefused: options.onRefused ?? warn })
+  if (isSource(rules)) {
+    const first = finish(compile(rules.current))
+    follower.unsubscribe = rules.subscribe((next) => follower.follow(next))
+    return { first, follower }
+  }
+  const parsing = { guardRails }
+  const document = typeof rules === "string" ? parseRuleSet(rules, parsing) : checkRuleSet(rules, parsing)
+  return { first: finish(compile({ document, revision: 1 })), follower }
 }
 
 /** An error that is no SluiceError is a bug of Sluice: it becomes a process warning. */
