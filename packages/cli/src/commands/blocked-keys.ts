@@ -1,22 +1,12 @@
+import type { BlockedRuleKey } from "sluice/rules"
 import type { BlockedKeys } from "../catalog/keys.js"
 import type { ExitCode } from "../command.js"
 import { controlPlane } from "../service-client.js"
 import { table } from "../terminal/table.js"
 import { counted, durationText } from "../terminal/text.js"
 
-interface Block {
-  readonly rule: string
-  readonly key: string
-  readonly blockedSince: number
-  readonly blockedUntil: number
-  readonly blockedForMs: number
-  readonly limit?: string
-  readonly denials?: number
-  readonly earlier?: number
-}
-
 interface BlockedList {
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly BlockedRuleKey[]
   readonly complete: boolean
 }
 
@@ -29,7 +19,7 @@ export async function blockedKeys({ options, terminal, env }: BlockedKeys): Prom
   if (list.blocks.length === 0) terminal.note("no key is blocked")
   else
     terminal.print(
-      table<Block>(
+      table<BlockedRuleKey>(
         list.blocks,
         [
           { title: "RULE", text: ({ rule }) => rule },
@@ -46,11 +36,11 @@ export async function blockedKeys({ options, terminal, env }: BlockedKeys): Prom
 }
 
 /** By the clock of the service, which may differ from that of this machine. */
-function elapsedMs({ blockedSince, blockedUntil, blockedForMs }: Block): number {
+function elapsedMs({ blockedSince, blockedUntil, blockedForMs }: BlockedRuleKey): number {
   return Math.max(0, blockedUntil - blockedSince - blockedForMs)
 }
 
-function reasonOf({ limit, denials, earlier = 0 }: Block): string {
+function reasonOf({ limit, denials, earlier = 0 }: BlockedRuleKey): string {
   if (limit === undefined) return "by hand"
   const why = denials === undefined ? "denied too often" : counted(denials, "denial")
   return `${limit}: ${why}${earlier === 0 ? "" : `, ${counted(earlier, "block")} before`}`

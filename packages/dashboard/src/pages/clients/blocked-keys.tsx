@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks"
+import type { BlockedRuleKey } from "sluice/rules"
 import { ago, span, whole } from "../../browser/format.js"
 import { t } from "../../browser/i18n.js"
 import { href } from "../../browser/router.js"
@@ -12,20 +13,8 @@ import { mayEdit } from "../../service/session.js"
 import { useAskedAgain } from "../../service/use-asked.js"
 import { texts } from "./texts.js"
 
-interface Block {
-  readonly rule: string
-  readonly key: string
-  readonly blockedSince: number
-  readonly blockedUntil: number
-  readonly blockedForMs: number
-  /** Undefined if somebody has blocked the key by hand. */
-  readonly limit?: string
-  readonly denials?: number
-  readonly earlier?: number
-}
-
 interface BlockedList {
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly BlockedRuleKey[]
   readonly complete: boolean
 }
 
@@ -54,12 +43,12 @@ function BlockTable({
   blocks,
   onChange,
 }: {
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly BlockedRuleKey[]
   readonly onChange: () => void
 }) {
   const text = t(texts)
   const [busy, setBusy] = useState<string>()
-  const unblock = async (block: Block) => {
+  const unblock = async (block: BlockedRuleKey) => {
     setBusy(nameOf(block))
     try {
       await ask("DELETE", path("keys", block.rule, block.key, "block"))
@@ -76,7 +65,7 @@ function BlockTable({
         <p>{text.emptyBlockedText}</p>
       </Empty>
     )
-  const columns: Column<Block>[] = [
+  const columns: Column<BlockedRuleKey>[] = [
     {
       title: text.key,
       cell: ({ rule, key }) => (
@@ -112,12 +101,12 @@ function BlockTable({
   return <Table caption={text.blockedKeys} columns={columns} rows={blocks} keyOf={nameOf} />
 }
 
-function reasonOf({ limit, denials, earlier = 0 }: Block): string {
+function reasonOf({ limit, denials, earlier = 0 }: BlockedRuleKey): string {
   const text = t(texts)
   return limit === undefined ? text.byHand : text.byPenalty(limit, denials, earlier)
 }
 
 /** A key may be blocked by hand and by penalties at once. */
-function nameOf({ rule, key, limit = "" }: Block): string {
+function nameOf({ rule, key, limit = "" }: BlockedRuleKey): string {
   return `${rule} ${key} ${limit}`
 }
