@@ -243,6 +243,7 @@ describe("a malformed request is refused, the connection closed, and nothing aft
     ["lines that end with LF", 400, "GET / HTTP/1.1\nHost: x\n\n"],
     ["a bare CR in a value", 400, "GET / HTTP/1.1\r\nHost: x\r\na: b\rc\r\n\r\n"],
     ["a NUL in a value", 400, "GET / HTTP/1.1\r\nHost: x\r\na: b\0c\r\n\r\n"],
+    ["a host that is none in the target", 400, "GET http://}a/b HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["a space in the target", 400, "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["a header without a name", 400, "GET / HTTP/1.1\r\nHost: x\r\n: b\r\n\r\n"],
     ["a head that is too long", 431, `GET / HTTP/1.1\r\nHost: x\r\na: ${"b".repeat(20_000)}\r\n\r\n`],

@@ -119,7 +119,8 @@ export class Http1Request {
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
 /** A path, `*`, or a whole URL; visible characters of ASCII only. */
-const TARGET = /^(?:\/[!-~]*|\*|[A-Za-z]+:\/\/[!-~]+)$/
+const TARGET =
+  /^(?:\/[!-~]*|\*|[A-Za-z]+:\/\/(?=.)[\w.!~*'()%;:&=+$,[\]-]*(?:@[\w.!~*'()%;:&=+$,[\]-]*)?(?:[/?][!-~]*)?)$/
 const AUTHORITY = /^[!-.0-~]+$/
 
 function minorVersion(version: string): 0 | 1 {
