@@ -70,7 +70,7 @@ export interface Verdict {
   remaining: number
   /**
    * Units that count now, after this decision, rounded up. More than the capacity if units were charged without a decision or the
-   * limit was lowered; for buckets at most the capacity. A small integer for V8, as `remaining`.
+   * limit was lowered. A small integer for V8, as `remaining`.
    */
   used: number
   /** 0 if allowed; Infinity if the cost can never fit. A cost of 0 asks how long until one unit fits. */

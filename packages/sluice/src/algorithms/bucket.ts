@@ -4,58 +4,83 @@
 // The debt is counted in ticks: one unit is `token` ticks, and `leak` ticks drain per µs (window and limit divided by their
 // greatest common divisor). There are no fractions, so 7 per second is exactly 7 per second for ever.
 //
-// State: [debt in ticks, time of the last update, ticks per unit, ticks drained per µs]. A debt drains at the rate it was charged
-// under, until a call with another policy converts it to its own ticks.
+// State: [debt in ticks, time of the last update, capacity in units, ticks per unit, ticks drained per µs]. The last three are
+// from the policy that charged the debt. A debt drains at the rate it was charged under, until a call with another policy
+// converts it to its own ticks.
+//
+// A charge without a decision may take the debt beyond a full bucket: an overdraft. It counts in full as long as the capacity
+// stays the same. Under another capacity a debt counts at most as a full bucket, so that a key is not locked out for longer than
+// the new bucket takes to drain.
 
 import type { Algorithm, AlgorithmName, Policy, Verdict } from "./algorithm.js"
 import { MAX_EXACT, mulDivCeil } from "./exact.js"
 
 const DEBT = 0
 const TIME = 1
-const TOKEN = 2
-const LEAK = 3
+const CAPACITY = 2
+const TOKEN = 3
+const LEAK = 4
 
-const CELLS = 4
+const CELLS = 5
+/** States of one rate end before the TOKEN cell. */
+const CELLS_OF_ONE_RATE = TOKEN
 
-/** The state settled last: a copy, so that deciding never changes the original. */
-const settled = new Float64Array(CELLS)
+/** The ticks of a state, if they are not those of the policy it is read with. */
+interface Ticks {
+  readonly token: number
+  readonly leak: number
+}
+
+/** The debt and the time of the state that `settle` read last, as the policy counts them. */
+let debt = 0
+let time = 0
 /**
- * The debt settled last, including what exceeds a full bucket of the policy. A denied check at another rate converts the debt to
- * other ticks and must not reduce it.
+ * The same debt with what exceeds a full bucket of the policy, and the capacity it was charged under. A call at another rate
+ * that charges nothing converts a debt to other ticks and must not reduce it.
  */
-let fullDebt = 0
+let wholeDebt = 0
+let wholeCapacity = 0
 
 /** Converts a debt to other ticks, rounded up and at most MAX_EXACT. */
-function convertDebt(debt: number, from: number, to: number): number {
-  if (from === to) return debt
-  return (debt / from) * to >= MAX_EXACT ? MAX_EXACT : mulDivCeil(debt, to, from)
+function convertDebt(ticks: number, from: number, to: number): number {
+  if (from === to) return ticks
+  return (ticks / from) * to >= MAX_EXACT ? MAX_EXACT : mulDivCeil(ticks, to, from)
+}
+
+/** What counts of a debt under a policy. */
+function counted(policy: Policy, ticks: number, capacity: number): number {
+  return capacity === policy.capacity ? ticks : Math.min(ticks, policy.full)
+}
+
+/** Brings a debt to a later time. */
+function drained(ticks: number, elapsed: number, leak: number): number {
+  return elapsed > 0 ? Math.max(ticks - elapsed * leak, 0) : ticks
 }
 
 /**
- * Writes the state at `now` into `settled` and returns its time: `now`, or the time of the state if that is later by at most one
- * window. `leak` is the rate at which the state drains.
+ * Reads the state as it is at `now`. Its time becomes `now`, or stays if it is later by at most one window. `from` has the ticks of
+ * the state.
  */
-function settle(policy: Policy, cells: Float64Array, at: number, now: number, leak: number): number {
-  const time = cells[at + TIME] as number
-  const token = cells[at + TOKEN] as number
-  let debt = cells[at + DEBT] as number
+function settle(policy: Policy, cells: Float64Array, at: number, now: number, from: Ticks): void {
+  const written = cells[at + DEBT] as number
+  const writtenAt = cells[at + TIME] as number
+  const capacity = cells[at + CAPACITY] as number
   // A state without debt is that of a new key: its time does not count.
-  const t = time <= now || time - now > policy.window || debt === 0 ? now : time
-  if (debt > 0 && (token !== policy.token || leak !== policy.leak)) {
-    if (t > time) debt = Math.max(debt - (t - time) * leak, 0)
-    fullDebt = convertDebt(debt, token, policy.token)
-    debt = Math.min(fullDebt, policy.full)
+  const isOver = writtenAt <= now || writtenAt - now > policy.window || written === 0
+  time = isOver ? now : writtenAt
+  if (isOfOtherRate(policy, written, from)) {
+    wholeDebt = convertDebt(drained(written, time - writtenAt, from.leak), from.token, policy.token)
+    wholeCapacity = capacity
+    debt = counted(policy, wholeDebt, capacity)
   } else {
-    // If the burst was lowered, a key is denied at most as long as the new bucket takes to drain.
-    if (debt > policy.full) debt = policy.full
-    if (t > time) debt = Math.max(debt - (t - time) * policy.leak, 0)
-    fullDebt = debt
+    debt = drained(counted(policy, written, capacity), time - writtenAt, policy.leak)
+    wholeDebt = debt
+    wholeCapacity = policy.capacity
   }
-  settled[DEBT] = debt
-  settled[TIME] = t
-  settled[TOKEN] = policy.token
-  settled[LEAK] = policy.leak
-  return t
+}
+
+function isOfOtherRate(policy: Policy, ticks: number, { token, leak }: Ticks): boolean {
+  return ticks > 0 && (token !== policy.token || leak !== policy.leak)
 }
 
 function decide(
@@ -65,22 +90,46 @@ function decide(
   cost: number,
   now: number,
   verdict: Verdict,
-  leak: number,
+  from: Ticks,
 ): void {
-  const t = settle(policy, cells, at, now, leak)
-  check(policy, settled, 0, cost, t, verdict)
+  settle(policy, cells, at, now, from)
+  judge(policy, debt, cost, verdict)
   // Waits count from the caller's time; the time of the state may be ahead of it.
-  const ahead = t - now
+  const ahead = time - now
   if (verdict.retryAfter > 0) verdict.retryAfter += ahead
   if (verdict.allowed && policy.queue) verdict.delay += ahead
   verdict.resetAfter += ahead
-  const isOther = cells[at + TOKEN] !== policy.token || leak !== policy.leak
-  verdict.stale = (cells[at + TIME] as number) - now > policy.window || (isOther && cells[at + DEBT] !== 0)
+  const isFarAhead = (cells[at + TIME] as number) - now > policy.window
+  verdict.stale = isFarAhead || isOfOtherRate(policy, cells[at + DEBT] as number, from)
+}
+
+/** Writes the verdict on a cost when `ticks` are the debt before it. */
+function judge(policy: Policy, ticks: number, cost: number, verdict: Verdict): void {
+  const { full, token } = policy
+  const need = cost * token
+  const allowed = need <= full - ticks
+  const after = allowed ? ticks + need : ticks
+  const room = Math.floor((full - after) / token)
+  verdict.allowed = allowed
+  verdict.stale = false
+  verdict.remaining = Math.max(room, 0)
+  verdict.used = policy.capacity - room
+  verdict.retryAfter = waitFor(policy, ticks, cost)
+  verdict.resetAfter = drainTime(policy, after)
+  verdict.delay = allowed && policy.queue ? drainTime(policy, ticks) : 0
+}
+
+/** How long until a cost fits; of a cost of 0, until one unit fits. */
+function waitFor(policy: Policy, ticks: number, cost: number): number {
+  if (cost > policy.capacity) return Number.POSITIVE_INFINITY
+  // No step exceeds MAX_EXACT, however large the debt is.
+  const excess = ticks - (policy.full - (cost || 1) * policy.token)
+  return excess > 0 ? drainTime(policy, excess) : 0
 }
 
 /**
- * `decide`, then `charge`, in one step if the state has the policy's numbers and is not ahead of `now`, as nearly all are. Does
- * not write the LEAK cell.
+ * `decide`, then `charge`, in one step if the state has the policy's ticks, is not ahead of `now` and has no overdraft, as nearly
+ * all have. Does not write the cells of the ticks.
  */
 function check(
   policy: Policy,
@@ -90,40 +139,18 @@ function check(
   now: number,
   verdict: Verdict,
 ): void {
-  const { full, token } = policy
-  const time = cells[at + TIME] as number
   const written = cells[at + DEBT] as number
-  if (cells[at + TOKEN] !== token || time > now || written > full) {
-    checkSettled(policy, cells, at, cost, now, verdict, policy.leak)
+  const writtenAt = cells[at + TIME] as number
+  if (writtenAt > now || written > policy.full) {
+    checkSettled(policy, cells, at, cost, now, verdict, policy)
     return
   }
-  let debt = written - (now - time) * policy.leak
-  if (debt < 0) debt = 0
-  const need = cost * token
-  const room = full - debt
-  const allowed = need <= room
-  const asked = need || token
-  verdict.allowed = allowed
-  verdict.stale = false
-  verdict.retryAfter = asked <= room ? 0 : waitFor(policy, cost, asked - room)
-  verdict.delay = allowed && policy.queue ? drainTime(policy, debt) : 0
-  if (allowed) debt += need
-  const remaining = Math.floor((full - debt) / token)
-  verdict.remaining = remaining
-  verdict.used = policy.capacity - remaining
-  verdict.resetAfter = drainTime(policy, debt)
-  if (allowed && cost > 0) {
-    cells[at + DEBT] = debt
-    cells[at + TIME] = now
-  }
+  const ticks = Math.max(written - (now - writtenAt) * policy.leak, 0)
+  judge(policy, ticks, cost, verdict)
+  if (verdict.allowed && cost > 0) write(cells, at, ticks + cost * policy.token, now, policy.capacity)
 }
 
-/** How long until a cost fits that now exceeds the bucket by `excess` ticks. */
-function waitFor(policy: Policy, cost: number, excess: number): number {
-  return cost > policy.capacity ? Number.POSITIVE_INFINITY : drainTime(policy, excess)
-}
-
-/** `check` in two steps, for any state: `decide` leaves the charged state in `settled`. */
+/** `check` in two steps, for any state. */
 function checkSettled(
   policy: Policy,
   cells: Float64Array,
@@ -131,17 +158,26 @@ function checkSettled(
   cost: number,
   now: number,
   verdict: Verdict,
-  leak: number,
+  from: Ticks,
 ): void {
-  decide(policy, cells, at, cost, now, verdict, leak)
-  if (cost === 0 || !(verdict.allowed || verdict.stale)) return
-  cells[at + DEBT] = verdict.allowed ? (settled[DEBT] as number) : fullDebt
-  cells[at + TIME] = settled[TIME] as number
-  cells[at + TOKEN] = policy.token
+  decide(policy, cells, at, cost, now, verdict, from)
+  if (cost > 0 && (verdict.allowed || verdict.stale)) add(policy, cells, at, verdict.allowed ? cost : 0)
 }
 
-function drainTime(policy: Policy, debt: number): number {
-  return Math.ceil(debt / policy.leak)
+/** Charges the state that `settle` read last. */
+function add(policy: Policy, cells: Float64Array, at: number, cost: number): void {
+  if (cost === 0) write(cells, at, wholeDebt, time, wholeCapacity)
+  else write(cells, at, Math.min(debt + cost * policy.token, MAX_EXACT), time, policy.capacity)
+}
+
+function write(cells: Float64Array, at: number, ticks: number, writtenAt: number, capacity: number): void {
+  cells[at + DEBT] = ticks
+  cells[at + TIME] = writtenAt
+  cells[at + CAPACITY] = capacity
+}
+
+function drainTime(policy: Policy, ticks: number): number {
+  return Math.ceil(ticks / policy.leak)
 }
 
 function charge(
@@ -150,11 +186,10 @@ function charge(
   at: number,
   cost: number,
   now: number,
-  leak: number,
+  from: Ticks,
 ): void {
-  cells[at + TIME] = settle(policy, cells, at, now, leak)
-  cells[at + DEBT] = fullDebt + cost * policy.token
-  cells[at + TOKEN] = policy.token
+  settle(policy, cells, at, now, from)
+  add(policy, cells, at, cost)
 }
 
 function refund(
@@ -163,14 +198,12 @@ function refund(
   at: number,
   cost: number,
   now: number,
-  leak: number,
+  from: Ticks,
   chargedAt: number | undefined,
 ): void {
-  const t = settle(policy, cells, at, now, leak)
-  const units = chargedAt === undefined ? cost : undrained(policy, cost, t - chargedAt)
-  cells[at + TIME] = t
-  cells[at + DEBT] = Math.max(fullDebt - units * policy.token, 0)
-  cells[at + TOKEN] = policy.token
+  settle(policy, cells, at, now, from)
+  const units = chargedAt === undefined ? cost : undrained(policy, cost, time - chargedAt)
+  write(cells, at, Math.max(wholeDebt - units * policy.token, 0), time, wholeCapacity)
 }
 
 /**
@@ -183,15 +216,29 @@ function undrained({ leak, token }: Policy, cost: number, elapsed: number): numb
   return Math.max(cost - mulDivCeil(elapsed, leak, token), 0)
 }
 
-function used(policy: Policy, cells: Float64Array, at: number, now: number, leak: number): number {
-  settle(policy, cells, at, now, leak)
-  return Math.ceil((settled[DEBT] as number) / policy.token)
+function used(policy: Policy, cells: Float64Array, at: number, now: number, from: Ticks): number {
+  settle(policy, cells, at, now, from)
+  return Math.ceil(debt / policy.token)
 }
 
-/** Without the bound of a policy's burst, because another policy may have let the debt grow beyond it. */
+/** Without the bound of a policy's capacity, because another policy may have let the debt grow beyond it. */
 function expiresAt(cells: Float64Array, at: number, leak: number): number {
-  const debt = cells[at + DEBT] as number
-  return (cells[at + TIME] as number) + (debt === 0 ? 0 : Math.ceil(debt / leak))
+  const ticks = cells[at + DEBT] as number
+  return (cells[at + TIME] as number) + (ticks === 0 ? 0 : Math.ceil(ticks / leak))
+}
+
+/** The ticks of the state that was read last. Reused, so that a check allocates nothing. */
+const ticksRead = { token: 0, leak: 0 }
+
+function ticksIn(cells: Float64Array, at: number): Ticks {
+  ticksRead.token = cells[at + TOKEN] as number
+  ticksRead.leak = cells[at + LEAK] as number
+  return ticksRead
+}
+
+function writeTicks(policy: Policy, cells: Float64Array, at: number): void {
+  cells[at + TOKEN] = policy.token
+  cells[at + LEAK] = policy.leak
 }
 
 function bucketNamed(name: AlgorithmName): Algorithm {
@@ -199,25 +246,25 @@ function bucketNamed(name: AlgorithmName): Algorithm {
     name,
     cells: () => CELLS,
     decide(policy, cells, at, cost, now, verdict) {
-      decide(policy, cells, at, cost, now, verdict, cells[at + LEAK] as number)
+      decide(policy, cells, at, cost, now, verdict, ticksIn(cells, at))
     },
     check(policy, cells, at, cost, now, verdict) {
-      const leak = cells[at + LEAK] as number
-      if (leak === policy.leak) check(policy, cells, at, cost, now, verdict)
-      else {
-        checkSettled(policy, cells, at, cost, now, verdict, leak)
-        if (cost > 0 && (verdict.allowed || verdict.stale)) cells[at + LEAK] = policy.leak
+      if (cells[at + TOKEN] === policy.token && cells[at + LEAK] === policy.leak) {
+        check(policy, cells, at, cost, now, verdict)
+      } else {
+        checkSettled(policy, cells, at, cost, now, verdict, ticksIn(cells, at))
+        if (cost > 0 && (verdict.allowed || verdict.stale)) writeTicks(policy, cells, at)
       }
     },
     charge(policy, cells, at, cost, now) {
-      charge(policy, cells, at, cost, now, cells[at + LEAK] as number)
-      cells[at + LEAK] = policy.leak
+      charge(policy, cells, at, cost, now, ticksIn(cells, at))
+      writeTicks(policy, cells, at)
     },
     refund(policy, cells, at, cost, now, chargedAt) {
-      refund(policy, cells, at, cost, now, cells[at + LEAK] as number, chargedAt)
-      cells[at + LEAK] = policy.leak
+      refund(policy, cells, at, cost, now, ticksIn(cells, at), chargedAt)
+      writeTicks(policy, cells, at)
     },
-    used: (policy, cells, at, now) => used(policy, cells, at, now, cells[at + LEAK] as number),
+    used: (policy, cells, at, now) => used(policy, cells, at, now, ticksIn(cells, at)),
     expiresAt: (_policy, cells, at) => expiresAt(cells, at, cells[at + LEAK] as number),
   }
 }
@@ -231,18 +278,18 @@ export const leakyBucket = /* @__PURE__ */ bucketNamed("leaky-bucket")
 /** As in redis-cell: `max_burst` and `count per period`. Decides like a token bucket with a capacity of max_burst + 1. */
 export const gcra = /* @__PURE__ */ bucketNamed("gcra")
 
-/** A bucket without the LEAK cell, for states that were all written at the rate of the policy they are read with. */
+/** A bucket without the cells of the ticks, for states that were all written at the rate of the policy they are read with. */
 export const bucketOfOneRate: Algorithm = {
   name: "token-bucket",
-  cells: () => LEAK,
+  cells: () => CELLS_OF_ONE_RATE,
   decide(policy, cells, at, cost, now, verdict) {
-    decide(policy, cells, at, cost, now, verdict, policy.leak)
+    decide(policy, cells, at, cost, now, verdict, policy)
   },
   check,
-  charge: (policy, cells, at, cost, now) => charge(policy, cells, at, cost, now, policy.leak),
+  charge: (policy, cells, at, cost, now) => charge(policy, cells, at, cost, now, policy),
   refund: (policy, cells, at, cost, now, chargedAt) =>
-    refund(policy, cells, at, cost, now, policy.leak, chargedAt),
-  used: (policy, cells, at, now) => used(policy, cells, at, now, policy.leak),
+    refund(policy, cells, at, cost, now, policy, chargedAt),
+  used: (policy, cells, at, now) => used(policy, cells, at, now, policy),
   expiresAt: (policy, cells, at) => expiresAt(cells, at, policy.leak),
 }
 

@@ -140,7 +140,7 @@ export const laws: Readonly<Record<string, Law>> = {
   "waits no longer than ever needed, whatever the clock and the policy were": (key, { now }) => {
     const { window, capacity, limit, buckets } = key.policy
     // A bucket drains all it holds; a counter forgets when its oldest bucket is out. A clock may be one window off.
-    const drains = key.policy.token > 0 ? (window / limit) * capacity : window
+    const drains = key.policy.token > 0 ? (window / limit) * Math.max(capacity, key.used(now)) : window
     // A window of a calendar may be a little longer than usual.
     const longer = key.policy.calendar === undefined ? 0 : 3_600_000_000
     const longest = Math.ceil(

@@ -139,6 +139,7 @@ function comparedWith<State>(model: Model<State>) {
       const terms = termsOf(key.policy)
       const [units, time] = [BigInt(cost), BigInt(now)]
       if (act === "refund") modelled.refund(terms, units, time)
+      if (act === "charge") modelled.charge(terms, units, time)
       equalVerdicts(verdict, modelled.decide(terms, act === "check" ? units : 0n, time), "by the model")
       // Stores settle a state kept in other terms, also when they deny.
       if (act === "check" && cost > 0 && verdict.allowed) modelled.charge(terms, units, time)
@@ -162,6 +163,7 @@ function comparedWithPolicy(algorithm: "token-bucket") {
       other.policy = policy
       let answer: Verdict
       if (act === "refund") other.refund(cost, now)
+      if (act === "charge") other.charge(cost, now)
       if (act === "check") answer = other.check(cost, now)
       else answer = other.decide(0, now)
       equalVerdicts(verdict, answer, `by ${algorithm}`)

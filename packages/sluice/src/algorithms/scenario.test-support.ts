@@ -25,7 +25,8 @@ export interface Cost {
 }
 
 export interface Step extends Pause, Cost {
-  readonly act: "check" | "refund" | "change"
+  /** A `charge` asks nobody, so it may take a key beyond its limit. */
+  readonly act: "check" | "charge" | "refund" | "change"
 }
 
 export interface Scenario {
@@ -101,7 +102,7 @@ export const pauseFields = {
 }
 
 const steps = fc.record<Step>({
-  act: weighted(["check", 12], ["refund", 2], ["change", 1]),
+  act: weighted(["check", 12], ["charge", 1], ["refund", 2], ["change", 1]),
   ...pauseFields,
   cost: weighted(["none", 1], ["one", 4], ["few", 2], ["part", 3], ["rest", 3], ["all", 2]),
   more: fc.nat(2),
@@ -148,11 +149,11 @@ export function policyOf(shape: Shape, draw: Draw, buckets: number): Policy {
   return shape.twin === undefined ? policy : { ...policy, algorithm: shape.twin.algorithm }
 }
 
-/** What a step came to. A refund and a change are followed by a peek, which is the verdict then. */
+/** What a step came to. All but a check are followed by a peek, which is the verdict then. */
 export interface Event {
   readonly act: Step["act"]
   readonly now: number
-  /** Of the check or the refund. */
+  /** Of the check, the charge or the refund. */
   readonly cost: number
   /** What the verdict is about. */
   readonly asked: number
@@ -173,6 +174,7 @@ export function play(scenario: Scenario, after: (key: Key, event: Event, step: S
       last = key.check(cost, now)
     } else {
       if (step.act === "refund") key.refund(cost, now)
+      else if (step.act === "charge") key.charge(cost, now)
       else key.policy = scenario.policies[++changes % scenario.policies.length] as Policy
       last = key.decide(0, now)
     }

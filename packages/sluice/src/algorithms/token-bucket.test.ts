@@ -115,6 +115,40 @@ describe("token-bucket", () => {
     )
   })
 
+  it("counts a charge beyond the burst in full until it has drained", () => {
+    const player = new Player(tokenBucket(10, 20))
+    player.charge(0, 50)
+    expect(player.peek(0)).toMatchObject({
+      remaining: 0,
+      used: 50,
+      retryAfter: 3_100_000,
+      resetAfter: 5_000_000,
+    })
+    expect(player.check(3_099.999)).toMatchObject({ allowed: false, retryAfter: 1 })
+    expect(player.check(3_100)).toMatchObject({ allowed: true, remaining: 0 })
+    player.charge(3_100, 10)
+    player.refund(3_100, 25)
+    expect(player.peek(3_100)).toMatchObject({ remaining: 15, used: 5 })
+  })
+
+  it("counts a charge beyond the burst as a full bucket under another burst", () => {
+    const player = new Player(tokenBucket(10, 20))
+    player.charge(0, 50)
+    player.change({ burst: 30 })
+    expect(player.peek(0)).toMatchObject({ remaining: 0, used: 30, resetAfter: 3_000_000 })
+    // A denied check under a lower limit keeps what was charged beyond the first burst.
+    player.change({ limit: 5, burst: 5 })
+    expect(player.check(0)).toMatchObject({ allowed: false, used: 5, retryAfter: 200_000 })
+    player.change({ limit: 10, burst: 20 })
+    expect(player.peek(0)).toMatchObject({ used: 50 })
+  })
+
+  it("keeps no more of a charge beyond the burst than it can count exactly", () => {
+    const player = new Player(tokenBucket(1, 1, "1h"))
+    player.charge(0, 2 ** 44)
+    expect(player.peek(0)).toMatchObject({ remaining: 0, resetAfter: 2 ** 53 })
+  })
+
   it("keeps what is charged when the limit changes", () => {
     expectTrace(
       { algorithm: "token-bucket", limit: 10, window: "1s" },

@@ -48,6 +48,11 @@ export class Player {
     return this.key.decide(0, micros(at))
   }
 
+  /** Charges without asking. */
+  charge(at: number, cost: number): void {
+    this.key.charge(cost, micros(at))
+  }
+
   refund(at: number, cost: number): void {
     this.key.refund(cost, micros(at))
   }

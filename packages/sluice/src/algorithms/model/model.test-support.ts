@@ -18,6 +18,8 @@ export interface Terms {
 
 /** An algorithm over values that never change: each step makes a new state. `undefined` is a key never used. */
 export interface Model<State> {
+  /** Whether units beyond the capacity take longer to go than those within it. */
+  readonly drains?: boolean
   /** The state as it is at `now` in these terms. */
   settle(terms: Terms, state: State | undefined, now: bigint): State
   /** Units charged and still counting in a settled state, rounded up. */
@@ -51,7 +53,7 @@ export class ModelKey<State> {
     const before = model.settle(terms, this.#state, now)
     const allowed = model.fits(terms, before, cost, now)
     const after = allowed && cost > 0n ? model.add(terms, before, cost, now) : before
-    const most = longestWait(terms)
+    const most = longestWait(terms, model.drains ? model.used(terms, after, now) : 0n)
     const idleAt = (state: State, t: bigint) => model.used(terms, model.settle(terms, state, t), t) === 0n
     // A peek asks when one unit passes.
     const asked = cost === 0n ? 1n : cost
@@ -116,9 +118,9 @@ function windowOf({ unit, timeZone }: Calendar, time: bigint): Window {
   return window
 }
 
-/** Longer than any wait: a state one window ahead, then twice the time all that fits takes to be forgotten. */
-function longestWait(terms: Terms): bigint {
-  return terms.window * (4n + (2n * terms.capacity) / terms.limit)
+/** Longer than any wait: a state one window ahead, then twice the time that all that fits, or all that drains, takes to go. */
+function longestWait(terms: Terms, draining: bigint): bigint {
+  return terms.window * (4n + (2n * max(terms.capacity, draining)) / terms.limit)
 }
 
 /** The smallest value from 0 to `most` that holds, for what holds for ever once it holds. */
@@ -137,6 +139,10 @@ function smallest(most: bigint, holds: (value: bigint) => boolean): bigint {
 /** The largest value from 0 to `most` that holds, for what holds for all smaller ones too; 0 if none does. */
 function largest(most: bigint, holds: (value: bigint) => boolean): bigint {
   return most - smallest(most, (less) => holds(most - less))
+}
+
+export function gcd(a: bigint, b: bigint): bigint {
+  return b === 0n ? a : gcd(b, a % b)
 }
 
 export function max(a: bigint, b: bigint): bigint {

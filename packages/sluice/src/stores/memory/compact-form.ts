@@ -38,7 +38,8 @@ function bucketForm({ token, leak }: Policy): CompactForm {
     takes: () => true,
     widen(cells, at, to, toAt) {
       for (let i = 0; i < cellCount; i++) to[toAt + i] = cells[at + i] as number
-      to[toAt + cellCount] = leak
+      to[toAt + cellCount] = token
+      to[toAt + cellCount + 1] = leak
     },
   }
 }

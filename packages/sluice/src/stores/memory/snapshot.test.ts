@@ -294,7 +294,7 @@ describe("a file that cannot be used", () => {
     )
     await expectIgnored(Buffer.concat([other, createHash("sha256").update(other).digest()]))
     await expectIgnored("{}\n")
-    await expectIgnored("sluice-snapshot 1\n")
+    await expectIgnored("sluice-snapshot 2\n")
     await expectIgnored(Buffer.alloc(100_000))
   })
 

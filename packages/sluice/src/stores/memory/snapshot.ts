@@ -12,13 +12,12 @@ import { restorePolicy, savePolicy } from "../../policy.js"
 import type { HashKey } from "./key-hash.js"
 import type { Tables } from "./tables.js"
 
-const MAGIC = "sluice-snapshot 1\n"
+const MAGIC = "sluice-snapshot 2\n"
 const DIGEST_BYTES = 32
 const STATE_HEADER = 3
 
 interface SavedTable {
-  /** The name of the namespace. Version 1 of the file calls it `space`. */
-  readonly space: string
+  readonly namespace: string
   readonly policy: SavedPolicy
   readonly keys: number
   readonly bytes: number
@@ -62,7 +61,7 @@ function writeSnapshot(path: string, tables: Tables, hashKey: HashKey, now: numb
       bytes += part.byteLength
       keys++
     })
-    saved.push({ space: namespace, policy: savePolicy(table.policy), keys, bytes })
+    saved.push({ namespace, policy: savePolicy(table.policy), keys, bytes })
   }
   const header: Header = { hashKey, tables: saved }
   const body = Buffer.concat([Buffer.from(`${MAGIC}${JSON.stringify(header)}\n`), ...parts])
@@ -91,7 +90,7 @@ function readSnapshot(path: string, tables: Tables, now: number): HashKey | unde
 function restore(tables: Tables, header: Header, states: Float64Array, now: number): void {
   let at = 0
   for (const saved of header.tables) {
-    const table = tables.named(saved.space, restorePolicy(saved.policy))
+    const table = tables.named(saved.namespace, restorePolicy(saved.policy))
     for (let key = 0; key < saved.keys; key++) {
       const cells = states[at + 2] as number
       const state = states.subarray(at + STATE_HEADER, at + STATE_HEADER + cells)

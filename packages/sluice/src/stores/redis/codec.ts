@@ -221,8 +221,9 @@ function decodeCompact(requests: readonly Request[], numbers: DataView, now: num
     const { cost, policy } = charges[0] as Charge
     cells[0] = numbers.getFloat64(at, true)
     cells[1] = numbers.getFloat64(at + 8, true)
-    cells[2] = policy.token
-    cells[3] = policy.leak
+    cells[2] = policy.capacity
+    cells[3] = policy.token
+    cells[4] = policy.leak
     at += 16
     const verdict = newVerdict()
     policy.algorithm.decide(policy, cells, 0, cost, now, verdict)

@@ -1,6 +1,6 @@
 // Generated from scripts/*.lua by `npm run generate`. DO NOT EDIT.
 
-export const SCRIPT_DIGEST = "29c3e7bbde76016b3e1c6821a07439306f66b9e5"
+export const SCRIPT_DIGEST = "68ff35eb1be95fb7e1b9e17053ecac4d309c24cf"
 
 export const SCRIPT = `local call, read, write = redis.call, struct.unpack, struct.pack
 local ceil = math.ceil
@@ -34,9 +34,9 @@ local function run_compact()
   for index = 1, #keys do
     local value, debt, t = values[index], 0, now
     if value then
-      if #value ~= 32 then return nil end
-      local time, its_token, its_leak
-      debt, time, its_token, its_leak = read("<dddd", value)
+      if #value ~= 40 then return nil end
+      local time, _, its_token, its_leak
+      debt, time, _, its_token, its_leak = read("<ddddd", value)
       if its_token ~= token or its_leak ~= leak then return nil end
       if not (debt >= 0 and debt <= full and time >= 0 and time - now <= window) then return nil end
       if time <= now then
@@ -71,7 +71,7 @@ local function run_compact()
   for index = 1, #keys do
     local debt, time = charged[index], states[index * 2 + 1]
     if debt then
-      call("SET", keys[index], write("<dddd", debt, time, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
+      call("SET", keys[index], write("<ddddd", debt, time, capacity, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
     elseif debt == false then
       repair(index, now + 2 * window, now)
     end
@@ -125,30 +125,36 @@ local function floor_to(time, size)
   return floor(time / size) * size
 end
 local function bucket()
+  local function counted(policy, debt, capacity)
+    if capacity == policy.capacity then return debt end
+    return min(debt, policy.capacity * policy.x)
+  end
+  local function drained(debt, elapsed, leak)
+    if elapsed <= 0 then return debt end
+    return max(debt - elapsed * leak, 0)
+  end
   local function settle(policy, state, now)
-    local debt, time, token, leak = state[1], state[2], state[3], state[4]
+    local debt, time, capacity, token, leak = state[1], state[2], state[3], state[4], state[5]
     local x, y = policy.x, policy.y
-    local full = policy.capacity * x
     local ahead = time - now > policy.window
     local t = time
     if time <= now or ahead or debt == 0 then t = now end
     local other = debt ~= 0 and (token ~= x or leak ~= y)
     if other then
-      if t > time then debt = max(debt - (t - time) * leak, 0) end
+      debt = drained(debt, t - time, leak)
       if token ~= x then
         if debt / token * x >= MAX_EXACT then debt = MAX_EXACT else debt = mul_div_ceil(debt, x, token) end
       end
-      state.kept = debt
-      if debt > full then debt = full end
+      state.whole_debt, state.whole_capacity = debt, capacity
+      debt = counted(policy, debt, capacity)
     else
-      if debt > full then debt = full end
-      if t > time then
-        debt = debt - (t - time) * y
-        if debt < 0 then debt = 0 end
-      end
+      debt = drained(counted(policy, debt, capacity), t - time, y)
     end
-    state[1], state[2], state[3], state[4] = debt, t, x, y
+    state[1], state[2], state[3], state[4], state[5] = debt, t, policy.capacity, x, y
     return ahead or other
+  end
+  local function restore_whole(state)
+    if state.whole_debt then state[1], state[3] = state.whole_debt, state.whole_capacity end
   end
   local function fits(policy, state, cost)
     return cost <= policy.capacity and cost * policy.x <= policy.capacity * policy.x - state[1]
@@ -157,8 +163,7 @@ local function bucket()
     return floor((policy.capacity * policy.x - state[1]) / policy.x)
   end
   local function charge(policy, state, cost)
-    if state.kept then state[1], state.kept = state.kept, nil end
-    state[1] = state[1] + cost * policy.x
+    if cost == 0 then restore_whole(state) else state[1] = min(state[1] + cost * policy.x, MAX_EXACT) end
   end
   local function undrained(policy, cost, elapsed)
     if elapsed <= 0 then return cost end
@@ -167,16 +172,16 @@ local function bucket()
   end
   local function refund(policy, state, cost, charged_at)
     if charged_at >= 0 then cost = undrained(policy, cost, state[2] - charged_at) end
-    if state.kept then state[1], state.kept = state.kept, nil end
+    restore_whole(state)
     state[1] = max(0, state[1] - cost * policy.x)
   end
   local function used(policy, state)
     return state[1]
   end
   local function expires(policy, state)
-    return state[2] + ceil(min(state[1], policy.capacity * policy.x) / policy.y)
+    return state[2] + ceil(state[1] / policy.y)
   end
-  return { cells = 4, settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
+  return { cells = 5, settle = settle, fits = fits, room = room, charge = charge, refund = refund, used = used, expires = expires }
 end
 local function fixed_window()
   local function window_between(boundaries, time, usual)

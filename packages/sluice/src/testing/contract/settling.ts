@@ -1,9 +1,12 @@
+import { compilePolicy } from "../../policy.js"
 import { newHoldId } from "../../stores/hold-id.js"
 import type { Charge, Settlement, Store } from "../../stores/store.js"
 import { Counter, type DefineTest, second } from "./counter.js"
 import { expectFields, expectSame } from "./expect.js"
 import { CAPACITY, variants } from "./policies.js"
 
+/** Their limit and their burst are 10, so that one unit drains in 6 s. */
+const BUCKETS = variants.filter(({ limit }) => limit.limit === 10 && compilePolicy(limit, "").token > 0)
 const RATES = variants.filter(({ limit }) => limit.algorithm !== "concurrency")
 
 export function settling(test: DefineTest): void {
@@ -41,6 +44,25 @@ export function settling(test: DefineTest): void {
       expectSame(await counter.peek(second(3)), await other.peek(second(3)), "one of seven fits")
       await settle(store, { ...counter.charge(1), correction: "fill" }, 3)
       expectSame(await counter.peek(second(3)), await other.peek(second(3)), "nothing fits")
+    })
+  }
+
+  for (const { title, limit } of BUCKETS) {
+    test(`${title}: an overdraft counts in full until it has drained`, async (store) => {
+      const counter = new Counter(store, limit)
+      await counter.check(second(0), 6)
+      await settle(store, { ...counter.charge(24), correction: "charge" }, 0)
+      const wait = { retryAfter: 126e6, resetAfter: 180e6 }
+      expectFields(await counter.check(second(0)), { ...wait, remaining: 0, used: 30 }, "10 of 30 fit")
+      expectFields(await counter.check(second(125.999999)), { allowed: false, retryAfter: 1 }, "1 µs early")
+      expectFields(await counter.check(second(126)), { allowed: true, remaining: 0 }, "when 21 have drained")
+    })
+
+    test(`${title}: an overdraft is at most a full bucket after the limit was lowered`, async (store) => {
+      const counter = new Counter(store, limit)
+      await settle(store, { ...counter.charge(30), correction: "charge" }, 0)
+      const lower = { ...limit, limit: 5, ...(limit.maxBurst === undefined ? {} : { maxBurst: 4 }) }
+      expectFields(await counter.under(lower).peek(second(0)), { used: 5, resetAfter: 60e6 }, "5 per minute")
     })
   }
 

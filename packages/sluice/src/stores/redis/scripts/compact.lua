@@ -1,6 +1,6 @@
 -- The compact form of a call, which most calls have: checks at one time, each of them one charge of the same bucket policy.
 -- It decides as bucket.lua does, in about half the server time of the general form. When a key does not hold a state of
--- this policy, or one that lies more than a window ahead, it writes nothing, and main.lua runs the checks.
+-- this policy, one with an overdraft, or one that lies more than a window ahead, it writes nothing, and main.lua runs the checks.
 --
 -- KEYS, ARGV[1]: see main.lua.
 -- Reply: one string of packed doubles: the time in µs; for each check the debt and the time of the state it was decided on.
@@ -17,11 +17,12 @@ local function run_compact()
   for index = 1, #keys do
     local value, debt, t = values[index], 0, now
     if value then
-      if #value ~= 32 then return nil end
-      local time, its_token, its_leak
-      debt, time, its_token, its_leak = read("<dddd", value)
+      if #value ~= 40 then return nil end
+      local time, _, its_token, its_leak
+      debt, time, _, its_token, its_leak = read("<ddddd", value)
       if its_token ~= token or its_leak ~= leak then return nil end
-      -- Not the other way round: every comparison with NaN is false.
+      -- Not the other way round: every comparison with NaN is false. Up to a full bucket, a debt counts the same under every
+      -- capacity.
       if not (debt >= 0 and debt <= full and time >= 0 and time - now <= window) then return nil end
       if time <= now then
         debt = debt - (now - time) * leak
@@ -59,7 +60,7 @@ local function run_compact()
   for index = 1, #keys do
     local debt, time = charged[index], states[index * 2 + 1]
     if debt then
-      call("SET", keys[index], write("<dddd", debt, time, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
+      call("SET", keys[index], write("<ddddd", debt, time, capacity, token, leak), "PX", time_to_live(time + ceil(debt / leak), now))
     elseif debt == false then
       repair(index, now + 2 * window, now)
     end
